@@ -1,0 +1,188 @@
+//! `libdeflate`: a C library that encodes and decodes RFC 1950 streams as whole buffers only.
+//!
+//! What it cannot do, stock zlib does on the same streams: payloads above
+//! [`BLOCK_LEN`](crate::BLOCK_LEN), pieces, and prefixes.
+
+#![allow(unsafe_code)]
+
+use std::io::{BufRead, Read, Write};
+use std::ptr::NonNull;
+
+use libdeflate_sys as sys;
+
+use super::rfc1950::STREAM;
+use super::zlib::Zlib;
+use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::error::{CodecError, FoundLength};
+
+/// What libdeflate can do by itself.
+pub(crate) const CAPABILITIES: Capabilities =
+    Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
+
+/// An owned compression context of the C library.
+struct Compressor(NonNull<sys::libdeflate_compressor>);
+
+// SAFETY: the context is a plain heap allocation without thread-local state, owned by this value alone.
+unsafe impl Send for Compressor {}
+
+impl Compressor {
+    fn new(level: i32) -> Result<Self, CodecError> {
+        // SAFETY: takes any level, returns null for levels it does not have and when memory is short.
+        let context = unsafe { sys::libdeflate_alloc_compressor(level) };
+        NonNull::new(context).map(Compressor).ok_or_else(no_context)
+    }
+
+    /// Appends the stream of `payload` to `out`.
+    fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        // SAFETY: the context is valid until dropped.
+        let most = unsafe { sys::libdeflate_zlib_compress_bound(self.0.as_ptr(), payload.len()) };
+        out.reserve(most);
+        let room = out.spare_capacity_mut();
+        // SAFETY: both pointers are valid for the lengths passed with them, one for reads and one for writes;
+        // the slices cannot overlap, since one of them is borrowed mutably.
+        let written = unsafe {
+            sys::libdeflate_zlib_compress(
+                self.0.as_ptr(),
+                payload.as_ptr().cast(),
+                payload.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
+            )
+        };
+        if written == 0 {
+            let message = "the bound on the stream's length was too low".to_owned();
+            return Err(CodecError::Implementation { codec: STREAM, message });
+        }
+        // SAFETY: `written` is at most `room.len()`, and that many bytes after the old end are now initialised.
+        unsafe { out.set_len(out.len() + written) };
+        Ok(written)
+    }
+}
+
+impl Drop for Compressor {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the library, freed once.
+        unsafe { sys::libdeflate_free_compressor(self.0.as_ptr()) };
+    }
+}
+
+/// An owned decompression context of the C library.
+struct Decompressor(NonNull<sys::libdeflate_decompressor>);
+
+// SAFETY: the context is a plain heap allocation without thread-local state, owned by this value alone.
+unsafe impl Send for Decompressor {}
+
+impl Decompressor {
+    fn new() -> Result<Self, CodecError> {
+        // SAFETY: takes nothing, returns null when memory is short.
+        let context = unsafe { sys::libdeflate_alloc_decompressor() };
+        NonNull::new(context).map(Decompressor).ok_or_else(no_context)
+    }
+
+    fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let (mut consumed, mut produced) = (0, 0);
+        // SAFETY: both buffers are valid for the lengths passed with them, one for reads and one for writes, and
+        // do not overlap; the two counters are valid for writes.
+        let result = unsafe {
+            sys::libdeflate_zlib_decompress_ex(
+                self.0.as_ptr(),
+                stored.as_ptr().cast(),
+                stored.len(),
+                payload.as_mut_ptr().cast(),
+                payload.len(),
+                &mut consumed,
+                &mut produced,
+            )
+        };
+        let expected = payload.len() as u64;
+        let wrong_length = |found| CodecError::PayloadLength { codec: STREAM, expected, found };
+        match result {
+            sys::libdeflate_result_LIBDEFLATE_SUCCESS if produced == payload.len() => Ok(consumed),
+            sys::libdeflate_result_LIBDEFLATE_SUCCESS => Err(wrong_length(FoundLength::Exactly(produced as u64))),
+            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Err(wrong_length(FoundLength::More)),
+            _ => Err(CodecError::Corrupt {
+                codec: STREAM,
+                expected: "a valid stream",
+                found: "damaged or truncated data".to_owned(),
+            }),
+        }
+    }
+}
+
+impl Drop for Decompressor {
+    fn drop(&mut self) {
+        // SAFETY: allocated by the library, freed once.
+        unsafe { sys::libdeflate_free_decompressor(self.0.as_ptr()) };
+    }
+}
+
+fn no_context() -> CodecError {
+    CodecError::Implementation { codec: "libdeflate", message: "no context could be allocated".to_owned() }
+}
+
+/// libdeflate at one level, with stock zlib at its side.
+pub(crate) struct Libdeflate {
+    level: i32,
+    compressor: Option<Compressor>,
+    decompressor: Option<Decompressor>,
+    zlib: Zlib,
+}
+
+impl Libdeflate {
+    /// A codec at `level`, which is 1 to 12. Contexts are made when first used.
+    pub(crate) fn new(level: i32) -> Self {
+        // zlib's levels end at 9; 1 to 9 are its own numbers.
+        let zlib_level = level.clamp(1, 9).unsigned_abs();
+        Libdeflate { level, compressor: None, decompressor: None, zlib: Zlib::new(zlib_level) }
+    }
+}
+
+impl Codec for Libdeflate {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let compressor = match &mut self.compressor {
+            Some(compressor) => compressor,
+            none => none.insert(Compressor::new(self.level)?),
+        };
+        compressor.compress(payload, out)
+    }
+
+    fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let decompressor = match &mut self.decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(Decompressor::new()?),
+        };
+        decompressor.decompress(stored, payload)
+    }
+
+    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+        self.zlib.decode_prefix_from(stored, prefix)
+    }
+
+    fn encode_stream(
+        &mut self,
+        payload: &mut dyn Read,
+        payload_len: u64,
+        stored: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        self.zlib.encode_stream(payload, payload_len, stored)
+    }
+
+    fn decode_stream(
+        &mut self,
+        stored: &mut dyn BufRead,
+        payload_len: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        self.zlib.decode_stream(stored, payload_len, sink)
+    }
+
+    fn set_checksum(&mut self, _carried: bool) {}
+
+    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        Err(CodecError::NoDictionaries { codec: "libdeflate" })
+    }
+}

@@ -1,0 +1,10 @@
+//! One file for each codec, and what several of them share.
+
+pub(crate) mod libdeflate;
+pub(crate) mod lz4;
+mod rfc1950;
+pub(crate) mod store;
+pub(crate) mod zlib;
+pub(crate) mod zlib_rs;
+pub(crate) mod zstd;
+pub(crate) mod zstd_frame;

@@ -1,0 +1,367 @@
+//! `zstd`: Zstandard, the C library, as magicless frames (`frame=standard`: ordinary ones).
+//!
+//! A frame of ours always carries its content size, and a content checksum unless `checksum=no`. Frames
+//! of others are read without either, where they start with the magic number.
+
+use std::io::{BufRead, Cursor, Read, Write};
+
+use zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
+use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBuffer, OutBuffer, ResetDirective};
+
+use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
+use crate::checksum;
+use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::error::{CodecError, FoundLength};
+use crate::source::{PIECE_LEN, PayloadSource};
+use crate::stored::StoredBytes;
+
+/// What zstd can do.
+pub(crate) const CAPABILITIES: Capabilities =
+    Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: true };
+
+/// zstd at one level.
+pub(crate) struct Zstd {
+    level: i32,
+    format: FrameFormat,
+    checksum: bool,
+    dictionary: Option<Dictionary>,
+    encoder: Option<CCtx<'static>>,
+    decoder: Option<DCtx<'static>>,
+    /// A piece of payload: on its way in, or decoded.
+    payload_piece: Vec<u8>,
+    /// A piece of stored bytes on its way out.
+    stored_piece: Vec<u8>,
+}
+
+impl Zstd {
+    /// A codec at `level`, which is -7 to 22, whose frames carry a checksum. Contexts are made when first used.
+    pub(crate) fn new(level: i32, standard_frame: bool) -> Self {
+        Zstd {
+            level,
+            format: if standard_frame { FrameFormat::One } else { FrameFormat::Magicless },
+            checksum: true,
+            dictionary: None,
+            encoder: None,
+            decoder: None,
+            payload_piece: Vec::new(),
+            stored_piece: Vec::new(),
+        }
+    }
+
+    fn new_encoder(&self) -> Result<CCtx<'static>, CodecError> {
+        let mut encoder = CCtx::try_create().ok_or_else(no_context)?;
+        for parameter in [
+            CParameter::Format(self.format),
+            CParameter::CompressionLevel(self.level),
+            CParameter::ContentSizeFlag(true),
+            CParameter::ChecksumFlag(self.checksum),
+        ] {
+            encoder.set_parameter(parameter).map_err(failed)?;
+        }
+        if let Some(dictionary) = &self.dictionary {
+            encoder.load_dictionary(dictionary.bytes()).map_err(|_| refused(dictionary))?;
+        }
+        Ok(encoder)
+    }
+
+    fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
+        let mut decoder = DCtx::try_create().ok_or_else(no_context)?;
+        decoder.set_parameter(DParameter::Format(self.format)).map_err(failed)?;
+        decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(failed)?;
+        if let Some(dictionary) = &self.dictionary {
+            decoder.load_dictionary(dictionary.bytes()).map_err(|_| refused(dictionary))?;
+        }
+        Ok(decoder)
+    }
+
+    fn ensure_encoder(&mut self) -> Result<(), CodecError> {
+        if self.encoder.is_none() {
+            self.encoder = Some(self.new_encoder()?);
+        }
+        Ok(())
+    }
+
+    fn ensure_decoder(&mut self) -> Result<(), CodecError> {
+        if self.decoder.is_none() {
+            self.decoder = Some(self.new_decoder()?);
+        }
+        Ok(())
+    }
+
+    /// The header of a frame of which all there will be is `stored`.
+    fn header(&self, stored: &[u8]) -> Result<FrameHeader, CodecError> {
+        let mut rest = stored;
+        let header = self.take_header(&mut rest)?;
+        header.check_claim(stored.len() as u64)?;
+        Ok(header)
+    }
+
+    /// Takes the frame's header and checks what must hold for every frame that this codec decodes.
+    fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
+        let standard = self.format == FrameFormat::One;
+        let header = FrameHeader::take(&mut StoredBytes::new(stored, FRAME), standard)?;
+        if !standard && header.content_size.is_none() {
+            return Err(corrupt("a content size", "none".to_owned()));
+        }
+        // Otherwise one damaged bit would switch off the check that is there to notice it.
+        if !standard && header.checksum != self.checksum {
+            let with = |present| if present { "a checksum" } else { "no checksum" };
+            return Err(corrupt(with(self.checksum), with(header.checksum).to_owned()));
+        }
+        match header.dictionary {
+            Some(id) if self.dictionary.is_none() => Err(CodecError::DictionaryNeeded { codec: FRAME, id }),
+            _ => Ok(header),
+        }
+    }
+
+    /// Decodes a whole frame, which is all of `frame`, into `payload`.
+    fn decode_frame(&mut self, header: &FrameHeader, frame: &[u8], payload: &mut [u8]) -> Result<(), CodecError> {
+        self.ensure_decoder()?;
+        let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
+        let expected = payload.len() as u64;
+        let wrong_length = |found| CodecError::PayloadLength { codec: FRAME, expected, found };
+        match decoder.decompress(payload, frame) {
+            Ok(written) if written == payload.len() => Ok(()),
+            Ok(written) => Err(wrong_length(FoundLength::Exactly(written as u64))),
+            Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) => Err(wrong_length(FoundLength::More)),
+            Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_checksum_wrong) && header.checksum => {
+                let stored_checksum = frame.last_chunk().copied().unwrap_or_default();
+                checksum::verify(stored_checksum, checksum::of(payload), FRAME)?;
+                Err(damaged(code))
+            }
+            Err(code) => Err(damaged(code)),
+        }
+    }
+
+    /// Decodes the frame at the start of `stored` into `payload`, whose length is that of the whole payload.
+    fn decode_whole(&mut self, header: &FrameHeader, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let frame_len = header.frame_len(stored)?;
+        self.decode_frame(header, stored.get(..frame_len).unwrap_or_default(), payload)?;
+        Ok(frame_len)
+    }
+
+    /// Starts a streamed decode.
+    fn stream_decoder(&mut self) -> Result<&mut DCtx<'static>, CodecError> {
+        self.ensure_decoder()?;
+        let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
+        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        Ok(decoder)
+    }
+}
+
+impl Codec for Zstd {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        self.ensure_encoder()?;
+        let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
+        let start = out.len();
+        out.reserve(zstd_safe::compress_bound(payload.len()));
+        let mut room = Cursor::new(out);
+        room.set_position(start as u64);
+        encoder.compress2(&mut room, payload).map_err(failed)
+    }
+
+    fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let header = self.header(stored)?;
+        expect_content_size(&header, payload.len() as u64)?;
+        self.decode_whole(&header, stored, payload)
+    }
+
+    fn decode_prefix(&mut self, stored: &[u8], prefix: &mut [u8]) -> Result<usize, CodecError> {
+        let header = self.header(stored)?;
+        if let Some(content_size) = header.content_size.filter(|size| *size <= MAX_BLOCK_CONTENT) {
+            // One block, most likely: decoding it whole costs no more and needs no window.
+            let content_size = usize::try_from(content_size).unwrap_or_default();
+            if let Some(payload) = prefix.get_mut(..content_size) {
+                self.decode_whole(&header, stored, payload)?;
+                return Ok(content_size);
+            }
+            let mut whole = std::mem::take(&mut self.payload_piece);
+            whole.resize(content_size, 0);
+            let decoded = self.decode_whole(&header, stored, &mut whole);
+            let begin = whole.get(..prefix.len()).unwrap_or_default();
+            prefix.copy_from_slice(begin);
+            self.payload_piece = whole;
+            return decoded.map(|_| prefix.len());
+        }
+        let mut rest = stored;
+        self.decode_prefix_from(&mut rest, prefix)
+    }
+
+    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+        let header = self.take_header(stored)?;
+        let mut frame = header.bytes().chain(stored);
+        let mut frame = StoredBytes::new(&mut frame, FRAME);
+        let decoder = self.stream_decoder()?;
+        let mut output = OutBuffer::around(prefix);
+        while output.pos() < output.capacity() {
+            if decode_step(decoder, &mut frame, &mut output)? {
+                break;
+            }
+        }
+        let filled = output.pos();
+        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        Ok(filled)
+    }
+
+    fn encode_stream(
+        &mut self,
+        payload: &mut dyn Read,
+        payload_len: u64,
+        stored: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        self.ensure_encoder()?;
+        let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
+        encoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        encoder.set_pledged_src_size(Some(payload_len)).map_err(failed)?;
+        let mut source = PayloadSource::new(payload, payload_len);
+        self.stored_piece.resize(PIECE_LEN, 0);
+        let mut written = 0;
+        loop {
+            source.next_piece(&mut self.payload_piece, PIECE_LEN)?;
+            let last = source.remaining() == 0;
+            written += encode_piece(encoder, &self.payload_piece, last, &mut self.stored_piece, stored)?;
+            if last {
+                return Ok(written);
+            }
+        }
+    }
+
+    fn decode_stream(
+        &mut self,
+        stored: &mut dyn BufRead,
+        payload_len: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        let header = self.take_header(stored)?;
+        expect_content_size(&header, payload_len)?;
+        let mut piece = std::mem::take(&mut self.payload_piece);
+        piece.resize(PIECE_LEN, 0);
+        let decoder = self.stream_decoder()?;
+        let mut frame = header.bytes().chain(stored);
+        let mut frame = StoredBytes::new(&mut frame, FRAME);
+        let mut delivered = 0;
+        let mut ended = false;
+        while !ended {
+            let mut output = OutBuffer::around(piece.as_mut_slice());
+            ended = decode_step(decoder, &mut frame, &mut output)?;
+            let produced = output.pos();
+            delivered += produced as u64;
+            if delivered > payload_len {
+                return Err(CodecError::PayloadLength {
+                    codec: FRAME,
+                    expected: payload_len,
+                    found: FoundLength::More,
+                });
+            }
+            sink(piece.get(..produced).unwrap_or_default()).map_err(CodecError::delivering_payload)?;
+        }
+        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        self.payload_piece = piece;
+        if delivered < payload_len {
+            let found = FoundLength::Exactly(delivered);
+            return Err(CodecError::PayloadLength { codec: FRAME, expected: payload_len, found });
+        }
+        Ok(frame.consumed())
+    }
+
+    fn set_checksum(&mut self, carried: bool) {
+        if self.checksum != carried {
+            self.checksum = carried;
+            // The next use makes one with the other parameter; a spec sets this once, a decoder needs no encoder.
+            self.encoder = None;
+        }
+    }
+
+    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        let before = std::mem::replace(&mut self.dictionary, dictionary.cloned());
+        // Both contexts are made at once, so that an unusable dictionary is refused here and not at the first payload.
+        match (self.new_encoder(), self.new_decoder()) {
+            (Ok(encoder), Ok(decoder)) => {
+                self.encoder = Some(encoder);
+                self.decoder = Some(decoder);
+                Ok(())
+            }
+            (Err(error), _) | (_, Err(error)) => {
+                self.dictionary = before;
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Compares the frame's content size, where it has one, with the payload length that the caller expects.
+fn expect_content_size(header: &FrameHeader, expected: u64) -> Result<(), CodecError> {
+    match header.content_size {
+        Some(found) if found != expected => {
+            Err(CodecError::PayloadLength { codec: FRAME, expected, found: FoundLength::Exactly(found) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// One step of a streamed decode; true when the frame is complete, its checksum included.
+fn decode_step<R: BufRead + ?Sized>(
+    decoder: &mut DCtx<'static>,
+    frame: &mut StoredBytes<'_, R>,
+    output: &mut OutBuffer<'_, [u8]>,
+) -> Result<bool, CodecError> {
+    let already = output.pos();
+    let mut input = InBuffer::around(frame.at_hand()?);
+    let hint = decoder.decompress_stream(output, &mut input).map_err(damaged)?;
+    let taken = input.pos();
+    frame.advance(taken);
+    if hint != 0 && (taken, output.pos()) == (0, already) {
+        return Err(frame.truncated());
+    }
+    Ok(hint == 0)
+}
+
+/// Feeds one piece of payload to the encoder and writes what comes out; with `last`, completes the frame.
+fn encode_piece(
+    encoder: &mut CCtx<'static>,
+    payload: &[u8],
+    last: bool,
+    room: &mut [u8],
+    stored: &mut dyn Write,
+) -> Result<u64, CodecError> {
+    let directive = if last { ZSTD_EndDirective::ZSTD_e_end } else { ZSTD_EndDirective::ZSTD_e_continue };
+    let mut input = InBuffer::around(payload);
+    let mut written = 0;
+    loop {
+        let mut output = OutBuffer::around(room);
+        let pending = encoder.compress_stream2(&mut output, &mut input, directive).map_err(failed)?;
+        let produced = output.pos();
+        stored.write_all(room.get(..produced).unwrap_or_default()).map_err(CodecError::writing_stored)?;
+        written += produced as u64;
+        let taken = input.pos() == payload.len();
+        if taken && (pending == 0 || !last) {
+            return Ok(written);
+        }
+    }
+}
+
+fn no_context() -> CodecError {
+    CodecError::Implementation { codec: "zstd", message: "no context could be allocated".to_owned() }
+}
+
+fn refused(dictionary: &Dictionary) -> CodecError {
+    CodecError::BadDictionary { codec: "zstd", length: dictionary.bytes().len() }
+}
+
+fn is(code: ErrorCode, kind: ZSTD_ErrorCode) -> bool {
+    code.wrapping_neg() == kind as usize
+}
+
+/// An error that does not lie in stored data.
+fn failed(code: ErrorCode) -> CodecError {
+    CodecError::Implementation { codec: "zstd", message: zstd_safe::get_error_name(code).to_owned() }
+}
+
+/// An error that lies in stored data.
+fn damaged(code: ErrorCode) -> CodecError {
+    corrupt("a valid frame", zstd_safe::get_error_name(code).to_owned())
+}

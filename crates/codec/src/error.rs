@@ -1,0 +1,170 @@
+//! What can go wrong with a chunk, said as "expected this, found that".
+//!
+//! A message names the codec and the numbers, never a file: this crate knows no repository. Callers
+//! add the path and the offset.
+
+use std::fmt;
+use std::io;
+
+/// How many payload bytes a body turned out to hold, when that is not what the caller expected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FoundLength {
+    /// Exactly this many bytes.
+    Exactly(u64),
+    /// More than the expected number; decoding stopped there.
+    More,
+}
+
+impl fmt::Display for FoundLength {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FoundLength::Exactly(bytes) => write!(f, "{bytes}"),
+            FoundLength::More => f.write_str("more"),
+        }
+    }
+}
+
+/// Why a chunk could not be encoded or decoded.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// There was no byte to look at.
+    #[error("chunk: expected a tag byte or a zlib header, found no bytes")]
+    EmptyChunk,
+
+    /// The first byte is neither a tag byte of this format version nor the start of a zlib stream.
+    #[error("tag byte {tag:#04x}: expected {expected}, found {found}")]
+    Tag {
+        /// The byte itself.
+        tag: u8,
+        /// What the format allows here.
+        expected: &'static str,
+        /// What the byte says instead.
+        found: String,
+    },
+
+    /// The body ends before the payload does.
+    #[error("{codec}: expected more stored bytes, found the end after {available}")]
+    Truncated {
+        /// Name of the body, such as `zlib stream`.
+        codec: &'static str,
+        /// Stored bytes that were there.
+        available: u64,
+    },
+
+    /// The payload is shorter or longer than the caller expected.
+    #[error("{codec}: expected {expected} payload bytes, found {found}")]
+    PayloadLength {
+        /// Name of the body.
+        codec: &'static str,
+        /// Payload bytes that the caller expected.
+        expected: u64,
+        /// Payload bytes that the body holds or claims.
+        found: FoundLength,
+    },
+
+    /// The payload does not match the checksum stored beside it.
+    #[error("{codec}: payload checksum: expected {expected:08x}, found {found:08x}")]
+    Checksum {
+        /// Name of the body.
+        codec: &'static str,
+        /// The stored checksum.
+        expected: u32,
+        /// The checksum of the decoded payload.
+        found: u32,
+    },
+
+    /// A length is not the shortest LEB128 encoding of a 64-bit number.
+    #[error("{codec}: expected a length in LEB128, found {found}")]
+    Length {
+        /// Name of the body.
+        codec: &'static str,
+        /// What is wrong with it.
+        found: &'static str,
+    },
+
+    /// The body breaks the rules of its codec in another way.
+    #[error("{codec}: expected {expected}, found {found}")]
+    Corrupt {
+        /// Name of the body.
+        codec: &'static str,
+        /// What the codec's format asks for.
+        expected: &'static str,
+        /// What was there, in the words of the implementation where it has any.
+        found: String,
+    },
+
+    /// The body was made with a dictionary that this decoder was not given.
+    #[error("{codec}: expected no dictionary, found a body that needs dictionary {id:#010x}")]
+    DictionaryNeeded {
+        /// Name of the body.
+        codec: &'static str,
+        /// Identifier that the body carries.
+        id: u32,
+    },
+
+    /// The codec takes no dictionaries.
+    #[error("{codec} takes no dictionaries")]
+    NoDictionaries {
+        /// Name of the codec.
+        codec: &'static str,
+    },
+
+    /// The bytes cannot be a dictionary of this codec.
+    #[error("{codec}: expected a usable dictionary, found {length} bytes that the codec refuses")]
+    BadDictionary {
+        /// Name of the codec.
+        codec: &'static str,
+        /// Length of the refused dictionary in bytes.
+        length: usize,
+    },
+
+    /// A streamed payload was not as long as announced.
+    #[error("payload source: expected {expected} bytes, found {found}")]
+    SourceLength {
+        /// Bytes that were announced.
+        expected: u64,
+        /// Bytes that the source gave.
+        found: FoundLength,
+    },
+
+    /// The implementation failed for a reason that does not lie in the data, such as lack of memory.
+    #[error("{codec}: {message}")]
+    Implementation {
+        /// Name of the codec.
+        codec: &'static str,
+        /// What the implementation said.
+        message: String,
+    },
+
+    /// A payload or stored bytes could not be read from their source, or not be written to their sink.
+    #[error("{action}: {source}")]
+    Io {
+        /// What was being done, such as `reading the payload`.
+        action: &'static str,
+        /// The error of the reader or writer.
+        source: io::Error,
+    },
+}
+
+impl CodecError {
+    /// Wraps an error of the reader that payloads come from.
+    pub(crate) fn reading_payload(source: io::Error) -> Self {
+        CodecError::Io { action: "reading the payload", source }
+    }
+
+    /// Wraps an error of the reader that stored bytes come from.
+    pub(crate) fn reading_stored(source: io::Error) -> Self {
+        CodecError::Io { action: "reading the stored bytes", source }
+    }
+
+    /// Wraps an error of the writer that stored bytes go to.
+    pub(crate) fn writing_stored(source: io::Error) -> Self {
+        CodecError::Io { action: "writing the stored bytes", source }
+    }
+
+    /// Wraps an error of the sink that decoded payloads go to.
+    pub(crate) fn delivering_payload(source: io::Error) -> Self {
+        CodecError::Io { action: "delivering the payload", source }
+    }
+}

@@ -1,0 +1,116 @@
+//! Lengths inside bodies: unsigned LEB128, 64 bits, shortest form only.
+//!
+//! | bits of a byte | meaning |
+//! |---|---|
+//! | 0-6 | next seven bits of the number, least significant first |
+//! | 7 | another byte follows |
+//!
+//! One number has one encoding here. A longer one would let two different chunks hold the same
+//! payload under the same codec, and is refused.
+
+use std::io::BufRead;
+
+use crate::error::CodecError;
+use crate::stored::StoredBytes;
+
+/// The longest encoding of a 64-bit number, in bytes.
+pub(crate) const MAX_LEN: usize = 10;
+
+/// Appends `value` to `out`.
+pub(crate) fn write(mut value: u64, out: &mut Vec<u8>) {
+    loop {
+        let low = (value & 0x7f) as u8;
+        value >>= 7;
+        if value == 0 {
+            out.push(low);
+            return;
+        }
+        out.push(low | 0x80);
+    }
+}
+
+/// Takes the number at the start of `stored`.
+///
+/// # Errors
+/// When its encoding is truncated, overlong or overflows.
+pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<u64, CodecError> {
+    let codec = stored.codec();
+    let mut value = 0u64;
+    for position in 0..MAX_LEN {
+        let [byte] = stored.take_array()?;
+        let bits = u64::from(byte & 0x7f);
+        // The tenth byte holds bit 63 alone.
+        if position == MAX_LEN - 1 && byte > 1 {
+            break;
+        }
+        value |= bits << (7 * position);
+        if byte & 0x80 == 0 {
+            if byte == 0 && position > 0 {
+                return Err(CodecError::Length { codec, found: "one longer than it needs to be" });
+            }
+            return Ok(value);
+        }
+    }
+    Err(CodecError::Length { codec, found: "one that overflows 64 bits" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn encoded(value: u64) -> Vec<u8> {
+        let mut out = Vec::new();
+        write(value, &mut out);
+        out
+    }
+
+    fn decoded(mut bytes: &[u8]) -> Result<(u64, usize), CodecError> {
+        let mut stored = StoredBytes::new(&mut bytes, "lz4 body");
+        let value = read(&mut stored)?;
+        Ok((value, stored.consumed() as usize))
+    }
+
+    #[test]
+    fn known_encodings() {
+        assert_eq!(encoded(0), [0x00]);
+        assert_eq!(encoded(127), [0x7f]);
+        assert_eq!(encoded(128), [0x80, 0x01]);
+        assert_eq!(encoded(300), [0xac, 0x02]);
+        assert_eq!(encoded(u64::MAX), [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]);
+    }
+
+    #[test]
+    fn overlong_overflowing_and_truncated_lengths_are_refused() {
+        let message = |bytes: &[u8]| decoded(bytes).unwrap_err().to_string();
+        assert_eq!(
+            message(&[0x80, 0x00]),
+            "lz4 body: expected a length in LEB128, found one longer than it needs to be"
+        );
+        let mut overflow = [0xff; 10];
+        overflow[9] = 0x02;
+        assert_eq!(message(&overflow), "lz4 body: expected a length in LEB128, found one that overflows 64 bits");
+        assert_eq!(message(&[0xff; 12]), "lz4 body: expected a length in LEB128, found one that overflows 64 bits");
+        assert_eq!(message(&[0x80; 3]), "lz4 body: expected more stored bytes, found the end after 3");
+        assert_eq!(message(&[]), "lz4 body: expected more stored bytes, found the end after 0");
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip_before_anything(value: u64, shift in 0u32..64, garbage: Vec<u8>) {
+            // Shifted so that every length of encoding turns up.
+            let value = value >> shift;
+            let mut bytes = encoded(value);
+            let length = bytes.len();
+            bytes.extend_from_slice(&garbage);
+            prop_assert_eq!(decoded(&bytes).unwrap(), (value, length));
+        }
+
+        #[test]
+        fn what_is_read_is_what_would_be_written(bytes: Vec<u8>) {
+            if let Ok((value, length)) = decoded(&bytes) {
+                prop_assert_eq!(encoded(value), &bytes[..length]);
+            }
+        }
+    }
+}

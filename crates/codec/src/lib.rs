@@ -1,0 +1,57 @@
+//! Bytes to bytes: payloads to chunks under a codec, and chunks back to payloads.
+//!
+//! A *payload* is what a version-control store compresses on its own: a pack entry's content, a loose
+//! object, a revlog delta. A *chunk* is what lies on disk in its place. This crate turns one into the
+//! other and knows nothing of repositories.
+//!
+//! - [`CodecSpec`] is what the user types, such as `zstd:5,checksum=no`, parsed and checked.
+//! - [`ChunkEncoder`] and [`ChunkDecoder`] read and write chunks as `FORMAT.md` fixes them: RFC 1950 streams for
+//!   the zlib family, a tag byte and a body for all others.
+//! - [`Codec`] is the layer beneath: one algorithm in one implementation, without the container.
+//!
+//! Contexts are expensive: on payloads as small as a pack's, making a new one for each costs ten times the
+//! decoding itself. So make one encoder and one decoder for each thread and keep them. Buffers are the
+//! caller's.
+//!
+//! Stored bytes are treated as hostile: every length is checked against what is there before memory is
+//! taken for it, every decode checks the exact payload length and the checksum, and nothing panics.
+
+#![deny(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::cast_possible_truncation
+    )
+)]
+
+mod algorithm;
+mod catalogue;
+mod checksum;
+mod codec;
+mod codecs;
+mod decoder;
+mod encoder;
+mod error;
+mod leb128;
+mod source;
+mod spec;
+mod stored;
+mod tag;
+
+pub use algorithm::{Algorithm, Levels};
+pub use catalogue::{CodecInfo, catalogue};
+pub use codec::{Capabilities, Codec, Dictionary, PayloadSink};
+pub use decoder::{ChunkDecoder, ZlibReader};
+pub use encoder::ChunkEncoder;
+pub use error::{CodecError, FoundLength};
+pub use spec::{CodecSpec, SpecError};
+
+/// The version of the container that this crate reads and writes.
+pub const FORMAT_VERSION: u32 = 1;
+
+/// The longest payload that is encoded in one call, in bytes; longer ones are streamed, or cut into blocks of this length.
+pub const BLOCK_LEN: usize = 64 << 20;

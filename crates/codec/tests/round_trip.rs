@@ -1,0 +1,155 @@
+//! What is encoded comes back: every codec, every way to read it, whatever follows the chunk.
+
+mod common;
+
+use common::{SPECS, decoder, encode, encoder, noise, payload, text};
+use proptest::prelude::*;
+use repackbench_codec::{ChunkDecoder, ZlibReader};
+
+/// Decodes in all three ways, each checked against `payload`.
+fn assert_reads_back(decoder: &mut ChunkDecoder, stored: &[u8], chunk_len: usize, payload: &[u8], typed: &str) {
+    let mut decoded = vec![0xaa; payload.len()];
+    assert_eq!(decoder.decode(stored, &mut decoded).unwrap(), chunk_len, "{typed}: stored bytes consumed");
+    assert_eq!(decoded, payload, "{typed}");
+
+    let mut streamed = Vec::new();
+    let consumed = decoder
+        .decode_stream(stored, payload.len() as u64, &mut |piece| {
+            streamed.extend_from_slice(piece);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(consumed, chunk_len as u64, "{typed}: stored bytes consumed by the stream");
+    assert_eq!(streamed, payload, "{typed}");
+
+    for prefix_len in [0, 1, 20, payload.len() / 2, payload.len(), payload.len() + 1, payload.len() + 500] {
+        let mut prefix = vec![0xaa; prefix_len];
+        let filled = decoder.decode_prefix(stored, &mut prefix).unwrap();
+        assert_eq!(filled, prefix_len.min(payload.len()), "{typed}: prefix of {prefix_len}");
+        assert_eq!(prefix[..filled], payload[..filled], "{typed}: prefix of {prefix_len}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn every_codec(payload in payload(), garbage in prop::collection::vec(any::<u8>(), 0..300)) {
+        for typed in SPECS {
+            let mut stored = encode(typed, &payload);
+            let chunk_len = stored.len();
+            stored.extend_from_slice(&garbage);
+            assert_reads_back(&mut decoder(typed), &stored, chunk_len, &payload, typed);
+        }
+    }
+
+    /// Contexts carry nothing from one payload to the next, also when codecs alternate or decoding failed.
+    #[test]
+    fn reused_contexts(payloads in prop::collection::vec(payload(), 1..4)) {
+        let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
+        for typed in SPECS {
+            let mut reused = encoder(typed);
+            for payload in &payloads {
+                let mut stored = Vec::new();
+                reused.encode(payload, &mut stored).unwrap();
+                prop_assert_eq!(&stored, &encode(typed, payload), "{}: depends on earlier payloads", typed);
+                prop_assert!(decoder.decode(&stored[..stored.len() - 1], &mut vec![0; payload.len()]).is_err());
+                let mut decoded = vec![0; payload.len()];
+                prop_assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len());
+                prop_assert_eq!(&decoded, payload);
+            }
+        }
+    }
+
+    #[test]
+    fn every_reader_reads_every_zlib_stream(payload in payload()) {
+        for typed in SPECS.iter().filter(|typed| common::spec(typed).is_zlib_family()) {
+            let stored = encode(typed, &payload);
+            for reader in [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate] {
+                assert_reads_back(&mut ChunkDecoder::new(reader), &stored, stored.len(), &payload, typed);
+            }
+        }
+    }
+
+    #[test]
+    fn stored_bytes_are_appended_and_do_not_depend_on_the_buffer(payload in payload(), before: Vec<u8>) {
+        for typed in SPECS {
+            let alone = encode(typed, &payload);
+            let mut out = before.clone();
+            out.reserve(payload.len() * 3);
+            prop_assert_eq!(encoder(typed).encode(&payload, &mut out).unwrap(), alone.len());
+            prop_assert_eq!(&out[..before.len()], &before);
+            prop_assert_eq!(&out[before.len()..], &alone, "{}", typed);
+
+            let mut streamed = Vec::new();
+            let length = payload.len() as u64;
+            let written = encoder(typed).encode_stream(&mut payload.as_slice(), length, &mut streamed).unwrap();
+            prop_assert_eq!(written, alone.len() as u64);
+            prop_assert_eq!(&streamed, &alone, "{}: encode_stream differs from encode", typed);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_shrink_is_stored() {
+    for (typed, store) in [("zstd", "store"), ("lz4", "store"), ("zstd,checksum=no", "store,checksum=no")] {
+        for payload in [Vec::new(), b"ab".to_vec(), noise(500), noise(70_000)] {
+            let stored = encode(typed, &payload);
+            assert_eq!(ChunkDecoder::identify(&stored), Some("store"), "{typed}: {} bytes", payload.len());
+            assert_eq!(stored, encode(store, &payload));
+        }
+        assert!(encode(typed, &text(500)).len() < encode(store, &text(500)).len());
+    }
+}
+
+#[test]
+fn chunks_are_identified_by_what_they_are() {
+    let names = ["zlib", "zlib-rs", "libdeflate", "store", "zstd", "lz4", "zstd,frame=standard"]
+        .map(|typed| ChunkDecoder::identify(&encode(typed, &text(1000))).unwrap());
+    assert_eq!(names, ["zlib", "zlib", "zlib", "store", "zstd", "lz4", "zstd (standard frame)"]);
+    for not_a_chunk in [&[][..], &[0x00], &[0x78], &[0x78, 0x00], &[0x44], &[0x28, 0xb5, 0x2f, 0xfe]] {
+        assert_eq!(ChunkDecoder::identify(not_a_chunk), None, "{not_a_chunk:x?}");
+    }
+}
+
+#[test]
+fn a_prefix_is_had_from_the_start_of_a_chunk_alone() {
+    let payload = text(2_000_000);
+    for typed in ["zlib", "zlib-rs", "zstd", "zstd,frame=standard"] {
+        let stored = encode(typed, &payload);
+        let mut prefix = [0; 100];
+        let filled = decoder(typed).decode_prefix(&stored[..stored.len() / 2], &mut prefix).unwrap();
+        assert_eq!((filled, &prefix[..]), (100, &payload[..100]), "{typed}");
+    }
+}
+
+/// The highest ratios there are, which claims of length are checked against.
+#[test]
+fn long_runs_are_no_hostile_claims() {
+    for payload in [vec![0; 5_000_000], b"ab".repeat(2_000_000)] {
+        for typed in SPECS {
+            let stored = encode(typed, &payload);
+            assert_reads_back(&mut decoder(typed), &stored, stored.len(), &payload, typed);
+        }
+    }
+}
+
+#[test]
+fn encoders_and_decoders_move_between_threads() {
+    let (mut encoder, mut decoder) = (encoder("zstd"), decoder("zstd"));
+    let payload = text(1_000);
+    let expected = encode("zstd", &payload);
+    let stored = std::thread::scope(|scope| {
+        let encoding = scope.spawn(|| {
+            let mut stored = Vec::new();
+            encoder.encode(&payload, &mut stored).map(|_| stored)
+        });
+        encoding.join().unwrap().unwrap()
+    });
+    assert_eq!(stored, expected);
+    let decoded = std::thread::spawn(move || {
+        let mut decoded = vec![0; 1_000];
+        decoder.decode(&stored, &mut decoded).map(|_| decoded)
+    });
+    assert_eq!(decoded.join().unwrap().unwrap(), payload);
+}

@@ -1,0 +1,179 @@
+//! Payloads above one block, from sources and to sinks that take a little at a time.
+
+mod common;
+
+use std::io::{self, BufReader, Read};
+
+use common::{decoder, encode, encoder, noise, text};
+use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError, ZlibReader};
+
+/// One block of text and then some noise, so that a blocked codec stores the second block.
+fn long_payload() -> Vec<u8> {
+    let mut payload = text(1 << 20).repeat(BLOCK_LEN >> 20);
+    payload.extend(noise(1_000_003));
+    payload
+}
+
+/// Gives at most a few thousand bytes at a time, as a pipe would.
+struct Trickle<'a>(&'a [u8]);
+
+impl Read for Trickle<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let limit = buffer.len().min(4_001);
+        self.0.read(&mut buffer[..limit])
+    }
+}
+
+fn assert_streams(typed: &str, first_byte: u8, payload: &[u8]) {
+    let mut stored = Vec::new();
+    let written = encoder(typed).encode_stream(&mut Trickle(payload), payload.len() as u64, &mut stored).unwrap();
+    assert_eq!(written, stored.len() as u64, "{typed}");
+    assert_eq!(stored[0], first_byte, "{typed}");
+    assert!(encode(typed, payload) == stored, "{typed}: encode differs from encode_stream");
+    let chunk_len = stored.len();
+    stored.extend_from_slice(&[0x78; 100]);
+
+    let mut decoder = decoder(typed);
+    let mut position = 0;
+    let consumed = decoder
+        .decode_stream(&stored, payload.len() as u64, &mut |piece| {
+            assert!(piece.len() <= BLOCK_LEN);
+            assert!(piece == &payload[position..position + piece.len()], "{typed}: wrong bytes after {position}");
+            position += piece.len();
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((consumed, position), (chunk_len as u64, payload.len()), "{typed}");
+
+    let mut decoded = vec![0; payload.len()];
+    assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), chunk_len, "{typed}");
+    assert!(decoded == payload, "{typed}");
+    for prefix_len in [50, BLOCK_LEN, BLOCK_LEN + 50] {
+        let prefix = &mut decoded[..prefix_len];
+        prefix.fill(0);
+        assert_eq!(decoder.decode_prefix(&stored, prefix).unwrap(), prefix_len, "{typed}");
+        assert!(prefix == &payload[..prefix_len], "{typed}: prefix of {prefix_len}");
+    }
+    assert!(decoder.decode_stream(&stored, payload.len() as u64 - 1, &mut |_| Ok(())).is_err(), "{typed}");
+    assert_reads_from_a_pipe(typed, &stored, chunk_len, payload);
+    assert!(decoder.decode(&stored[..chunk_len - 1], &mut vec![0; payload.len()]).is_err(), "{typed}");
+}
+
+/// From a source that never has the whole chunk at hand, and goes on behind it.
+fn assert_reads_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payload: &[u8]) {
+    let mut decoder = decoder(typed);
+    let mut pipe = BufReader::with_capacity(50_000, Trickle(stored));
+    let mut position = 0;
+    let consumed = decoder
+        .decode_stream_from(&mut pipe, payload.len() as u64, &mut |piece| {
+            assert!(piece == &payload[position..position + piece.len()], "{typed}: wrong bytes after {position}");
+            position += piece.len();
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!((consumed, position), (chunk_len as u64, payload.len()), "{typed}");
+    let mut behind = Vec::new();
+    pipe.read_to_end(&mut behind).unwrap();
+    assert!(behind == stored[chunk_len..], "{typed}: exactly the chunk's bytes must be taken");
+
+    for prefix_len in [50, BLOCK_LEN + 50] {
+        let mut prefix = vec![0; prefix_len];
+        let mut pipe = BufReader::with_capacity(50_000, Trickle(stored));
+        assert_eq!(decoder.decode_prefix_from(&mut pipe, &mut prefix).unwrap(), prefix_len, "{typed}");
+        assert!(prefix == payload[..prefix_len], "{typed}: prefix of {prefix_len}");
+    }
+
+    let cut = &stored[..chunk_len - 1];
+    let error = decoder.decode_stream_from(&mut BufReader::new(Trickle(cut)), payload.len() as u64, &mut |_| Ok(()));
+    let found = error.unwrap_err().to_string();
+    assert!(found.contains("expected more stored bytes, found the end after "), "{typed}: {found}");
+}
+
+#[test]
+fn payloads_above_one_block() {
+    let payload = long_payload();
+    for (typed, first_byte) in [
+        ("store", 0x01),
+        ("zlib:1", 0x78),
+        ("zlib-rs:1", 0x78),
+        ("libdeflate:1", 0x78),
+        ("zstd:1", 0x02),
+        ("zstd:1,frame=standard", 0x28),
+        ("lz4", 0x23),
+        ("lz4,checksum=no", 0xa3),
+    ] {
+        assert_streams(typed, first_byte, &payload);
+    }
+}
+
+#[test]
+fn libdeflate_leaves_long_payloads_to_stock_zlib() {
+    let payload = long_payload();
+    assert!(encode("libdeflate:2", &payload) == encode("zlib:2", &payload));
+}
+
+#[test]
+fn each_block_that_does_not_shrink_is_stored() {
+    let payload = long_payload();
+    let stored = encode("lz4", &payload);
+    let first_block = encode("lz4", &payload[..BLOCK_LEN]);
+    let second_block = encode("store", &payload[BLOCK_LEN..]);
+    // Tag byte and a four-byte LEB128 length.
+    assert!(stored[5..] == [first_block, second_block].concat());
+
+    // A block of another codec, or under another checksum, is no part of this chunk.
+    for foreign in [0x02, 0x78, 0x23, 0x83] {
+        let mut damaged = stored[..200].to_vec();
+        damaged[5] = foreign;
+        let error = ChunkDecoder::new(ZlibReader::Stock).decode_prefix(&damaged, &mut [0; 8]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            format!("blocked body: expected a block's tag byte that suits the first, found {foreign:#04x}")
+        );
+    }
+}
+
+#[test]
+fn a_source_must_be_as_long_as_announced() {
+    let payload = text(300_000);
+    for typed in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4"] {
+        let mut encoder = encoder(typed);
+        let mut encode = |announced: usize| {
+            encoder.encode_stream(&mut payload.as_slice(), announced as u64, &mut io::sink()).map_err(|e| e.to_string())
+        };
+        assert_eq!(encode(300_001).unwrap_err(), "payload source: expected 300001 bytes, found 300000", "{typed}");
+        assert_eq!(encode(299_999).unwrap_err(), "payload source: expected 299999 bytes, found more", "{typed}");
+        assert_eq!(encode(0).unwrap_err(), "payload source: expected 0 bytes, found more", "{typed}");
+        encode(300_000).unwrap();
+        let long = BLOCK_LEN + 1;
+        assert_eq!(
+            encode(long).unwrap_err(),
+            format!("payload source: expected {long} bytes, found 300000"),
+            "{typed}"
+        );
+    }
+}
+
+#[test]
+fn failing_readers_writers_and_sinks_are_reported() {
+    struct Broken;
+    let broken = || io::Error::other("the pipe is broken");
+    impl Read for Broken {
+        fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+            Err(io::Error::other("the pipe is broken"))
+        }
+    }
+    for typed in ["store", "zlib", "zstd", "lz4"] {
+        let error = encoder(typed).encode_stream(&mut Broken, 10, &mut io::sink()).unwrap_err();
+        assert_eq!(error.to_string(), "reading the payload: the pipe is broken");
+        let mut no_room: &mut [u8] = &mut [];
+        let error = encoder(typed).encode_stream(&mut &b"payload"[..], 7, &mut no_room).unwrap_err();
+        assert!(matches!(error, CodecError::Io { action: "writing the stored bytes", .. }), "{typed}: {error}");
+        let stored = encode(typed, b"payload");
+        let error = decoder(typed).decode_stream(&stored, 7, &mut |_| Err(broken())).unwrap_err();
+        assert_eq!(error.to_string(), "delivering the payload: the pipe is broken");
+        let mut source = BufReader::new((&stored[..stored.len() - 1]).chain(Broken));
+        let error = decoder(typed).decode_stream_from(&mut source, 7, &mut |_| Ok(())).unwrap_err();
+        assert_eq!(error.to_string(), "reading the stored bytes: the pipe is broken", "{typed}");
+    }
+}
