@@ -1,0 +1,118 @@
+//! The one error type of this crate: every failure names the file, the place in it, what was expected and what was
+//! found, and says what kind of failure it is so that the binary can pick its exit code.
+
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+/// Where in a file a problem was found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// The file as a whole.
+    Whole,
+    /// A byte offset into the file.
+    Offset(u64),
+    /// An object, by its hexadecimal id.
+    Object(gix_hash::ObjectId),
+    /// A line of a text file, counted from 1.
+    Line(usize),
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Place::Whole => Ok(()),
+            Place::Offset(offset) => write!(f, " at offset {offset}"),
+            Place::Object(id) => write!(f, ", object {id}"),
+            Place::Line(line) => write!(f, ", line {line}"),
+        }
+    }
+}
+
+/// Why a stored repository could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReaderError {
+    /// The operating system refused an operation.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive: `open`, `map`, `list`.
+        action: &'static str,
+        /// The file or folder it was tried on.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The path holds no repository that we know.
+    #[error("{}: not a repository: {why}", path.display())]
+    NotARepository {
+        /// The path that was given.
+        path: PathBuf,
+        /// What was looked for and not found.
+        why: String,
+    },
+    /// The repository is damaged.
+    #[error("{}{place}: expected {expected}, found {found}", path.display())]
+    Corrupt {
+        /// The damaged file.
+        path: PathBuf,
+        /// Where in it.
+        place: Place,
+        /// What the format demands.
+        expected: String,
+        /// What is there.
+        found: String,
+    },
+    /// The repository uses something that is legal but not handled.
+    #[error("{}: {what} is not supported", path.display())]
+    Unsupported {
+        /// The file that asks for it.
+        path: PathBuf,
+        /// Its name, as its own VCS spells it.
+        what: String,
+    },
+    /// The repository changed while it was read.
+    #[error("{}: changed while it was read", path.display())]
+    Changed {
+        /// The file or folder that changed.
+        path: PathBuf,
+    },
+    /// The user named a revision that is not there.
+    #[error("{}: no revision '{name}': {why}", path.display())]
+    NoSuchRevision {
+        /// The repository's own object directory.
+        path: PathBuf,
+        /// The name as it was given.
+        name: String,
+        /// What the search came to.
+        why: &'static str,
+    },
+    /// An object that is needed is in none of the repository's stores.
+    #[error("{}: object {id} is missing", path.display())]
+    Missing {
+        /// The object directory that was searched, the repository's own.
+        path: PathBuf,
+        /// The object's id.
+        id: gix_hash::ObjectId,
+    },
+}
+
+/// Shorthand for this crate's results.
+pub type Result<T> = std::result::Result<T, ReaderError>;
+
+impl ReaderError {
+    /// A failed operating-system call on `path`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        ReaderError::Io { action, path: path.into(), source }
+    }
+
+    /// Damage found in `path` at `place`.
+    pub fn corrupt(path: &Path, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
+        ReaderError::Corrupt { path: path.to_owned(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// A legal feature, asked for by `path`, that is refused by name.
+    pub fn unsupported(path: &Path, what: impl Into<String>) -> Self {
+        ReaderError::Unsupported { path: path.to_owned(), what: what.into() }
+    }
+}

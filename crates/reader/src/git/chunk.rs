@@ -1,0 +1,28 @@
+//! Decoding a chunk into a buffer that grows no faster than the data warrants.
+
+use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError};
+
+/// Decodes the chunk at the start of `stored` into `payload`, replacing what is there; returns the stored bytes
+/// consumed. A claim of more than [`BLOCK_LEN`] bytes is not believed: such a payload is appended as it is decoded.
+pub fn decode_to_vec(
+    decoder: &mut ChunkDecoder,
+    stored: &[u8],
+    payload_len: u64,
+    payload: &mut Vec<u8>,
+) -> Result<u64, CodecError> {
+    match usize::try_from(payload_len) {
+        Ok(len) if len <= BLOCK_LEN => {
+            // What a reused buffer holds is overwritten, so only its growth is zeroed.
+            payload.resize(len, 0);
+            decoder.decode(stored, payload).map(|consumed| consumed as u64)
+        }
+        _ => {
+            payload.clear();
+            decoder.decode_stream(stored, payload_len, &mut |piece| {
+                payload.try_reserve(piece.len()).map_err(|_| std::io::ErrorKind::OutOfMemory)?;
+                payload.extend_from_slice(piece);
+                Ok(())
+            })
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Decoded objects that deltas may be applied to, least recently used ones forgotten first.
+//!
+//! The limit counts decoded bytes and is git's default, `core.deltaBaseCacheLimit` = 96 MiB. It is the same for every
+//! variant: the policy of this cache moves timings more than most codecs do, so it must not depend on one.
+
+use rustc_hash::FxHashMap;
+
+use crate::ObjectKind;
+
+/// git's default for `core.deltaBaseCacheLimit`, in bytes.
+pub const DEFAULT_LIMIT: usize = 96 << 20;
+
+/// Buffers kept for reuse. More would only sit there: one is taken for each one that an eviction gives.
+const SPARE_BUFFERS: usize = 64;
+
+/// A spare buffer this many times larger than what it should hold is given back to the allocator instead.
+const OVERSIZE: usize = 4;
+
+const NONE: usize = usize::MAX;
+
+#[derive(Debug)]
+struct Slot {
+    key: Key,
+    kind: ObjectKind,
+    data: Vec<u8>,
+    newer: usize,
+    older: usize,
+}
+
+/// Where an object came from: which pack, and the offset of its entry.
+pub type Key = (usize, u64);
+
+/// A least-recently-used cache of decoded objects.
+#[derive(Debug)]
+pub struct DeltaBaseCache {
+    limit: usize,
+    used: usize,
+    slots: Vec<Slot>,
+    free: Vec<usize>,
+    by_key: FxHashMap<Key, usize>,
+    newest: usize,
+    oldest: usize,
+    spare: Vec<Vec<u8>>,
+}
+
+impl DeltaBaseCache {
+    /// An empty cache for at most `limit` decoded bytes.
+    pub fn new(limit: usize) -> Self {
+        DeltaBaseCache {
+            limit,
+            used: 0,
+            slots: Vec::new(),
+            free: Vec::new(),
+            by_key: FxHashMap::default(),
+            newest: NONE,
+            oldest: NONE,
+            spare: Vec::new(),
+        }
+    }
+
+    /// Forgets everything, so that a run starts cold.
+    pub fn clear(&mut self) {
+        *self = DeltaBaseCache::new(self.limit);
+    }
+
+    /// The object at `key`, which becomes the most recently used.
+    pub fn get(&mut self, key: Key) -> Option<(ObjectKind, &[u8])> {
+        let at = *self.by_key.get(&key)?;
+        if at != self.newest {
+            self.unlink(at);
+            self.link_newest(at);
+        }
+        self.slots.get(at).map(|slot| (slot.kind, slot.data.as_slice()))
+    }
+
+    /// An empty buffer for about `len` bytes, recycled where possible.
+    pub fn buffer(&mut self, len: usize) -> Vec<u8> {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        if buffer.capacity() / OVERSIZE > len {
+            buffer = Vec::new();
+        }
+        buffer.clear();
+        buffer
+    }
+
+    /// Takes a buffer back that was not put into the cache.
+    pub fn recycle(&mut self, buffer: Vec<u8>) {
+        if self.spare.len() < SPARE_BUFFERS && buffer.capacity() > 0 {
+            self.spare.push(buffer);
+        }
+    }
+
+    /// Puts an object in, unless it is larger than half of the cache: one such would sweep all others out.
+    pub fn put(&mut self, key: Key, kind: ObjectKind, data: Vec<u8>) {
+        if data.len() > self.limit / 2 || self.by_key.contains_key(&key) {
+            return self.recycle(data);
+        }
+        self.used += data.len();
+        while self.used > self.limit && self.oldest != NONE {
+            self.evict_oldest();
+        }
+        let slot = Slot { key, kind, data, newer: NONE, older: NONE };
+        let at = match self.free.pop() {
+            Some(at) => {
+                if let Some(place) = self.slots.get_mut(at) {
+                    *place = slot;
+                }
+                at
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len() - 1
+            }
+        };
+        self.by_key.insert(key, at);
+        self.link_newest(at);
+    }
+
+    fn evict_oldest(&mut self) {
+        let at = self.oldest;
+        self.unlink(at);
+        let Some(slot) = self.slots.get_mut(at) else { return };
+        let data = std::mem::take(&mut slot.data);
+        let key = slot.key;
+        self.by_key.remove(&key);
+        self.used -= data.len();
+        self.free.push(at);
+        self.recycle(data);
+    }
+
+    fn unlink(&mut self, at: usize) {
+        let Some((newer, older)) = self.slots.get(at).map(|slot| (slot.newer, slot.older)) else { return };
+        match self.slots.get_mut(newer) {
+            Some(slot) => slot.older = older,
+            None => self.newest = older,
+        }
+        match self.slots.get_mut(older) {
+            Some(slot) => slot.newer = newer,
+            None => self.oldest = newer,
+        }
+    }
+
+    fn link_newest(&mut self, at: usize) {
+        let older = self.newest;
+        if let Some(slot) = self.slots.get_mut(at) {
+            slot.newer = NONE;
+            slot.older = older;
+        }
+        match self.slots.get_mut(older) {
+            Some(slot) => slot.newer = at,
+            None => self.oldest = at,
+        }
+        self.newest = at;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(cache: &mut DeltaBaseCache, offset: u64, len: usize) {
+        let mut data = cache.buffer(len);
+        data.resize(len, offset as u8);
+        cache.put((0, offset), ObjectKind::Blob, data);
+    }
+
+    fn holds(cache: &DeltaBaseCache) -> Vec<u64> {
+        let mut keys: Vec<u64> = cache.by_key.keys().map(|(_, offset)| *offset).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    #[test]
+    fn the_least_recently_used_goes_first() {
+        let mut cache = DeltaBaseCache::new(100);
+        for offset in 1..=4 {
+            put(&mut cache, offset, 25);
+        }
+        assert_eq!(cache.get((0, 1)).unwrap().1, &[1; 25]);
+        put(&mut cache, 5, 25);
+        assert_eq!(holds(&cache), [1, 3, 4, 5]);
+        put(&mut cache, 6, 50);
+        assert_eq!(holds(&cache), [1, 5, 6]);
+        put(&mut cache, 7, 51);
+        assert_eq!(holds(&cache), [1, 5, 6], "larger than half of the cache");
+        assert_eq!(cache.used, 100);
+        cache.clear();
+        assert!(cache.get((0, 1)).is_none());
+    }
+
+    #[test]
+    fn packs_are_told_apart_and_slots_reused() {
+        let mut cache = DeltaBaseCache::new(40);
+        for round in 0..50u64 {
+            cache.put((1, round), ObjectKind::Tree, vec![1; 10]);
+            assert!(cache.get((0, round)).is_none());
+            assert!(cache.get((1, round)).is_some());
+        }
+        assert_eq!(cache.slots.len(), 4);
+        assert_eq!(holds(&cache), [46, 47, 48, 49]);
+    }
+}

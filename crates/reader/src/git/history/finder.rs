@@ -1,0 +1,53 @@
+//! The object store as libraries want to see it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use gix_hash::oid;
+use gix_object::Data;
+
+use crate::{ObjectKind, git::ObjectStore};
+
+/// A handle on one object store. Only one thread uses it at a time; the lock is there because the libraries ask for a
+/// handle that could be sent to another one, and costs nothing measurable while nobody contends for it.
+#[derive(Debug, Clone)]
+pub struct SharedObjectStore {
+    store: Arc<Mutex<ObjectStore>>,
+}
+
+impl SharedObjectStore {
+    /// Shares `store`.
+    pub fn new(store: ObjectStore) -> Self {
+        SharedObjectStore { store: Arc::new(Mutex::new(store)) }
+    }
+
+    /// The store itself.
+    pub fn lock(&self) -> MutexGuard<'_, ObjectStore> {
+        // A panic while it was held cannot leave the store inconsistent: its cache is only filled with whole objects.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl gix_object::Find for SharedObjectStore {
+    /// A missing object is reported as an empty blob: what is asked for here is `.gitattributes`, which then says nothing.
+    fn try_find<'a>(&self, id: &oid, buffer: &'a mut Vec<u8>) -> Result<Option<Data<'a>>, gix_error::Error> {
+        let mut store = self.lock();
+        let kind = match store.read(id, buffer).map_err(gix_error::Error::from_error)? {
+            Some(kind) => kind,
+            None => {
+                store.note_missing(id).map_err(gix_error::Error::from_error)?;
+                buffer.clear();
+                ObjectKind::Blob
+            }
+        };
+        Ok(Some(Data { kind: gix_kind(kind), object_hash: id.kind(), data: buffer }))
+    }
+}
+
+fn gix_kind(kind: ObjectKind) -> gix_object::Kind {
+    match kind {
+        ObjectKind::Commit => gix_object::Kind::Commit,
+        ObjectKind::Tree => gix_object::Kind::Tree,
+        ObjectKind::Blob => gix_object::Kind::Blob,
+        ObjectKind::Tag => gix_object::Kind::Tag,
+    }
+}

@@ -1,0 +1,265 @@
+//! A Git repository as revisions and content.
+
+mod commit;
+mod finder;
+mod revision_name;
+mod tree_diff;
+mod walk;
+
+use std::collections::HashMap;
+
+use gix_hash::{Kind, ObjectId, oid};
+use gix_hashtable::HashSet;
+
+pub use self::finder::SharedObjectStore;
+use self::{
+    commit::parse_tag_target,
+    tree_diff::{TreeDiff, parse_entry},
+    walk::{CommitWalk, ParentOverrides, damaged},
+};
+use super::{ObjectStore, repository::GitRepository, repository::Target};
+use crate::{Changes, FileVersion, History, ObjectKind, Result, Revision, TraverseVisitor, traits::FileMode};
+
+/// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
+pub struct GitHistory {
+    store: SharedObjectStore,
+    hash: Kind,
+    references: HashMap<Vec<u8>, Target>,
+    tips: Vec<ObjectId>,
+    overrides: ParentOverrides,
+    log: CommitWalk,
+    tree_diff: TreeDiff,
+    content: Vec<u8>,
+}
+
+impl std::fmt::Debug for GitHistory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GitHistory").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl GitHistory {
+    /// Puts history over `store`, which is `repository`'s.
+    pub fn new(repository: &GitRepository, mut store: ObjectStore) -> Result<Self> {
+        let mut overrides = ParentOverrides::default();
+        overrides.extend(repository.grafts().iter().map(|(id, parents)| (*id, parents.clone())));
+        overrides.extend(repository.shallow().iter().map(|id| (*id, Vec::new())));
+        store.set_replacements(repository.replacements()?);
+        let references = repository.references()?;
+        let tips = references
+            .iter()
+            .filter_map(|reference| match &reference.target {
+                Target::Object(id) => Some(*id),
+                Target::Symbolic(_) => None,
+            })
+            .collect();
+        Ok(GitHistory {
+            store: SharedObjectStore::new(store),
+            hash: repository.object_hash(),
+            references: references.into_iter().map(|r| (r.name.into(), r.target)).collect(),
+            tips,
+            log: CommitWalk::new(overrides.clone()),
+            overrides,
+            tree_diff: TreeDiff::new(repository.object_hash()),
+            content: Vec::new(),
+        })
+    }
+
+    /// A handle on the object store, for a library that reads from it.
+    pub fn objects(&self) -> SharedObjectStore {
+        self.store.clone()
+    }
+
+    /// The hash that names objects.
+    pub fn object_hash(&self) -> Kind {
+        self.hash
+    }
+
+    /// The tree of the commit `id`.
+    pub fn tree_of(&self, id: &oid) -> Result<ObjectId> {
+        let mut content = Vec::new();
+        let mut store = self.store.lock();
+        store.read_expected(id, ObjectKind::Commit, &mut content)?;
+        commit::parse_commit(&content, self.hash, &mut Vec::new())
+            .map(|fields| fields.tree)
+            .ok_or_else(|| damaged(&store, id.to_owned(), "a commit with a tree line", "another beginning"))
+    }
+
+    /// Visits `id` and, while it is an annotated tag, what it names. Commits are queued in `walk`, trees and blobs
+    /// collected in `trees`.
+    fn visit_tip(
+        &mut self,
+        mut id: ObjectId,
+        walk: &mut CommitWalk,
+        trees: &mut Vec<ObjectId>,
+        seen: &mut SeenObjects,
+        visit: &mut TraverseVisitor<'_>,
+    ) -> Result<()> {
+        loop {
+            let mut store = self.store.lock();
+            match store.kind(&id)? {
+                None => store.note_missing(&id)?,
+                Some(ObjectKind::Commit) => walk.queue_tip(&mut store, id)?,
+                Some(ObjectKind::Tree) => trees.push(id),
+                Some(ObjectKind::Blob) => {
+                    if seen.insert(&id) {
+                        visit(ObjectKind::Blob, &id);
+                    }
+                }
+                Some(ObjectKind::Tag) => {
+                    if !seen.insert(&id) {
+                        return Ok(());
+                    }
+                    visit(ObjectKind::Tag, &id);
+                    store.read_expected(&id, ObjectKind::Tag, &mut self.content)?;
+                    id = parse_tag_target(&self.content, self.hash)
+                        .ok_or_else(|| damaged(&store, id, "a tag with an object line", "another beginning"))?;
+                    continue;
+                }
+            }
+            return Ok(());
+        }
+    }
+
+    /// Visits every tree and blob below `roots` that was not seen before, depth first.
+    fn visit_trees(
+        &mut self,
+        roots: &[ObjectId],
+        seen: &mut SeenObjects,
+        visit: &mut TraverseVisitor<'_>,
+    ) -> Result<()> {
+        let mut pending = Vec::new();
+        let mut store = self.store.lock();
+        for root in roots {
+            if seen.insert(root) {
+                pending.push(*root);
+            }
+            while let Some(id) = pending.pop() {
+                match store.read(&id, &mut self.content)? {
+                    None => {
+                        store.note_missing(&id)?;
+                        continue;
+                    }
+                    Some(ObjectKind::Tree) => visit(ObjectKind::Tree, &id),
+                    Some(other) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
+                }
+                let first_child = pending.len();
+                let mut rest = self.content.as_slice();
+                while !rest.is_empty() {
+                    let malformed = || damaged(&store, id, "a tree", "content that is no list of entries");
+                    let entry = parse_entry(rest, self.hash.len_in_bytes()).ok_or_else(malformed)?;
+                    let child = oid::try_from_bytes(entry.id).map_err(|_| malformed())?;
+                    rest = rest.get(entry.len..).unwrap_or_default();
+                    if entry.mode == Some(FileMode::Gitlink) || !seen.insert(child) {
+                        continue;
+                    }
+                    if entry.is_tree() {
+                        pending.push(child.to_owned());
+                    } else if store.contains(child) {
+                        visit(ObjectKind::Blob, child);
+                    } else {
+                        store.note_missing(child)?;
+                    }
+                }
+                pending.get_mut(first_child..).unwrap_or_default().reverse();
+            }
+        }
+        Ok(())
+    }
+}
+
+impl History for GitHistory {
+    fn resolve(&mut self, name: &str) -> Result<ObjectId> {
+        self.revision_by_name(name)
+    }
+
+    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        let mut walk = CommitWalk::new(self.overrides.clone());
+        let mut seen = SeenObjects::new(self.hash, self.store.lock().len());
+        let mut trees = Vec::new();
+        let mut loose_trees = Vec::new();
+        for tip in self.tips.clone() {
+            self.visit_tip(tip, &mut walk, &mut loose_trees, &mut seen, visit)?;
+        }
+        loop {
+            let Some(revision) = walk.next(&mut self.store.lock())? else { break };
+            visit(ObjectKind::Commit, &revision.id);
+            trees.push(revision.manifest);
+        }
+        drop(walk);
+        trees.append(&mut loose_trees);
+        self.visit_trees(&trees, &mut seen, visit)
+    }
+
+    fn start_log(&mut self, from: ObjectId) -> Result<()> {
+        self.log = CommitWalk::new(self.overrides.clone());
+        self.log.queue_tip(&mut self.store.lock(), from)
+    }
+
+    fn next_revision(&mut self) -> Result<Option<Revision>> {
+        self.log.next(&mut self.store.lock())
+    }
+
+    fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()> {
+        changes.clear();
+        self.tree_diff.run(&mut self.store.lock(), revision.parent_manifest, Some(revision.manifest), changes)
+    }
+
+    fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {
+        let tree = self.tree_of(id)?;
+        files.clear();
+        self.tree_diff.run(&mut self.store.lock(), None, Some(tree), files)
+    }
+
+    fn content(&mut self, _path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
+        let mut store = self.store.lock();
+        match store.read(&file.id, content)? {
+            Some(ObjectKind::Blob) => Ok(true),
+            Some(other) => Err(damaged(&store, file.id, "a blob", &format!("a {other}"))),
+            None => {
+                store.note_missing(&file.id)?;
+                Ok(false)
+            }
+        }
+    }
+
+    fn forget(&mut self) {
+        self.store.lock().forget();
+        self.log = CommitWalk::new(self.overrides.clone());
+    }
+
+    fn missing(&self) -> u64 {
+        self.store.lock().missing_objects().len() as u64
+    }
+}
+
+/// The ids that a traversal has met.
+///
+/// Trees of neighbouring revisions list mostly the same entries, so most look-ups repeat recent ones. A small table of
+/// those, which fits the processor's cache, answers them without a walk into the large one.
+struct SeenObjects {
+    recent: Vec<ObjectId>,
+    all: HashSet<ObjectId>,
+}
+
+impl SeenObjects {
+    const RECENT: usize = 1 << 14;
+
+    /// A set for about `objects` ids: it is not moved about while it grows.
+    fn new(hash: Kind, objects: usize) -> Self {
+        let all = HashSet::with_capacity_and_hasher(objects, Default::default());
+        SeenObjects { recent: vec![ObjectId::null(hash); Self::RECENT], all }
+    }
+
+    /// Adds `id`; `false` if it was there.
+    fn insert(&mut self, id: &oid) -> bool {
+        // Ids are uniformly distributed, so any of their bytes make an index.
+        let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
+        let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return true };
+        if *recent == id {
+            return false;
+        }
+        *recent = id.to_owned();
+        self.all.insert(*recent)
+    }
+}

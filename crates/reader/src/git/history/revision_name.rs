@@ -1,0 +1,106 @@
+//! Names of revisions: references, ids, abbreviated ids, and parents of those (gitrevisions(7)).
+
+use gix_hash::ObjectId;
+
+use super::{
+    GitHistory,
+    commit::{parse_commit, parse_tag_target},
+    walk::damaged,
+};
+use crate::{ObjectKind, ReaderError, Result, git::repository::Target};
+
+/// Tags of tags are rare; so many in a row are a circle, which content that was never hashed can form.
+const MAX_TAGS: usize = 1000;
+
+impl GitHistory {
+    /// The commit that `name` stands for: a reference, an id or the beginning of one, followed by any number of `~N`
+    /// and `^N`.
+    pub(super) fn revision_by_name(&self, name: &str) -> Result<ObjectId> {
+        let (base, suffixes) = name.split_at(name.find(['~', '^']).unwrap_or(name.len()));
+        let mut id = self.commit_at(self.look_up_name(base)?)?;
+        let mut rest = suffixes;
+        while let Some(mark) = rest.chars().next() {
+            let digits = rest.get(mark.len_utf8()..).unwrap_or_default();
+            let (number, tail) = digits.split_at(digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len()));
+            let number = if number.is_empty() { Ok(1) } else { number.parse::<usize>() };
+            id = match (mark, number) {
+                ('~', Ok(count)) => self.nth_ancestor(id, count, name)?,
+                ('^', Ok(0)) => id,
+                ('^', Ok(nth)) => self.nth_parent(id, nth, name)?,
+                _ => return Err(self.no_such_revision(name)),
+            };
+            rest = tail;
+        }
+        Ok(id)
+    }
+
+    /// What the reference or abbreviated id `name` stands for, in the order in which gitrevisions(7) tries.
+    fn look_up_name(&self, name: &str) -> Result<ObjectId> {
+        let prefixes = ["", "refs/", "refs/tags/", "refs/heads/", "refs/remotes/"];
+        let candidates = prefixes.iter().map(|prefix| format!("{prefix}{name}"));
+        for candidate in candidates.chain([format!("refs/remotes/{name}/HEAD")]) {
+            if let Some(id) = self.follow(candidate.as_bytes()) {
+                return Ok(id);
+            }
+        }
+        if let Ok(id) = ObjectId::from_hex(name.as_bytes()) {
+            return Ok(id);
+        }
+        self.store.lock().find_abbreviated(name)
+    }
+
+    fn follow(&self, name: &[u8]) -> Option<ObjectId> {
+        // git gives up on symbolic references after as many steps.
+        const MAX_STEPS: usize = 5;
+        let mut target = self.references.get(name)?;
+        for _ in 0..MAX_STEPS {
+            match target {
+                Target::Object(id) => return Some(*id),
+                Target::Symbolic(next) => target = self.references.get(&**next)?,
+            }
+        }
+        None
+    }
+
+    /// The commit that `id` is, or that the tags from there on lead to.
+    fn commit_at(&self, mut id: ObjectId) -> Result<ObjectId> {
+        let mut content = Vec::new();
+        let mut store = self.store.lock();
+        let first = id;
+        for _ in 0..MAX_TAGS {
+            match store.read(&id, &mut content)? {
+                Some(ObjectKind::Commit) => return Ok(id),
+                Some(ObjectKind::Tag) => {
+                    id = parse_tag_target(&content, self.hash)
+                        .ok_or_else(|| damaged(&store, id, "a tag with an object line", "another beginning"))?;
+                }
+                Some(other) => return Err(damaged(&store, id, "a commit", &format!("a {other}"))),
+                None => return Err(store.missing(&id)),
+            }
+        }
+        Err(damaged(&store, first, "a tag that leads to a commit", &format!("more than {MAX_TAGS} tags in a row")))
+    }
+
+    /// The commit that `count` first parents lead to from `id`.
+    fn nth_ancestor(&self, mut id: ObjectId, count: usize, name: &str) -> Result<ObjectId> {
+        for _ in 0..count {
+            id = self.nth_parent(id, 1, name)?;
+        }
+        Ok(id)
+    }
+
+    /// The parent number `nth` of the commit `id`, counted from 1.
+    fn nth_parent(&self, id: ObjectId, nth: usize, name: &str) -> Result<ObjectId> {
+        let mut content = Vec::new();
+        let mut parents = Vec::new();
+        self.store.lock().read_expected(&id, ObjectKind::Commit, &mut content)?;
+        parse_commit(&content, self.hash, &mut parents);
+        let parents = self.overrides.get(&id).unwrap_or(&parents);
+        nth.checked_sub(1).and_then(|at| parents.get(at)).copied().ok_or_else(|| self.no_such_revision(name))
+    }
+
+    fn no_such_revision(&self, name: &str) -> ReaderError {
+        let path = self.store.lock().object_dir().to_owned();
+        ReaderError::NoSuchRevision { path, name: name.to_owned(), why: "it has no such ancestor" }
+    }
+}

@@ -1,0 +1,303 @@
+//! Compares trees, as git does: depth first, in the order of paths.
+//!
+//! Trees of neighbouring revisions are mostly the same bytes, so what both begin with is skipped before any entry is
+//! compared.
+
+use std::cmp::Ordering;
+
+use gix_hash::{Kind, ObjectId};
+use gix_object::tree::name_order;
+
+use super::walk::damaged;
+use crate::{Changes, FileVersion, ObjectKind, Result, git::ObjectStore, traits::FileMode};
+
+/// git's default for `core.maxTreeDepth`. A tree that holds itself, which content that was never hashed can, ends here.
+const MAX_DEPTH: usize = 4096;
+
+/// Finds what differs between two trees. Its buffers are reused from one comparison to the next.
+#[derive(Debug)]
+pub(super) struct TreeDiff {
+    hash: Kind,
+    path: Vec<u8>,
+    levels: Vec<Level>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// Two trees at one path that are being compared, and how far.
+#[derive(Debug)]
+struct Level {
+    old: TreeCursor,
+    new: TreeCursor,
+    /// Length of the path of the directory, its slash included.
+    path_len: usize,
+}
+
+/// A tree and the place in it of the next entry.
+#[derive(Debug)]
+struct TreeCursor {
+    id: Option<ObjectId>,
+    tree: Vec<u8>,
+    at: usize,
+}
+
+/// One entry of a tree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TreeEntry<'a> {
+    /// `None` for a directory.
+    pub(super) mode: Option<FileMode>,
+    name: &'a [u8],
+    pub(super) id: &'a [u8],
+    /// Its length in bytes.
+    pub(super) len: usize,
+}
+
+/// Parses the entry at the start of `bytes`: octal mode, space, name, NUL, id (gitformat-tree is not written down; see
+/// decode_tree_entry() in git's tree-walk.c).
+pub(super) fn parse_entry(bytes: &[u8], hash_len: usize) -> Option<TreeEntry<'_>> {
+    let name_end = memchr::memchr(0, bytes)?;
+    let head = bytes.get(..name_end)?;
+    // Modes have five or six digits, so a search would cost more than it saves.
+    let space = head.iter().position(|byte| *byte == b' ')?;
+    let mut mode = 0u32;
+    for digit in head.get(..space)? {
+        let value = digit.checked_sub(b'0').filter(|value| *value < 8)?;
+        mode = mode.checked_mul(8)?.checked_add(u32::from(value))?;
+    }
+    let id_start = name_end + 1;
+    let len = id_start + hash_len;
+    Some(TreeEntry { mode: file_mode(mode), name: head.get(space + 1..)?, id: bytes.get(id_start..len)?, len })
+}
+
+/// What git takes a mode for, `None` for a directory: old histories hold modes such as 100664, which mean the same as
+/// 100644 and make no difference (canon_mode() in git).
+fn file_mode(mode: u32) -> Option<FileMode> {
+    const FILE_TYPE: u32 = 0o170_000;
+    const OWNER_EXECUTES: u32 = 0o100;
+    match mode & FILE_TYPE {
+        0o040_000 => None,
+        0o100_000 if mode & OWNER_EXECUTES != 0 => Some(FileMode::Executable),
+        0o100_000 => Some(FileMode::Regular),
+        0o120_000 => Some(FileMode::Symlink),
+        _ => Some(FileMode::Gitlink),
+    }
+}
+
+impl TreeEntry<'_> {
+    fn object_id(&self) -> Option<ObjectId> {
+        ObjectId::try_from(self.id).ok()
+    }
+
+    pub(super) fn is_tree(&self) -> bool {
+        self.mode.is_none()
+    }
+
+    fn tree_id(&self) -> Option<ObjectId> {
+        if self.is_tree() { self.object_id() } else { None }
+    }
+
+    fn file_version(&self) -> Option<FileVersion> {
+        Some(FileVersion { id: self.object_id()?, mode: self.mode? })
+    }
+
+    fn order(&self, other: &TreeEntry<'_>) -> Ordering {
+        name_order(self.name, self.is_tree(), other.name, other.is_tree())
+    }
+}
+
+impl TreeCursor {
+    /// The next entry, and where the one behind it starts; `None` at the end of the tree.
+    fn next(&self, store: &ObjectStore, hash: Kind) -> Result<Option<(TreeEntry<'_>, usize)>> {
+        let rest = self.tree.get(self.at..).unwrap_or_default();
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        match parse_entry(rest, hash.len_in_bytes()) {
+            Some(entry) => Ok(Some((entry, self.at + entry.len))),
+            None => {
+                let id = self.id.unwrap_or_else(|| hash.null());
+                Err(damaged(store, id, "a tree", &format!("no entry at offset {} of its content", self.at)))
+            }
+        }
+    }
+}
+
+/// How many bytes of whole entries `old` and `new` both begin with, or a few less.
+fn common_entries(old: &[u8], new: &[u8], hash_len: usize) -> usize {
+    const STRIDE: usize = 64;
+    let strides = old.chunks_exact(STRIDE).zip(new.chunks_exact(STRIDE));
+    let same = STRIDE * strides.take_while(|(old, new)| old == new).count();
+    let mut start = 0;
+    while let Some(name_end) = old.get(start..same).and_then(|rest| memchr::memchr(0, rest)) {
+        let end = start + name_end + 1 + hash_len;
+        if end > same {
+            break;
+        }
+        start = end;
+    }
+    start
+}
+
+impl TreeDiff {
+    pub(super) fn new(hash: Kind) -> Self {
+        TreeDiff { hash, path: Vec::new(), levels: Vec::new(), spare: Vec::new() }
+    }
+
+    /// Adds what differs between the trees `old` and `new` to `changes`. No tree counts as an empty one, and so does one
+    /// that is missing, which the store remembers.
+    pub(super) fn run(
+        &mut self,
+        store: &mut ObjectStore,
+        old: Option<ObjectId>,
+        new: Option<ObjectId>,
+        changes: &mut Changes,
+    ) -> Result<()> {
+        self.path.clear();
+        // A comparison that failed half-way has left levels behind.
+        while self.leave() {}
+        self.enter(store, old, new)?;
+        while let Some(level) = self.levels.last_mut() {
+            match level.step(store, self.hash, &mut self.path, changes)? {
+                Step::Next => {}
+                Step::Leave => drop(self.leave()),
+                Step::Enter(old, new) => self.enter(store, old, new)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn enter(&mut self, store: &mut ObjectStore, old: Option<ObjectId>, new: Option<ObjectId>) -> Result<()> {
+        if self.levels.len() >= MAX_DEPTH {
+            let id = new.or(old).unwrap_or_else(|| self.hash.null());
+            return Err(damaged(store, id, &format!("at most {MAX_DEPTH} folders in each other"), "more"));
+        }
+        let mut old = self.read(store, old)?;
+        let mut new = self.read(store, new)?;
+        let start = common_entries(&old.tree, &new.tree, self.hash.len_in_bytes());
+        (old.at, new.at) = (start, start);
+        self.levels.push(Level { old, new, path_len: self.path.len() });
+        Ok(())
+    }
+
+    /// Leaves the innermost level; `false` if there was none.
+    fn leave(&mut self) -> bool {
+        let Some(level) = self.levels.pop() else { return false };
+        self.spare.push(level.old.tree);
+        self.spare.push(level.new.tree);
+        true
+    }
+
+    fn read(&mut self, store: &mut ObjectStore, id: Option<ObjectId>) -> Result<TreeCursor> {
+        let mut tree = self.spare.pop().unwrap_or_default();
+        match id {
+            None => tree.clear(),
+            Some(id) => match store.read(&id, &mut tree)? {
+                Some(ObjectKind::Tree) => {}
+                Some(other) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
+                None => {
+                    tree.clear();
+                    store.note_missing(&id)?;
+                }
+            },
+        }
+        Ok(TreeCursor { id, tree, at: 0 })
+    }
+}
+
+/// What to do after the entries at both cursors were compared.
+enum Step {
+    Next,
+    Leave,
+    /// Both sides, or the one that has it, hold a directory at the path reached.
+    Enter(Option<ObjectId>, Option<ObjectId>),
+}
+
+impl Level {
+    fn step(&mut self, store: &ObjectStore, hash: Kind, path: &mut Vec<u8>, changes: &mut Changes) -> Result<Step> {
+        let (old, new) = (self.old.next(store, hash)?, self.new.next(store, hash)?);
+        let order = match (&old, &new) {
+            (None, None) => return Ok(Step::Leave),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some((old, _)), Some((new, _))) => old.order(new),
+        };
+        // An entry whose counterpart is yet to come, or never will, stands alone.
+        let old = old.filter(|_| order.is_le());
+        let new = new.filter(|_| order.is_ge());
+        let (old_at, new_at) = (old.map(|(_, end)| end), new.map(|(_, end)| end));
+        let (old, new) = (old.map(|(entry, _)| entry), new.map(|(entry, _)| entry));
+
+        let is_same = old.zip(new).is_some_and(|(old, new)| old.id == new.id && old.mode == new.mode);
+        let mut step = Step::Next;
+        if !is_same && let Some(entry) = old.or(new) {
+            path.truncate(self.path_len);
+            path.extend_from_slice(entry.name);
+            let (old_file, new_file) =
+                (old.and_then(|entry| entry.file_version()), new.and_then(|entry| entry.file_version()));
+            if old_file.is_some() || new_file.is_some() {
+                changes.push(path, old_file, new_file);
+            }
+            let (old_tree, new_tree) = (old.and_then(|entry| entry.tree_id()), new.and_then(|entry| entry.tree_id()));
+            if old_tree.is_some() || new_tree.is_some() {
+                path.push(b'/');
+                step = Step::Enter(old_tree, new_tree);
+            }
+        }
+        self.old.at = old_at.unwrap_or(self.old.at);
+        self.new.at = new_at.unwrap_or(self.new.at);
+        Ok(step)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(entries: &[(&str, &str, u8)]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for (mode, name, id) in entries {
+            bytes.extend_from_slice(format!("{mode} {name}\0").as_bytes());
+            bytes.extend_from_slice(&[*id; 20]);
+        }
+        bytes
+    }
+
+    #[test]
+    fn entries_are_parsed_and_malformed_ones_refused() {
+        let bytes = tree(&[("100755", "a b", 7)]);
+        let entry = parse_entry(&bytes, 20).unwrap();
+        assert_eq!((entry.name, entry.len), (&b"a b"[..], bytes.len()));
+        assert_eq!(entry.file_version().unwrap().mode, FileMode::Executable);
+        for cut in 0..bytes.len() {
+            assert!(parse_entry(&bytes[..cut], 20).is_none());
+        }
+        assert!(parse_entry(&tree(&[("10x644", "a", 1)]), 20).is_none());
+        assert!(parse_entry(&tree(&[("777777777777", "a", 1)]), 20).is_none());
+    }
+
+    #[test]
+    fn modes_mean_what_they_mean_to_git() {
+        let modes = [0o100_664, 0o100_644, 0o100_755, 0o100_775, 0o120_000, 0o160_000, 0o040_000].map(file_mode);
+        use FileMode::{Executable, Gitlink, Regular, Symlink};
+        let expected = [Regular, Regular, Executable, Executable, Symlink, Gitlink].map(Some);
+        assert_eq!(modes[..6], expected);
+        assert_eq!(modes[6], None);
+    }
+
+    #[test]
+    fn common_entries_end_at_an_entry_of_both() {
+        let names: Vec<String> = (0..40).map(|n| format!("file-{n:02}")).collect();
+        let entries = |changed: usize| -> Vec<(&str, &str, u8)> {
+            names.iter().enumerate().map(|(n, name)| ("100644", name.as_str(), u8::from(n == changed))).collect()
+        };
+        let old = tree(&entries(usize::MAX));
+        let len = old.len() / 40;
+        for changed in 0..40 {
+            let new = tree(&entries(changed));
+            let start = common_entries(&old, &new, 20);
+            assert_eq!(start % len, 0);
+            assert!(start <= changed * len && start + 64 + len > changed * len, "{changed}: {start}");
+        }
+        assert!(common_entries(&old, &old, 20) > old.len() - 64 - len);
+        assert_eq!(common_entries(&old, b"", 20), 0);
+    }
+}

@@ -1,0 +1,19 @@
+//! Git repositories: layout and refs ([`repository`]), packs ([`pack`]), deltas ([`delta`]), loose objects ([`loose`]),
+//! the object store over all of them ([`object_store`]) and history ([`history`]).
+
+pub mod chunk;
+pub mod delta;
+pub mod delta_base_cache;
+pub mod hash;
+pub mod history;
+pub mod loose;
+pub mod object_store;
+pub mod pack;
+pub mod repository;
+pub mod store;
+pub mod verify;
+
+pub use history::{GitHistory, SharedObjectStore};
+pub use object_store::ObjectStore;
+pub use repository::GitRepository;
+pub use store::GitStore;

@@ -1,0 +1,235 @@
+//! One pack with its index, both mapped.
+
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::{ObjectId, oid};
+
+use super::entry::{EntryHeaderError, PackEntryHeader};
+use crate::{
+    Place, ReaderError, Result,
+    git::{hash::GitHasher, repository::PackFiles},
+};
+
+/// Length of `PACK`, version and entry count at the head of a pack.
+pub const PACK_HEADER_LEN: u64 = 12;
+
+/// A pack and its index, opened and checked against each other.
+pub struct PackFile {
+    pack: gix_pack::data::File,
+    index: gix_pack::index::File,
+    path: PathBuf,
+    index_path: PathBuf,
+    hash_kind: gix_hash::Kind,
+    end: u64,
+}
+
+impl std::fmt::Debug for PackFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PackFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl PackFile {
+    /// Maps the pack and index of `files`.
+    ///
+    /// # Errors
+    /// Either file is unreadable or too short, versions are unknown, or the two do not belong together.
+    pub fn open(files: &PackFiles, hash_kind: gix_hash::Kind) -> Result<Self> {
+        // The pack first: when a repack removes both, the error should name a file that convert listed.
+        check_readable(&files.pack)?;
+        check_readable(&files.index)?;
+        let pack = gix_pack::data::File::at(&files.pack, hash_kind).map_err(|e| bad_file(&files.pack, "a pack", &e))?;
+        let index =
+            gix_pack::index::File::at(&files.index, hash_kind).map_err(|e| bad_file(&files.index, "an index", &e))?;
+        if pack.num_objects() != index.num_objects() {
+            return Err(ReaderError::corrupt(
+                &files.index,
+                Place::Whole,
+                format!("{} entries, as its pack's header says", pack.num_objects()),
+                format!("{}", index.num_objects()),
+            ));
+        }
+        let end = pack.pack_end() as u64;
+        let this = PackFile { pack, index, path: files.pack.clone(), index_path: files.index.clone(), hash_kind, end };
+        let trailer = this.trailer()?;
+        let recorded = this.index.pack_checksum();
+        if recorded != trailer {
+            return Err(ReaderError::corrupt(
+                &this.index_path,
+                Place::Whole,
+                format!("the checksum of its pack, {trailer}"),
+                format!("{recorded}"),
+            ));
+        }
+        Ok(this)
+    }
+
+    /// The pack's path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The index's path.
+    pub fn index_path(&self) -> &Path {
+        &self.index_path
+    }
+
+    /// The index, sorted by id.
+    pub fn index(&self) -> &gix_pack::index::File {
+        &self.index
+    }
+
+    /// The object hash that ids and trailers use.
+    pub fn hash_kind(&self) -> gix_hash::Kind {
+        self.hash_kind
+    }
+
+    /// Number of entries.
+    pub fn entry_count(&self) -> u32 {
+        self.pack.num_objects()
+    }
+
+    /// The pack format's version, 2 or 3.
+    pub fn version(&self) -> u32 {
+        match self.pack.version() {
+            gix_pack::data::Version::V2 => 2,
+            gix_pack::data::Version::V3 => 3,
+        }
+    }
+
+    /// Offset of the first byte behind the last entry: the trailer starts here.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// Length of the pack file in bytes.
+    pub fn len(&self) -> u64 {
+        self.pack.data_len() as u64
+    }
+
+    /// Whether the pack holds no entries.
+    pub fn is_empty(&self) -> bool {
+        self.entry_count() == 0
+    }
+
+    /// The checksum in the pack's trailer, as recorded.
+    pub fn trailer(&self) -> Result<ObjectId> {
+        let bytes = self.pack.entry_slice(self.end..self.len()).unwrap_or_default();
+        ObjectId::try_from(bytes).map_err(|_| {
+            ReaderError::corrupt(&self.path, Place::Offset(self.end), "a trailing checksum", "the end of the file")
+        })
+    }
+
+    /// The bytes from `start` up to `end`, which must not reach into the trailer.
+    pub fn bytes(&self, start: u64, end: u64) -> Result<&[u8]> {
+        let within = start <= end && end <= self.end;
+        within.then(|| self.pack.entry_slice(start..end)).flatten().ok_or_else(|| {
+            self.corrupt(start, format!("an entry within {} bytes", self.end), format!("a reach to {end}"))
+        })
+    }
+
+    /// The header of the entry at `offset`, and the bytes from its chunk on up to the trailer.
+    pub fn entry(&self, offset: u64) -> Result<(PackEntryHeader, &[u8])> {
+        if offset < PACK_HEADER_LEN || offset >= self.end {
+            return Err(self.corrupt(
+                offset,
+                format!("an entry between {PACK_HEADER_LEN} and {}", self.end),
+                "an offset outside the pack's entries",
+            ));
+        }
+        let bytes = self.bytes(offset, self.end)?;
+        let header = PackEntryHeader::parse(bytes, self.hash_kind).map_err(|e| self.bad_header(offset, e))?;
+        Ok((header, bytes.get(header.header_len..).unwrap_or_default()))
+    }
+
+    /// The offset of the base of the offset delta at `offset`.
+    pub fn base_offset(&self, offset: u64, distance: u64) -> Result<u64> {
+        offset.checked_sub(distance).filter(|base| *base >= PACK_HEADER_LEN).ok_or_else(|| {
+            self.corrupt(
+                offset,
+                "a base offset inside the pack".to_string(),
+                format!("a base {distance} bytes back, before the first entry"),
+            )
+        })
+    }
+
+    /// The offset of the base `id` of the ref delta at `offset`: bases lie in the same pack.
+    pub fn base_offset_of_id(&self, offset: u64, id: &oid) -> Result<u64> {
+        self.find(id).ok_or_else(|| {
+            let delta = self.id_at(offset).map_or_else(|| "an entry".to_owned(), |id| id.to_string());
+            self.corrupt(
+                offset,
+                format!("the base {id} of {delta} in the same pack"),
+                "no such entry: the pack is thin, or its base was removed",
+            )
+        })
+    }
+
+    /// The id of the entry at `offset`, searched for from the first on: for messages.
+    fn id_at(&self, offset: u64) -> Option<ObjectId> {
+        self.index.iter().find(|entry| entry.pack_offset == offset).map(|entry| entry.oid)
+    }
+
+    /// Compares the bytes of the pack with its trailing checksum.
+    pub fn check_pack_checksum(&self) -> Result<()> {
+        let mut hasher = GitHasher::new(self.hash_kind);
+        hasher.update(self.pack.entry_slice(0..self.end).unwrap_or_default());
+        let (recorded, found) = (self.trailer()?, hasher.finish());
+        if recorded == found {
+            return Ok(());
+        }
+        Err(self.corrupt(self.end, format!("the checksum {found} of the bytes before it"), format!("{recorded}")))
+    }
+
+    /// Compares the bytes of the index with its own trailing checksum. Ids are covered by nothing else until objects are
+    /// hashed.
+    pub fn check_index_checksum(&self) -> Result<()> {
+        let mut file =
+            std::fs::File::open(&self.index_path).map_err(|e| ReaderError::io("open", &self.index_path, e))?;
+        let recorded = self.index.index_checksum();
+        let length = file.metadata().map_err(|e| ReaderError::io("inspect", &self.index_path, e))?.len();
+        let mut left = length.saturating_sub(self.hash_kind.len_in_bytes() as u64);
+        let place = Place::Offset(left);
+        let mut hasher = GitHasher::new(self.hash_kind);
+        let mut buffer = vec![0; 1 << 18];
+        while left > 0 {
+            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
+            let piece = buffer.get_mut(..wanted).unwrap_or_default();
+            file.read_exact(piece).map_err(|e| ReaderError::io("read", &self.index_path, e))?;
+            hasher.update(piece);
+            left -= wanted as u64;
+        }
+        let found = hasher.finish();
+        if recorded == found {
+            return Ok(());
+        }
+        let expected = format!("the checksum {found} of the bytes before it");
+        Err(ReaderError::corrupt(&self.index_path, place, expected, format!("{recorded}")))
+    }
+
+    /// The offset of the entry of object `id`; any one of them where there are duplicates, always the same.
+    pub fn find(&self, id: &oid) -> Option<u64> {
+        self.index.lookup(id).map(|at| self.index.pack_offset_at_index(at))
+    }
+
+    /// An error about this pack at `offset`.
+    pub fn corrupt(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
+        ReaderError::corrupt(&self.path, Place::Offset(offset), expected, found)
+    }
+
+    fn bad_header(&self, offset: u64, error: EntryHeaderError) -> ReaderError {
+        self.corrupt(offset, "an entry header", error.to_string())
+    }
+}
+
+/// Says why a file cannot be opened before the mapping does, whose errors hide the operating system's.
+fn check_readable(path: &Path) -> Result<()> {
+    std::fs::File::open(path).map(drop).map_err(|e| ReaderError::io("open", path, e))
+}
+
+fn bad_file(path: &Path, expected: &str, error: &gix_error::Error) -> ReaderError {
+    ReaderError::corrupt(path, Place::Whole, expected, error.to_string())
+}

@@ -1,0 +1,11 @@
+//! Pack files and their indexes.
+
+mod entry;
+mod file;
+mod stored_entry;
+mod table;
+
+pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_distance};
+pub use file::{PACK_HEADER_LEN, PackFile};
+pub use stored_entry::StoredEntry;
+pub use table::{DeltaBase, DeltaForest, EntryTable};

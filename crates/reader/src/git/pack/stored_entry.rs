@@ -1,0 +1,68 @@
+//! An entry as it lies in a pack, and what can be checked of it.
+
+use repackbench_codec::{ChunkDecoder, CodecError};
+
+use super::{EntryTable, PackEntryHeader, PackFile};
+use crate::{Result, git::chunk::decode_to_vec};
+
+/// An entry of a pack, found but not decoded.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredEntry<'a> {
+    /// Where it starts.
+    pub offset: u64,
+    /// Where the index lists it.
+    pub index_position: u32,
+    /// Its header.
+    pub header: PackEntryHeader,
+    /// Header and chunk, up to the next entry.
+    pub bytes: &'a [u8],
+    /// The chunk alone.
+    pub stored: &'a [u8],
+}
+
+impl EntryTable {
+    /// The entry of `pack` at `position` in file order.
+    pub fn entry<'a>(&self, pack: &'a PackFile, position: usize) -> Result<StoredEntry<'a>> {
+        let Some(((offset, end), index_position)) = self.extent(position).zip(self.index_position(position)) else {
+            return Err(pack.corrupt(pack.end(), "an entry", format!("none at position {position}")));
+        };
+        let (header, _) = pack.entry(offset)?;
+        let bytes = pack.bytes(offset, end)?;
+        let Some(stored) = bytes.get(header.header_len..) else {
+            let found = format!("a header of {} bytes before the next entry at {end}", header.header_len);
+            return Err(pack.corrupt(offset, "an entry", found));
+        };
+        Ok(StoredEntry { offset, index_position, header, bytes, stored })
+    }
+}
+
+impl StoredEntry<'_> {
+    /// Compares the entry with the CRC-32 that the index records, if the index is of a version that has one.
+    pub fn check_crc(&self, pack: &PackFile) -> Result<()> {
+        let Some(expected) = pack.index().crc32_at_index(self.index_position) else { return Ok(()) };
+        let found = crc32fast::hash(self.bytes);
+        if expected == found {
+            return Ok(());
+        }
+        let expected = format!("an entry with the CRC-32 of its index, {expected:08x}");
+        Err(pack.corrupt(self.offset, expected, format!("{found:08x}")))
+    }
+
+    /// Decodes the chunk into `payload`, replacing what is there. It has to reach right up to the next entry.
+    pub fn decode(&self, pack: &PackFile, decoder: &mut ChunkDecoder, payload: &mut Vec<u8>) -> Result<()> {
+        self.check_consumed(pack, decode_to_vec(decoder, self.stored, self.header.payload_len, payload))
+    }
+
+    /// Checks that the chunk was sound and reached right up to the next entry, where `result` is what a decoder says of
+    /// it.
+    pub fn check_consumed(&self, pack: &PackFile, result: std::result::Result<u64, CodecError>) -> Result<()> {
+        let (expected, found) = match result {
+            Ok(consumed) if consumed == self.stored.len() as u64 => return Ok(()),
+            Ok(consumed) => {
+                (format!("a chunk of {} stored bytes", self.stored.len()), format!("one that ends after {consumed}"))
+            }
+            Err(error) => (format!("a chunk of {} payload bytes", self.header.payload_len), error.to_string()),
+        };
+        Err(pack.corrupt(self.offset, expected, found))
+    }
+}

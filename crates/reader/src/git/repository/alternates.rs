@@ -1,0 +1,140 @@
+//! The object directories that `info/alternates` chains together.
+//!
+//! Each line of `<object directory>/info/alternates` names another object directory: absolute, or relative to the one
+//! that names it. Empty lines and lines that begin with `#` are skipped; a path in double quotes is unescaped as in C.
+//! Git follows the files depth first, five levels below the first, and skips with a message what is not there.
+
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use super::tree_files::read_regular_file;
+use crate::error::{ReaderError, Result};
+
+/// How far below the repository's own `info/alternates` (level 0) further files are read.
+const MAX_DEPTH: usize = 5;
+
+/// Lists `own` and every object directory that it reaches, in git's search order and without duplicates. The
+/// repository's own is returned as it was given, the others with symbolic links resolved.
+pub(super) fn object_dirs(own: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+    let resolved = fs::canonicalize(own).map_err(|error| ReaderError::io("open", own, error))?;
+    let mut chain = Chain { dirs: vec![own.to_owned()], seen: HashSet::from([resolved]), notes };
+    chain.follow(own, 0)?;
+    Ok(chain.dirs)
+}
+
+struct Chain<'notes> {
+    dirs: Vec<PathBuf>,
+    /// The directories of `dirs`, symbolic links resolved.
+    seen: HashSet<PathBuf>,
+    notes: &'notes mut Vec<String>,
+}
+
+impl Chain<'_> {
+    /// Adds what the alternates file of `object_dir` names, and what those name in turn.
+    fn follow(&mut self, object_dir: &Path, depth: usize) -> Result<()> {
+        let file = object_dir.join("info/alternates");
+        let Some(content) = read_regular_file(&file)? else { return Ok(()) };
+        if content.is_empty() {
+            return Ok(());
+        }
+        if depth > MAX_DEPTH {
+            self.notes.push(format!("{}: left aside: alternates nested too deep", file.display()));
+            return Ok(());
+        }
+        for entry in parse(&content) {
+            let named = object_dir.join(OsStr::from_bytes(&entry));
+            // Git checks nothing but that it is a directory; one that is gone is skipped with a message.
+            let Some(resolved) = fs::canonicalize(&named).ok().filter(|path| path.is_dir()) else {
+                self.notes.push(format!(
+                    "{}: alternate object directory {} is missing",
+                    file.display(),
+                    named.display()
+                ));
+                continue;
+            };
+            if self.seen.insert(resolved.clone()) {
+                self.dirs.push(resolved.clone());
+                self.follow(&resolved, depth + 1)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The paths that an alternates file holds.
+fn parse(content: &[u8]) -> Vec<Vec<u8>> {
+    let mut rest = content;
+    let mut entries = Vec::new();
+    while !rest.is_empty() {
+        let line_len = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
+        let line = rest.get(..line_len).unwrap_or_default();
+        let unquoted = if line.starts_with(b"\"") { unquote_c_style(rest) } else { None };
+        let (entry, consumed) = match unquoted {
+            Some((entry, consumed)) => (entry, consumed),
+            None if line.starts_with(b"#") => (Vec::new(), line_len),
+            None => (line.to_vec(), line_len),
+        };
+        if !entry.is_empty() {
+            entries.push(entry);
+        }
+        // The separator; git skips one byte here even if something else follows a closing quote.
+        rest = rest.get(consumed.saturating_add(1)..).unwrap_or_default();
+    }
+    entries
+}
+
+/// Undoes git's C-style quoting at the start of `input`: the bytes meant, and how many bytes of `input` they took,
+/// closing quote included. `None` when the quoting is broken; git then takes the line as it stands.
+fn unquote_c_style(input: &[u8]) -> Option<(Vec<u8>, usize)> {
+    let mut bytes = input.iter().copied().enumerate().skip(1);
+    let mut out = Vec::new();
+    loop {
+        match bytes.next()? {
+            (at, b'"') => return Some((out, at + 1)),
+            (_, b'\\') => out.push(match bytes.next()?.1 {
+                b'a' => 0x07,
+                b'b' => 0x08,
+                b'f' => 0x0c,
+                b'n' => b'\n',
+                b'r' => b'\r',
+                b't' => b'\t',
+                b'v' => 0x0b,
+                plain @ (b'\\' | b'"') => plain,
+                first @ b'0'..=b'3' => {
+                    let second = octal_digit(bytes.next()?.1)?;
+                    let third = octal_digit(bytes.next()?.1)?;
+                    (first - b'0') << 6 | second << 3 | third
+                }
+                _ => return None,
+            }),
+            (_, b'\n') => return None,
+            (_, byte) => out.push(byte),
+        }
+    }
+}
+
+fn octal_digit(byte: u8) -> Option<u8> {
+    matches!(byte, b'0'..=b'7').then(|| byte - b'0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn comments_blank_lines_and_quotes_are_read_as_git_reads_them() {
+        let content = b"# a comment\n\n/plain path\n\"/quoted\\t\\303\\244\"\n\"/broken\n../relative";
+        let expected: Vec<Vec<u8>> = vec![
+            b"/plain path".to_vec(),
+            b"/quoted\t\xc3\xa4".to_vec(),
+            b"\"/broken".to_vec(),
+            b"../relative".to_vec(),
+        ];
+        assert_eq!(parse(content), expected);
+    }
+}

@@ -1,0 +1,118 @@
+//! The loose objects of all object directories, by name only.
+//!
+//! A loose object lies at `<object directory>/<two hex digits>/<the other digits>`, lower case. Whatever else lies there
+//! (`tmp_obj_*`, editors' droppings) is left aside, as git does.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::ObjectId;
+
+use crate::error::{ReaderError, Result};
+
+/// One loose object: its id and the object directory that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LooseObject {
+    /// The id, from the file's name; the content is not looked at here.
+    pub id: ObjectId,
+    /// Which of [`super::GitRepository::object_dirs`] holds it.
+    pub object_dir: u32,
+}
+
+/// The loose objects of a repository, sorted by id, each once.
+#[derive(Debug, Clone)]
+pub struct LooseObjects {
+    objects: Vec<LooseObject>,
+    object_dirs: Vec<PathBuf>,
+}
+
+impl LooseObjects {
+    pub(super) fn list(object_dirs: &[PathBuf], hash: gix_hash::Kind) -> Result<Self> {
+        let mut objects = Vec::new();
+        for (position, path) in object_dirs.iter().enumerate() {
+            let object_dir = u32::try_from(position).map_err(|_| {
+                ReaderError::unsupported(path, format!("an object directory beyond the first {}", u32::MAX))
+            })?;
+            for first_byte in 0..=u8::MAX {
+                visit_fan_out(path, first_byte, hash, |id| objects.push(LooseObject { id, object_dir }))?;
+            }
+        }
+        objects.sort_unstable();
+        objects.dedup_by_key(|object| object.id);
+        Ok(LooseObjects { objects, object_dirs: object_dirs.to_owned() })
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+
+    /// The objects, sorted by id.
+    #[must_use]
+    pub fn as_slice(&self) -> &[LooseObject] {
+        &self.objects
+    }
+
+    /// The position of `id` in this listing.
+    #[must_use]
+    pub fn position(&self, id: &gix_hash::oid) -> Option<usize> {
+        self.objects.binary_search_by(|object| object.id.as_ref().cmp(id)).ok()
+    }
+
+    /// The object at `position`, or `None` past the end.
+    #[must_use]
+    pub fn get(&self, position: usize) -> Option<LooseObject> {
+        self.objects.get(position).copied()
+    }
+
+    /// The file that holds the object at `position`, or `None` past the end.
+    #[must_use]
+    pub fn path(&self, position: usize) -> Option<PathBuf> {
+        let object = self.get(position)?;
+        let object_dir = self.object_dirs.get(usize::try_from(object.object_dir).ok()?)?;
+        let hex = object.id.to_hex().to_string();
+        let (fan_out, rest) = hex.split_at_checked(2)?;
+        Some(object_dir.join(fan_out).join(rest))
+    }
+}
+
+/// Calls `visit` with the id of every loose object below `object_dir` that begins with `first_byte`, in no particular order.
+pub(super) fn visit_fan_out(
+    object_dir: &Path,
+    first_byte: u8,
+    hash: gix_hash::Kind,
+    mut visit: impl FnMut(ObjectId),
+) -> Result<()> {
+    let folder = object_dir.join(format!("{first_byte:02x}"));
+    let entries = match fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => return Ok(()),
+        Err(error) => return Err(ReaderError::io("list", folder, error)),
+    };
+    let mut hex = format!("{first_byte:02x}");
+    for entry in entries {
+        let name = entry.map_err(|error| ReaderError::io("list", &folder, error))?.file_name();
+        let Some(name) = name.to_str().filter(|name| is_lower_hex(name)) else { continue };
+        hex.truncate(2);
+        hex.push_str(name);
+        if hex.len() == hash.len_in_hex()
+            && let Ok(id) = ObjectId::from_hex(hex.as_bytes())
+        {
+            visit(id);
+        }
+    }
+    Ok(())
+}
+
+fn is_lower_hex(name: &str) -> bool {
+    name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}

@@ -1,0 +1,258 @@
+//! A Git repository as files: where everything lies, before any object is read.
+//!
+//! Git spreads one repository over several folders (a work tree's `.git`, the common directory of linked work trees,
+//! the object directories of alternates) and lets small text files change the meaning of what is stored (`config`,
+//! `shallow`, `info/grafts`, `refs/replace`). [`GitRepository`] resolves all of that once, with git's own rules, and
+//! hands out plain paths and ids. It never writes, and follows nothing that git would not follow.
+//!
+//! The rules are those of git 2.47: `setup.c` for layout and format, `object-file.c` for alternates, `packfile.c` for
+//! packs, `refs/files-backend.c` for refs, `commit.c` and `shallow.c` for grafts.
+
+mod alternates;
+mod format;
+mod grafts;
+mod location;
+mod loose_listing;
+mod pack_listing;
+mod references;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod tree_files;
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::ObjectId;
+
+use self::location::Location;
+pub use self::{
+    format::{RepositoryFormat, VariantMark},
+    loose_listing::{LooseObject, LooseObjects},
+    pack_listing::PackFiles,
+    references::{Reference, Target},
+    snapshot::SourceSnapshot,
+    tree_files::{TreeFile, read_regular_file},
+};
+use crate::error::{ReaderError, Result};
+
+/// An opened, read-only view of a Git repository's layout.
+///
+/// Opening reads the small files that decide how the rest is understood (configuration, alternates, pack listings,
+/// `shallow`, grafts); refs and loose objects are listed when they are asked for.
+#[derive(Debug)]
+pub struct GitRepository {
+    location: Location,
+    config: gix_config::File,
+    format: RepositoryFormat,
+    object_dirs: Vec<PathBuf>,
+    packs: Vec<PackFiles>,
+    shallow: Vec<ObjectId>,
+    grafts: HashMap<ObjectId, Vec<ObjectId>>,
+    notes: Vec<String>,
+}
+
+impl GitRepository {
+    /// Opens the repository at `path`: the root of a work tree (plain, linked or a submodule's), or a git directory.
+    ///
+    /// # Errors
+    /// [`ReaderError::NotARepository`] where git would not see one either, [`ReaderError::Unsupported`] for a format
+    /// version, extension or ref storage that is not handled, [`ReaderError::Corrupt`] for a file that git would die on.
+    pub fn open(path: &Path) -> Result<Self> {
+        let location = Location::find(path)?;
+        let config_path = location.common_dir.join("config");
+        let config = format::read_config(&config_path)?;
+        let format = RepositoryFormat::from_config(&config, &config_path)?;
+        let mut notes = Vec::new();
+        let object_dirs = alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
+        let packs = pack_listing::list(&object_dirs, &mut notes)?;
+        let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
+        let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
+        note_left_aside(&location, &config, &mut notes)?;
+        Ok(GitRepository { location, config, format, object_dirs, packs, shallow, grafts, notes })
+    }
+
+    /// The git directory proper: holds `HEAD` and, for a linked work tree, its private refs.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        &self.location.git_dir
+    }
+
+    /// The directory that all linked work trees share: objects, refs, configuration. Equal to [`Self::git_dir`] unless
+    /// this is a linked work tree.
+    #[must_use]
+    pub fn common_dir(&self) -> &Path {
+        &self.location.common_dir
+    }
+
+    /// The hash function that names objects.
+    #[must_use]
+    pub fn object_hash(&self) -> gix_hash::Kind {
+        self.format.object_hash
+    }
+
+    /// The format version and the extensions in force.
+    #[must_use]
+    pub fn format(&self) -> &RepositoryFormat {
+        &self.format
+    }
+
+    /// The object directories: the repository's own first, then alternates in the order in which git searches them.
+    #[must_use]
+    pub fn object_dirs(&self) -> &[PathBuf] {
+        &self.object_dirs
+    }
+
+    /// Every pack that git would open, ordered by object directory and then by file name.
+    ///
+    /// Two object directories may each hold a pack of the same file name; both are listed, as git reads both.
+    #[must_use]
+    pub fn packs(&self) -> &[PackFiles] {
+        &self.packs
+    }
+
+    /// Lists the loose objects of all object directories, sorted by id; of an object stored twice, the first
+    /// directory's file is listed.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when a fan-out directory cannot be listed.
+    pub fn loose_objects(&self) -> Result<LooseObjects> {
+        LooseObjects::list(&self.object_dirs, self.object_hash())
+    }
+
+    /// `HEAD` and every ref, loose over packed, sorted by name. Other pseudo-refs (`FETCH_HEAD`, `ORIG_HEAD`) are not refs
+    /// that `git for-each-ref` shows and are not listed.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] when a ref file or `packed-refs` does not parse.
+    pub fn references(&self) -> Result<Vec<Reference>> {
+        references::read_all(&self.location, self.object_hash())
+    }
+
+    /// The target that one file of [`Self::reference_files`] (or `HEAD`) holds, symbolic links read as git reads them.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] when it does not parse, [`ReaderError::Changed`] when it is gone.
+    pub fn read_reference(&self, file: &TreeFile) -> Result<Target> {
+        references::read_loose(file, self.object_hash())
+    }
+
+    /// `HEAD` itself, as a file.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when it cannot be inspected.
+    pub fn head_file(&self) -> Result<TreeFile> {
+        TreeFile::inspect("HEAD".into(), self.location.git_dir.join("HEAD"))
+    }
+
+    /// The files of loose refs, sorted by name: shared ones from the common directory, and what belongs to one work tree
+    /// (`refs/bisect`, `refs/worktree`, `refs/rewritten`) from the git directory.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when a folder cannot be listed.
+    pub fn reference_files(&self) -> Result<Vec<TreeFile>> {
+        references::reference_files(&self.location)
+    }
+
+    /// The files of reflogs (`logs/HEAD`, `logs/refs/...`), sorted by name and chosen as in [`Self::reference_files`].
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when a folder cannot be listed.
+    pub fn reflog_files(&self) -> Result<Vec<TreeFile>> {
+        references::reflog_files(&self.location)
+    }
+
+    /// The commits whose parents are cut off, from the file `shallow`, in file order.
+    #[must_use]
+    pub fn shallow(&self) -> &[ObjectId] {
+        &self.shallow
+    }
+
+    /// Commits whose parents `info/grafts` replaces, with the parents it gives them.
+    #[must_use]
+    pub fn grafts(&self) -> &HashMap<ObjectId, Vec<ObjectId>> {
+        &self.grafts
+    }
+
+    /// Objects that `refs/replace/<id>` replaces, with their replacement; empty under `core.useReplaceRefs = false`.
+    ///
+    /// # Errors
+    /// As [`Self::references`].
+    pub fn replacements(&self) -> Result<HashMap<ObjectId, ObjectId>> {
+        if !self.uses_replacements()? {
+            return Ok(HashMap::new());
+        }
+        Ok(references::replacements(&self.references()?, self.object_hash()))
+    }
+
+    /// Whether `refs/replace/` takes effect: the value of `core.useReplaceRefs`, true by default.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] when the value is no boolean.
+    pub fn uses_replacements(&self) -> Result<bool> {
+        format::boolean(&self.config, &self.location.common_dir.join("config"), "core.useReplaceRefs", true)
+    }
+
+    /// Whether objects may be missing on purpose: `extensions.partialClone` is set, a remote is a promisor, or a pack has a
+    /// `.promisor` file.
+    #[must_use]
+    pub fn is_partial_clone(&self) -> bool {
+        self.format.partial_clone.is_some()
+            || format::has_promisor_remote(&self.config)
+            || self.packs.iter().any(|pack| pack.promisor.is_some())
+    }
+
+    /// The codec spec that `extensions.repackbench` names, when this repository is a variant that stock git cannot read.
+    #[must_use]
+    pub fn extension_spec(&self) -> Option<&str> {
+        self.format.variant.as_ref().map(|mark| mark.spec.as_str())
+    }
+
+    /// The repository's own configuration file, includes not followed; empty when there is none.
+    #[must_use]
+    pub fn config(&self) -> &gix_config::File {
+        &self.config
+    }
+
+    /// What was found and left aside, one sentence each, for the summary.
+    #[must_use]
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    ///
+    /// # Errors
+    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
+    /// folder cannot be listed.
+    pub fn snapshot(&self) -> Result<SourceSnapshot> {
+        SourceSnapshot::take(self)
+    }
+}
+
+/// Notes what a bare copy leaves behind although git takes it into account.
+fn note_left_aside(location: &Location, config: &gix_config::File, notes: &mut Vec<String>) -> Result<()> {
+    let worktrees = location.common_dir.join("worktrees");
+    let linked = match fs::read_dir(&worktrees) {
+        Ok(entries) => entries.count(),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+        Err(error) => return Err(ReaderError::io("list", worktrees, error)),
+    };
+    let others = if location.is_linked_work_tree() { linked.saturating_sub(1) } else { linked };
+    if others > 0 {
+        notes.push(format!(
+            "{}: left aside: HEADs and reflogs of {others} other linked work tree(s)",
+            worktrees.display()
+        ));
+    }
+    if ["include", "includeIf"].iter().any(|name| config.sections_by_name(name).is_some()) {
+        notes.push(format!(
+            "{}: left aside: the configuration files that it includes",
+            location.common_dir.join("config").display()
+        ));
+    }
+    Ok(())
+}

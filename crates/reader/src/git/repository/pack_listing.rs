@@ -1,0 +1,92 @@
+//! The packs of all object directories.
+
+use std::{
+    collections::BTreeSet,
+    ffi::{OsStr, OsString},
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use crate::error::{ReaderError, Result};
+
+/// The files that belong to one pack, all in the folder `pack/` of one object directory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PackFiles {
+    /// The entries: `.pack`.
+    pub pack: PathBuf,
+    /// Object ids and offsets: `.idx`.
+    pub index: PathBuf,
+    /// Index positions in pack order: `.rev`.
+    pub reverse_index: Option<PathBuf>,
+    /// The mark that says not to repack it: `.keep`, possibly with a reason in it.
+    pub keep: Option<PathBuf>,
+    /// The mark of a pack that came from a promisor remote: `.promisor`.
+    pub promisor: Option<PathBuf>,
+    /// The mark and the object times of a cruft pack: `.mtimes`.
+    pub mtimes: Option<PathBuf>,
+    /// Which of [`super::GitRepository::object_dirs`] it lies in.
+    pub object_dir: usize,
+}
+
+impl PackFiles {
+    /// Every file of the pack that is there.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        let side_files = [&self.reverse_index, &self.keep, &self.promisor, &self.mtimes];
+        [&self.pack, &self.index].into_iter().chain(side_files.into_iter().flatten()).map(PathBuf::as_path)
+    }
+}
+
+/// Lists the packs of `object_dirs`, ordered by directory and file name. A pack or an index that is alone is left aside,
+/// as git does, and noted.
+pub(super) fn list(object_dirs: &[PathBuf], notes: &mut Vec<String>) -> Result<Vec<PackFiles>> {
+    let mut packs = Vec::new();
+    for (object_dir, path) in object_dirs.iter().enumerate() {
+        let folder = path.join("pack");
+        let names = names_in(&folder)?;
+        for name in &names {
+            let file = Path::new(name);
+            let sibling = |extension: &str| -> Option<PathBuf> {
+                let name = file.with_extension(extension).into_os_string();
+                names.contains(&name).then(|| folder.join(name))
+            };
+            let extension = file.extension().and_then(OsStr::to_str);
+            match (extension, sibling("pack"), sibling("idx")) {
+                (Some("idx"), None, _) => {
+                    notes.push(format!("{}: left aside: an index without its pack", folder.join(name).display()));
+                }
+                (Some("pack"), _, None) => {
+                    notes.push(format!("{}: left aside: a pack without its index", folder.join(name).display()));
+                }
+                (Some("idx"), Some(pack), Some(index)) => packs.push(PackFiles {
+                    pack,
+                    index,
+                    reverse_index: sibling("rev"),
+                    keep: sibling("keep"),
+                    promisor: sibling("promisor"),
+                    mtimes: sibling("mtimes"),
+                    object_dir,
+                }),
+                _ => {}
+            }
+        }
+    }
+    Ok(packs)
+}
+
+/// The file names in `folder` that name a pack or belong to one, sorted; empty when there is no such folder.
+pub(super) fn names_in(folder: &Path) -> Result<BTreeSet<OsString>> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(ReaderError::io("list", folder, error)),
+    };
+    let mut names = BTreeSet::new();
+    for entry in entries {
+        let name = entry.map_err(|error| ReaderError::io("list", folder, error))?.file_name();
+        let extension = Path::new(&name).extension().and_then(OsStr::to_str);
+        if matches!(extension, Some("pack" | "idx" | "rev" | "keep" | "promisor" | "mtimes")) {
+            names.insert(name);
+        }
+    }
+    Ok(names)
+}

@@ -1,0 +1,169 @@
+//! Refs of the files backend: one loose file per ref, and `packed-refs`.
+//!
+//! The two encodings are decoded by `gix-ref`. Which files count is decided here, because git follows symbolic links in
+//! `refs/` (and reads a link whose text is a ref name as a symbolic ref) where `gix-ref` passes over them.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use bstr::{BStr, BString, ByteSlice};
+use gix_hash::ObjectId;
+
+use super::{
+    location::Location,
+    tree_files::{self, TreeFile, read_regular_file},
+};
+use crate::error::{Place, ReaderError, Result};
+
+/// A ref and what it says.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Reference {
+    /// The full name, `refs/heads/main` or `HEAD`.
+    pub name: BString,
+    /// Where it points, one step, tags not peeled.
+    pub target: Target,
+}
+
+/// What a ref points to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Target {
+    /// An object.
+    Object(ObjectId),
+    /// Another ref, by full name, which need not exist.
+    Symbolic(BString),
+}
+
+/// `HEAD` and all refs, sorted by name.
+pub(super) fn read_all(location: &Location, hash: gix_hash::Kind) -> Result<Vec<Reference>> {
+    let mut targets = BTreeMap::new();
+    read_packed(&location.common_dir.join("packed-refs"), hash, &mut targets)?;
+    let head = TreeFile::inspect("HEAD".into(), location.git_dir.join("HEAD"))?;
+    // Git passes over files whose name is no ref name, and over symbolic links that lead to no file, save `HEAD`.
+    let listed = reference_files(location)?
+        .into_iter()
+        .filter(|file| is_reference_name(file.name.as_bstr()) && (file.link.is_none() || file.path.is_file()));
+    for file in std::iter::once(head).chain(listed) {
+        let target = read_loose(&file, hash)?;
+        targets.insert(file.name, target);
+    }
+    Ok(targets.into_iter().map(|(name, target)| Reference { name, target }).collect())
+}
+
+/// The replacements that `references` hold under `refs/replace/`.
+pub(super) fn replacements(references: &[Reference], hash: gix_hash::Kind) -> HashMap<ObjectId, ObjectId> {
+    let by_name: HashMap<&BStr, &Target> =
+        references.iter().map(|reference| (reference.name.as_bstr(), &reference.target)).collect();
+    let mut replacements = HashMap::new();
+    for reference in references {
+        let Some(below) = reference.name.strip_prefix(b"refs/replace/") else { continue };
+        // Git takes the last part of the name, whatever folders lie between, and warns of one that is no id.
+        let hex = below.rsplit_str("/").next().unwrap_or_default();
+        let Some(replaced) = ObjectId::from_hex(hex).ok().filter(|id| id.kind() == hash) else { continue };
+        if let Some(id) = resolve(&reference.target, &by_name) {
+            replacements.insert(replaced, id);
+        }
+    }
+    replacements
+}
+
+/// Follows symbolic refs, five steps at most as git does.
+fn resolve(target: &Target, by_name: &HashMap<&BStr, &Target>) -> Option<ObjectId> {
+    let mut target = target;
+    for _ in 0..=5 {
+        match target {
+            Target::Object(id) => return Some(*id),
+            Target::Symbolic(name) => target = by_name.get(name.as_bstr())?,
+        }
+    }
+    None
+}
+
+/// The files of loose refs, sorted by name.
+pub(super) fn reference_files(location: &Location) -> Result<Vec<TreeFile>> {
+    merge(location, "refs", is_private_to_work_tree)
+}
+
+/// The files of reflogs, sorted by name.
+pub(super) fn reflog_files(location: &Location) -> Result<Vec<TreeFile>> {
+    merge(location, "logs", |name| {
+        let name = name.strip_prefix(b"logs/").unwrap_or(name);
+        !name.starts_with(b"refs/") || is_private_to_work_tree(name.as_bstr())
+    })
+}
+
+/// Lists `folder` of the common directory, and for a linked work tree takes from the git directory what `is_private`.
+fn merge(location: &Location, folder: &str, is_private: impl Fn(&BStr) -> bool) -> Result<Vec<TreeFile>> {
+    let mut files = tree_files::list(&location.common_dir, folder)?;
+    if location.is_linked_work_tree() {
+        files.retain(|file| !is_private(file.name.as_bstr()));
+        let own = tree_files::list(&location.git_dir, folder)?;
+        files.extend(own.into_iter().filter(|file| is_private(file.name.as_bstr())));
+    }
+    files.sort_unstable();
+    Ok(files)
+}
+
+/// Whether each work tree has its own ref of this name.
+fn is_private_to_work_tree(name: &BStr) -> bool {
+    ["refs/bisect/", "refs/worktree/", "refs/rewritten/"].iter().any(|prefix| name.starts_with_str(prefix))
+}
+
+fn is_reference_name(name: &BStr) -> bool {
+    gix_ref::FullName::try_from(name).is_ok()
+}
+
+/// Reads one loose ref.
+pub(super) fn read_loose(file: &TreeFile, hash: gix_hash::Kind) -> Result<Target> {
+    if let Some(link) = &file.link {
+        let name = link.as_os_str().as_bytes().as_bstr();
+        if name.starts_with(b"refs/") && is_reference_name(name) {
+            return Ok(Target::Symbolic(name.to_owned()));
+        }
+    }
+    let Some(content) = read_regular_file(&file.path)? else {
+        return Err(ReaderError::Changed { path: file.path.clone() });
+    };
+    let decoded = gix_ref::FullName::try_from(file.name.as_bstr())
+        .ok()
+        .and_then(|name| gix_ref::file::loose::Reference::try_from_path(name, &content, hash).ok());
+    match decoded.map(|reference| reference.target) {
+        Some(gix_ref::Target::Object(id)) => Ok(Target::Object(id)),
+        Some(gix_ref::Target::Symbolic(name)) => Ok(Target::Symbolic(name.into_inner())),
+        None => {
+            let expected = format!("'ref: <name>' or {} hexadecimal digits", hash.len_in_hex());
+            Err(ReaderError::corrupt(&file.path, Place::Whole, expected, quoted(&content)))
+        }
+    }
+}
+
+/// Adds the refs of the file `packed-refs` at `path`.
+fn read_packed(path: &Path, hash: gix_hash::Kind, targets: &mut BTreeMap<BString, Target>) -> Result<()> {
+    let Some(content) = read_regular_file(path)? else { return Ok(()) };
+    let damaged = |line: usize| {
+        let found = content.lines().nth(line - 1).map_or_else(|| "the end".to_owned(), quoted);
+        ReaderError::corrupt(path, Place::Line(line), "'<object id> <ref name>'", found)
+    };
+    let packed = gix_ref::packed::Iter::new(&content, hash).map_err(|_| damaged(1))?;
+    // The iterator passes over one header line.
+    let mut line = if content.starts_with(b"#") { 2 } else { 1 };
+    for reference in packed {
+        let reference = reference.map_err(|_| damaged(line))?;
+        line += 1 + usize::from(reference.object.is_some());
+        targets.insert(reference.name.as_bstr().to_owned(), Target::Object(reference.target()));
+    }
+    Ok(())
+}
+
+/// The first bytes of `content`, fit for a message.
+fn quoted(content: &[u8]) -> String {
+    const SHOWN: usize = 40;
+    if content.is_empty() {
+        return "an empty file".to_owned();
+    }
+    let shown = content.get(..SHOWN).unwrap_or(content);
+    let ellipsis = if shown.len() < content.len() { "..." } else { "" };
+    format!("'{}{ellipsis}'", shown.escape_ascii())
+}

@@ -1,0 +1,208 @@
+//! Noticing that a repository changed while it was read.
+//!
+//! Git replaces files by renaming and only ever adds objects, so a reader that looks at many files one after another may
+//! see half of a commit or of a repack. A snapshot taken before reading and checked afterwards turns that into an error.
+//!
+//! Small files are compared by inode, length and times (of content and of inode, in nanoseconds). Files beside packs are
+//! compared by name, inode and length alone: git never rewrites them in place, but touches a pack whose object it was to
+//! write again, and a local clone hard-links them, which changes their inodes' times. Loose objects are compared by name.
+
+use std::{
+    cmp::Ordering,
+    fs::{self, Metadata},
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use super::{GitRepository, location::Location, loose_listing, pack_listing, references};
+use crate::error::{ReaderError, Result};
+
+/// The state of every file that a conversion reads, at one moment.
+#[derive(Debug, Clone)]
+pub struct SourceSnapshot {
+    scope: Scope,
+    seen: Vec<(PathBuf, Seen)>,
+}
+
+/// What has to be looked at again.
+#[derive(Debug, Clone)]
+struct Scope {
+    location: Location,
+    object_dirs: Vec<PathBuf>,
+    hash: gix_hash::Kind,
+}
+
+/// What was found at one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    Absent,
+    File(FileState),
+    /// How many loose objects one fan-out folder holds, and a digest of their names that does not depend on their order.
+    Names {
+        count: u64,
+        digest: u64,
+    },
+}
+
+/// What tells a file from its earlier and later self.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct FileState {
+    inode: u64,
+    len: u64,
+    /// Of a file that may be rewritten in place.
+    times: Option<Times>,
+}
+
+/// Of content and of inode, in seconds and nanoseconds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Times {
+    modified: (i64, i64),
+    inode_changed: (i64, i64),
+}
+
+impl FileState {
+    fn of_small_file(metadata: &Metadata) -> Self {
+        let times = Times {
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            inode_changed: (metadata.ctime(), metadata.ctime_nsec()),
+        };
+        FileState { times: Some(times), ..FileState::of_pack_file(metadata) }
+    }
+
+    fn of_pack_file(metadata: &Metadata) -> Self {
+        FileState { inode: metadata.ino(), len: metadata.len(), times: None }
+    }
+}
+
+impl SourceSnapshot {
+    /// Records the state of `repository`, and makes sure that it still is what was opened.
+    pub(super) fn take(repository: &GitRepository) -> Result<Self> {
+        let scope = Scope {
+            location: repository.location.clone(),
+            object_dirs: repository.object_dirs.clone(),
+            hash: repository.object_hash(),
+        };
+        let seen = scope.look()?;
+        // Opening came before this look: read the same small files again, so that nothing falls between the two.
+        let again = GitRepository::open(&repository.location.git_dir)?;
+        match difference(repository, &again) {
+            Some(path) => Err(ReaderError::Changed { path }),
+            None => Ok(SourceSnapshot { scope, seen }),
+        }
+    }
+
+    /// Looks again.
+    ///
+    /// # Errors
+    /// [`ReaderError::Changed`] that names the first file, in path order, that changed, appeared or vanished;
+    /// [`ReaderError::Io`] when a folder cannot be listed.
+    pub fn check(&self) -> Result<()> {
+        match first_difference(&self.seen, &self.scope.look()?) {
+            Some(path) => Err(ReaderError::Changed { path: path.to_owned() }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Scope {
+    /// The state of everything in scope, sorted by path.
+    fn look(&self) -> Result<Vec<(PathBuf, Seen)>> {
+        let Location { git_dir, common_dir } = &self.location;
+        let mut seen = Vec::new();
+        for name in ["HEAD", "commondir"] {
+            look_at_file(git_dir.join(name), FileState::of_small_file, &mut seen)?;
+        }
+        for name in ["config", "packed-refs", "shallow", "info/grafts"] {
+            look_at_file(common_dir.join(name), FileState::of_small_file, &mut seen)?;
+        }
+        for file in
+            references::reference_files(&self.location)?.into_iter().chain(references::reflog_files(&self.location)?)
+        {
+            look_at_file(file.path, FileState::of_small_file, &mut seen)?;
+        }
+        for object_dir in &self.object_dirs {
+            look_at_file(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
+            let packs = object_dir.join("pack");
+            for name in pack_listing::names_in(&packs)? {
+                look_at_file(packs.join(name), FileState::of_pack_file, &mut seen)?;
+            }
+            for first_byte in 0..=u8::MAX {
+                seen.push(look_at_fan_out(object_dir, first_byte, self.hash)?);
+            }
+        }
+        // Stable: a symbolic link and what it leads to share a path and stay in this order.
+        seen.sort_by(|left, right| left.0.cmp(&right.0));
+        Ok(seen)
+    }
+}
+
+/// Adds the state of the file at `path`; of a symbolic link, its own and that of the file it leads to.
+fn look_at_file(path: PathBuf, state: fn(&Metadata) -> FileState, seen: &mut Vec<(PathBuf, Seen)>) -> Result<()> {
+    let seen_as = |metadata: Option<&Metadata>| metadata.map_or(Seen::Absent, |metadata| Seen::File(state(metadata)));
+    let own = inspect(&path, fs::symlink_metadata(&path))?;
+    if own.as_ref().is_some_and(Metadata::is_symlink) {
+        let led_to = inspect(&path, fs::metadata(&path))?;
+        seen.push((path.clone(), seen_as(led_to.as_ref())));
+    }
+    seen.push((path, seen_as(own.as_ref())));
+    Ok(())
+}
+
+fn inspect(path: &Path, answer: io::Result<Metadata>) -> Result<Option<Metadata>> {
+    match answer {
+        Ok(metadata) => Ok(Some(metadata)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
+        Err(error) => Err(ReaderError::io("inspect", path, error)),
+    }
+}
+
+fn look_at_fan_out(object_dir: &Path, first_byte: u8, hash: gix_hash::Kind) -> Result<(PathBuf, Seen)> {
+    let (mut count, mut digest) = (0_u64, 0_u64);
+    loose_listing::visit_fan_out(object_dir, first_byte, hash, |id| {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        count += 1;
+        digest = digest.wrapping_add(hasher.finish());
+    })?;
+    Ok((object_dir.join(format!("{first_byte:02x}")), Seen::Names { count, digest }))
+}
+
+/// The first path, in order, at which two sorted looks differ.
+fn first_difference<'seen>(before: &'seen [(PathBuf, Seen)], after: &'seen [(PathBuf, Seen)]) -> Option<&'seen Path> {
+    let differs = before.iter().zip(after).find(|(before, after)| before != after);
+    match differs {
+        Some(((before, _), (after, _))) => match before.cmp(after) {
+            Ordering::Greater => Some(after),
+            Ordering::Less | Ordering::Equal => Some(before),
+        },
+        // One is a prefix of the other: the first entry of the rest appeared or vanished.
+        None => before.get(after.len()).or_else(|| after.get(before.len())).map(|(path, _)| path.as_path()),
+    }
+}
+
+/// The file whose content makes two openings of one repository differ.
+fn difference(opened: &GitRepository, again: &GitRepository) -> Option<PathBuf> {
+    let common_dir = opened.common_dir();
+    let config_differs = opened.format != again.format || opened.config.to_bstring() != again.config.to_bstring();
+    let changed_pack = || {
+        let mut packs = opened.packs.iter().zip(&again.packs).filter(|(opened, again)| opened != again);
+        packs.next().map(|(opened, _)| opened.pack.clone())
+    };
+    if opened.location != again.location {
+        Some(opened.git_dir().join("commondir"))
+    } else if config_differs {
+        Some(common_dir.join("config"))
+    } else if opened.object_dirs != again.object_dirs {
+        Some(common_dir.join("objects/info/alternates"))
+    } else if opened.packs != again.packs {
+        Some(changed_pack().unwrap_or_else(|| common_dir.join("objects/pack")))
+    } else if opened.shallow != again.shallow {
+        Some(common_dir.join("shallow"))
+    } else if opened.grafts != again.grafts {
+        Some(common_dir.join("info/grafts"))
+    } else {
+        None
+    }
+}

@@ -1,0 +1,159 @@
+//! Format versions and extensions.
+
+use std::fs;
+
+use super::*;
+
+#[test]
+fn an_ordinary_repository_is_version_0_and_sha1() {
+    let scratch = Scratch::new();
+    let repository = GitRepository::open(&scratch.repository("r", &[])).unwrap();
+    assert_eq!((repository.format().version, repository.object_hash()), (0, gix_hash::Kind::Sha1));
+    assert!(!repository.is_partial_clone());
+    assert_eq!(repository.extension_spec(), None);
+    assert!(repository.notes().is_empty());
+}
+
+#[test]
+fn sha256_is_read_from_the_extension() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &["--object-format=sha256"]);
+    let repository = GitRepository::open(&path).unwrap();
+    assert_eq!(repository.object_hash(), gix_hash::Kind::Sha256);
+    assert_eq!(repository.loose_objects().unwrap().len(), 6);
+    let head = git(&path, &["rev-parse", "HEAD"]);
+    assert!(repository.references().unwrap().iter().any(|reference| format!("{:?}", reference.target).contains(&head)));
+}
+
+#[test]
+fn a_repository_without_configuration_is_legal() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    fs::remove_file(path.join(".git/config")).unwrap();
+    assert_eq!(GitRepository::open(&path).unwrap().object_hash(), gix_hash::Kind::Sha1);
+}
+
+#[test]
+fn reftable_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &["--ref-format=reftable"]);
+    assert!(
+        refusal(&path).ends_with("config: extensions.refStorage = reftable is not supported"),
+        "{}",
+        refusal(&path)
+    );
+}
+
+#[test]
+fn what_version_1_does_not_know_is_refused_and_version_0_ignores_it() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    git(&path, &["config", "extensions.futureThing", "yes"]);
+    GitRepository::open(&path).unwrap();
+    git(&path, &["config", "core.repositoryformatversion", "1"]);
+    assert!(refusal(&path).ends_with("config: extensions.futurething is not supported"), "{}", refusal(&path));
+}
+
+#[test]
+fn a_newer_format_version_is_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    git(&path, &["config", "core.repositoryformatversion", "2"]);
+    assert!(refusal(&path).contains("core.repositoryformatversion = 2"));
+}
+
+#[test]
+fn a_compatibility_hash_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &["--object-format=sha256"]);
+    git(&path, &["config", "extensions.compatObjectFormat", "sha1"]);
+    assert!(refusal(&path).contains("extensions.compatobjectformat"));
+}
+
+#[test]
+fn an_extension_of_version_1_in_version_0_is_an_error_as_in_git() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &["--object-format=sha256"]);
+    git(&path, &["config", "core.repositoryformatversion", "0"]);
+    let message = refusal(&path);
+    assert!(
+        message.contains("expected core.repositoryformatversion = 1, which extensions.objectformat needs"),
+        "{message}"
+    );
+    let stock = Command::new("git").arg("-C").arg(&path).args(["rev-parse", "HEAD"]).output().unwrap();
+    assert_eq!(stock.status.code(), Some(128));
+}
+
+#[test]
+fn without_a_format_version_no_extension_counts() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    git(&path, &["config", "--unset", "core.repositoryformatversion"]);
+    git(&path, &["config", "extensions.objectFormat", "sha256"]);
+    git(&path, &["config", "extensions.futureThing", "yes"]);
+    assert_eq!(git(&path, &["rev-list", "--count", "HEAD"]), "2");
+    assert_eq!(GitRepository::open(&path).unwrap().object_hash(), gix_hash::Kind::Sha1);
+}
+
+#[test]
+fn harmless_extensions_are_known() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    for (key, value) in [
+        ("core.repositoryformatversion", "1"),
+        ("extensions.noop", "x"),
+        ("extensions.noop-v1", "x"),
+        ("extensions.worktreeConfig", "true"),
+        ("extensions.preciousObjects", "true"),
+        ("extensions.refStorage", "files"),
+    ] {
+        git(&path, &["config", key, value]);
+    }
+    let format = GitRepository::open(&path).unwrap().format().clone();
+    assert!(format.noop && format.noop_v1 && format.precious_objects);
+    git(&path, &["config", "extensions.relativeWorktrees", "true"]);
+    assert!(GitRepository::open(&path).is_ok());
+}
+
+#[test]
+fn a_variant_names_its_codec_spec_and_a_newer_one_is_refused() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    git(&path, &["config", "core.repositoryformatversion", "1"]);
+    let config = path.join(".git/config");
+    let unmarked = fs::read_to_string(&config).unwrap();
+    let mark =
+        |value: &str| fs::write(&config, format!("{unmarked}[extensions]\n\trepackbench = \"{value}\"\n")).unwrap();
+    mark(&format!("{};zstd:5,checksum=no", repackbench_codec::FORMAT_VERSION));
+    assert_eq!(GitRepository::open(&path).unwrap().extension_spec(), Some("zstd:5,checksum=no"));
+    mark(&format!("{};zstd:5", repackbench_codec::FORMAT_VERSION + 1));
+    assert!(refusal(&path).contains("extensions.repackbench format 2"), "{}", refusal(&path));
+    for damaged in ["zstd:5", "1;", ";zstd:5", "0;zstd:5", "-1;zstd:5"] {
+        mark(damaged);
+        assert!(refusal(&path).contains("expected '<format version>;<codec spec>'"), "{damaged}");
+    }
+}
+
+#[test]
+fn a_configuration_that_does_not_parse_names_the_line() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    fs::write(path.join(".git/config"), "[core]\n\tbare = true\n[broken\n").unwrap();
+    assert!(refusal(&path).contains("config, line 3: expected a Git configuration file"), "{}", refusal(&path));
+}
+
+#[test]
+fn a_partial_clone_is_recognised() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    git(&path, &["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", path.display());
+    git(scratch.folder.path(), &["clone", "-q", "--bare", "--filter=blob:none", &url, "partial"]);
+    let mut repository = GitRepository::open(&scratch.path("partial")).unwrap();
+    assert!(repository.is_partial_clone());
+    assert!(repository.packs().iter().all(|pack| pack.promisor.is_some()));
+    repository.packs.clear();
+    assert!(repository.is_partial_clone(), "the remote alone says so");
+    repository.config = gix_config::File::default();
+    assert_eq!(repository.is_partial_clone(), repository.format().partial_clone.is_some());
+}

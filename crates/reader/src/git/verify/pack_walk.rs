@@ -1,0 +1,232 @@
+//! The deltas of one pack as a forest, walked so that each entry is decoded once.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use gix_hash::ObjectId;
+use repackbench_codec::BLOCK_LEN;
+
+use super::Worker;
+use crate::{
+    ObjectKind, ReaderError, Result,
+    git::{
+        delta,
+        hash::{GitHasher, object_id},
+        pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
+    },
+};
+
+/// How many roots a thread takes at a time: enough to keep the counter cool, few enough to share out.
+const ROOTS_AT_A_TIME: usize = 32;
+
+/// The delta forest of one pack with each entry's children, shared by the threads that walk it.
+pub(super) struct PackWalk<'a> {
+    pack: &'a PackFile,
+    table: EntryTable,
+    forest: DeltaForest,
+    roots: Vec<u32>,
+    /// `children[first_child[p]..first_child[p + 1]]` are the positions of the deltas against position p.
+    first_child: Vec<u32>,
+    children: Vec<u32>,
+    next_root: AtomicUsize,
+}
+
+impl<'a> PackWalk<'a> {
+    pub(super) fn new(pack: &'a PackFile) -> Result<Self> {
+        let table = EntryTable::new(pack)?;
+        let forest = DeltaForest::new(pack, &table)?;
+        let (roots, first_child, children) = group_by_base(forest.bases());
+        Ok(PackWalk { pack, table, forest, roots, first_child, children, next_root: AtomicUsize::new(0) })
+    }
+
+    fn children_of(&self, position: u32) -> &[u32] {
+        let at = position as usize;
+        let range = self.first_child.get(at).zip(self.first_child.get(at + 1));
+        range.and_then(|(start, end)| self.children.get(*start as usize..*end as usize)).unwrap_or_default()
+    }
+
+    pub(super) fn run(&self, worker: &mut Worker) {
+        loop {
+            let start = self.next_root.fetch_add(ROOTS_AT_A_TIME, Ordering::Relaxed);
+            let Some(rest) = self.roots.get(start..) else { return };
+            for root in rest.iter().take(ROOTS_AT_A_TIME) {
+                self.walk_tree(worker, *root);
+            }
+        }
+    }
+
+    /// Verifies the whole entry `root` and every delta that leads to it.
+    fn walk_tree(&self, worker: &mut Worker, root: u32) {
+        let mut content = worker.buffer();
+        if let Err(error) = self.read_root(worker, root, &mut content) {
+            worker.recycle(content);
+            return self.note_unreadable(worker, root, error);
+        }
+        // Deltas whose base is at hand; a base is dropped with its last delta, so that a chain holds two objects.
+        let mut open = vec![OpenBase { content, position: root, done: 0 }];
+        while let Some(base) = open.last_mut() {
+            let Some(child) = self.children_of(base.position).get(base.done).copied() else {
+                if let Some(base) = open.pop() {
+                    worker.recycle(base.content);
+                }
+                continue;
+            };
+            base.done += 1;
+            let mut content = worker.buffer();
+            let read = self.read_delta(worker, child, &base.content, &mut content);
+            let is_last = base.done == self.children_of(base.position).len();
+            if is_last && let Some(base) = open.pop() {
+                worker.recycle(base.content);
+            }
+            match read {
+                Ok(()) if !self.children_of(child).is_empty() => {
+                    open.push(OpenBase { content, position: child, done: 0 });
+                }
+                Ok(()) => worker.recycle(content),
+                Err(error) => {
+                    worker.recycle(content);
+                    self.note_unreadable(worker, child, error);
+                }
+            }
+        }
+    }
+
+    /// Notes the damage of `position`; the deltas against it cannot be read either, but they are not damaged.
+    fn note_unreadable(&self, worker: &mut Worker, position: u32, error: ReaderError) {
+        let mut below = 0u64;
+        let mut pending = vec![position];
+        while let Some(at) = pending.pop() {
+            let children = self.children_of(at);
+            below += children.len() as u64;
+            pending.extend_from_slice(children);
+        }
+        worker.damage.push(error);
+        if below > 0 {
+            let offset = self.table.extent(position as usize).map_or(0, |(offset, _)| offset);
+            worker.damage.push(self.pack.corrupt(offset, "a base", format!("damage that hides {below} deltas on it")));
+        }
+    }
+
+    fn read_root(&self, worker: &mut Worker, root: u32, content: &mut Vec<u8>) -> Result<()> {
+        let (entry, kind) = self.entry(root)?;
+        let hash = self.pack.hash_kind();
+        if entry.header.payload_len > BLOCK_LEN as u64 && self.children_of(root).is_empty() {
+            let mut hasher = GitHasher::for_object(hash, kind, entry.header.payload_len);
+            let result = worker.decoder.decode_stream(entry.stored, entry.header.payload_len, &mut |piece| {
+                hasher.update(piece);
+                Ok(())
+            });
+            entry.check_consumed(self.pack, result)?;
+            return self.check_id(&entry, hasher.finish());
+        }
+        entry.decode(self.pack, &mut worker.decoder, content)?;
+        self.check_id(&entry, object_id(hash, kind, content))
+    }
+
+    fn read_delta(&self, worker: &mut Worker, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
+        let (entry, kind) = self.entry(position)?;
+        entry.decode(self.pack, &mut worker.decoder, &mut worker.delta_payload)?;
+        delta::apply(base, &worker.delta_payload, content)
+            .map_err(|e| self.pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?;
+        self.check_id(&entry, object_id(self.pack.hash_kind(), kind, content))
+    }
+
+    /// The entry at `position`, its CRC-32 checked, and the kind of its object.
+    fn entry(&self, position: u32) -> Result<(StoredEntry<'_>, ObjectKind)> {
+        let at = position as usize;
+        let entry = self.table.entry(self.pack, at)?;
+        entry.check_crc(self.pack)?;
+        let kind = self.forest.kind(at).ok_or_else(|| {
+            self.pack.corrupt(entry.offset, "an object of a known kind", format!("none at position {position}"))
+        })?;
+        Ok((entry, kind))
+    }
+
+    fn check_id(&self, entry: &StoredEntry<'_>, found: ObjectId) -> Result<()> {
+        let expected = self.pack.index().oid_at_index(entry.index_position);
+        if found == expected {
+            return Ok(());
+        }
+        Err(self.pack.corrupt(entry.offset, format!("the object {expected}"), format!("content whose id is {found}")))
+    }
+}
+
+/// A base whose deltas are being read.
+struct OpenBase {
+    content: Vec<u8>,
+    position: u32,
+    done: usize,
+}
+
+/// Sorts positions by their base: roots, and for each position the start of its children in the last list.
+fn group_by_base(bases: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let mut roots = Vec::new();
+    let mut first_child = vec![0u32; bases.len() + 1];
+    for (position, base) in (0u32..).zip(bases) {
+        if *base == position {
+            roots.push(position);
+        } else if let Some(count) = first_child.get_mut(*base as usize + 1) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for count in &mut first_child {
+        sum += *count;
+        *count = sum;
+    }
+    let mut filled = first_child.clone();
+    let mut children = vec![0u32; bases.len() - roots.len()];
+    for (position, base) in (0u32..).zip(bases) {
+        if *base != position
+            && let Some(at) = filled.get_mut(*base as usize)
+        {
+            if let Some(slot) = children.get_mut(*at as usize) {
+                *slot = position;
+            }
+            *at += 1;
+        }
+    }
+    sort_by_descendants(&roots, &first_child, &mut children);
+    (roots, first_child, children)
+}
+
+/// Puts the children with the fewest descendants first. A walk drops a base with its last child, so whatever it still
+/// holds has led it to a child that has at most half of its descendants: it holds no more objects than a pack's entry
+/// count has bits.
+fn sort_by_descendants(roots: &[u32], first_child: &[u32], children: &mut [u32]) {
+    let range_of = |position: u32| {
+        let at = position as usize;
+        let bounds = first_child.get(at).zip(first_child.get(at + 1));
+        bounds.map_or(0..0, |(start, end)| *start as usize..*end as usize)
+    };
+    // Each position behind its base.
+    let mut order = roots.to_vec();
+    let mut next = 0;
+    while let Some(position) = order.get(next).copied() {
+        order.extend_from_slice(children.get(range_of(position)).unwrap_or_default());
+        next += 1;
+    }
+    let mut descendants = vec![0u32; first_child.len()];
+    for position in order.into_iter().rev() {
+        let group = children.get_mut(range_of(position)).unwrap_or_default();
+        let of = |child: &u32| descendants.get(*child as usize).copied().unwrap_or(0);
+        group.sort_by_key(of);
+        let sum = group.iter().map(|child| of(child) + 1).sum();
+        if let Some(slot) = descendants.get_mut(position as usize) {
+            *slot = sum;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_grouped_by_base() {
+        let (roots, first_child, children) = group_by_base(&[0, 0, 2, 0, 1, 2]);
+        assert_eq!(roots, [0, 2]);
+        let of = |p: usize| &children[first_child[p] as usize..first_child[p + 1] as usize];
+        // Position 1 has a delta of its own, so it comes behind 3.
+        assert_eq!([of(0), of(1), of(2), of(3), of(4), of(5)], [&[3, 1][..], &[4], &[5], &[], &[], &[]]);
+    }
+}

@@ -1,0 +1,26 @@
+//! Understands stored repositories: where their objects lie, how they are framed, what they say.
+//!
+//! Folders mirror the formats: [`git`] holds packs, loose objects, deltas, refs and history. [`traits`] holds what the
+//! rest of the program sees of any version-control system: [`Store`], chunks in file order, which conversion reads, and
+//! [`History`], revisions and content, which workloads replay.
+#![forbid(unsafe_code)]
+// What comes from a file is a claim: it must not be able to panic or to be cut short silently.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::cast_possible_truncation
+    )
+)]
+
+mod error;
+pub mod git;
+pub mod traits;
+
+pub use error::{Place, ReaderError, Result};
+pub use traits::{
+    Change, Changes, Chunk, ChunkKind, FileVersion, History, ObjectKind, Revision, Store, TraverseVisitor,
+};

@@ -1,0 +1,216 @@
+//! What the rest of the program sees of a stored repository, whichever version-control system wrote it.
+
+use std::{fmt, ops::Range, path::Path};
+
+use gix_hash::{ObjectId, oid};
+
+use crate::Result;
+
+/// The kind of a stored object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObjectKind {
+    /// A Git commit.
+    Commit,
+    /// A Git tree.
+    Tree,
+    /// A Git blob.
+    Blob,
+    /// A Git annotated tag.
+    Tag,
+}
+
+impl ObjectKind {
+    /// Git's four kinds, in the order in which tables list them.
+    pub const GIT: [ObjectKind; 4] = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob, ObjectKind::Tag];
+
+    /// The name that the version-control system itself uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Commit => "commit",
+            ObjectKind::Tree => "tree",
+            ObjectKind::Blob => "blob",
+            ObjectKind::Tag => "tag",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        ObjectKind::GIT.into_iter().find(|kind| kind.name().as_bytes() == name)
+    }
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a chunk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChunkKind {
+    /// The kind of object that the chunk stands for.
+    pub object: ObjectKind,
+    /// Whether the payload is a delta against another object.
+    pub is_delta: bool,
+}
+
+/// One chunk as it lies on disk.
+#[derive(Debug, Clone, Copy)]
+pub struct Chunk<'a> {
+    /// The file that holds it.
+    pub file: &'a Path,
+    /// Where in that file its entry starts, in bytes.
+    pub offset: u64,
+    /// Bytes of framing before the stored bytes: a pack entry's header; 0 for a loose object.
+    pub header_len: u64,
+    /// What it holds.
+    pub kind: ChunkKind,
+    /// The offset of its base's entry in the same file, for a delta.
+    pub base: Option<u64>,
+    /// Length in bytes before compression, as recorded.
+    pub payload_len: u64,
+    /// Length of the stored bytes.
+    pub stored_len: u64,
+    /// The stored bytes. Empty for a loose object whose payload is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which
+    /// nobody should need to hold in memory: they are all of `file`.
+    pub stored: &'a [u8],
+}
+
+/// A repository as chunks in file order.
+pub trait Store {
+    /// Calls `visit` on every chunk: packs in their order, entries by offset, then loose objects by id.
+    ///
+    /// # Errors
+    /// What `visit` returns, and any damage found in the framing. Payloads are not decoded.
+    fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()>;
+}
+
+/// What a path in a revision is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileMode {
+    /// A file.
+    Regular,
+    /// A file with the executable bit.
+    Executable,
+    /// A symbolic link; its content is the target.
+    Symlink,
+    /// A commit of another repository (a submodule).
+    Gitlink,
+}
+
+impl FileMode {
+    /// The mode as Git writes it into a tree.
+    pub fn bits(self) -> u32 {
+        match self {
+            FileMode::Regular => 0o100_644,
+            FileMode::Executable => 0o100_755,
+            FileMode::Symlink => 0o120_000,
+            FileMode::Gitlink => 0o160_000,
+        }
+    }
+}
+
+/// One version of one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct FileVersion {
+    /// The id of its content.
+    pub id: ObjectId,
+    /// What it is.
+    pub mode: FileMode,
+}
+
+/// A path that two revisions hold differently.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    path: Range<usize>,
+    /// The version in the older revision; `None` if the path was added.
+    pub old: Option<FileVersion>,
+    /// The version in the newer revision; `None` if the path was deleted.
+    pub new: Option<FileVersion>,
+}
+
+/// The changes between two revisions. Clearing keeps the memory, so that one value serves a whole walk.
+#[derive(Debug, Default)]
+pub struct Changes {
+    paths: Vec<u8>,
+    changes: Vec<Change>,
+}
+
+impl Changes {
+    /// Forgets all changes.
+    pub fn clear(&mut self) {
+        self.paths.clear();
+        self.changes.clear();
+    }
+
+    /// Adds a change of `path`.
+    pub fn push(&mut self, path: &[u8], old: Option<FileVersion>, new: Option<FileVersion>) {
+        let start = self.paths.len();
+        self.paths.extend_from_slice(path);
+        self.changes.push(Change { path: start..self.paths.len(), old, new });
+    }
+
+    /// Number of changed paths.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether nothing changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes with their paths, in the order in which they were found.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], &Change)> {
+        self.changes.iter().map(|change| (self.paths.get(change.path.clone()).unwrap_or_default(), change))
+    }
+}
+
+/// A revision that a log lists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Revision {
+    /// Its id.
+    pub id: ObjectId,
+    /// The id of its manifest: a Git tree.
+    pub manifest: ObjectId,
+    /// The manifest of its first parent; `None` for a root.
+    pub parent_manifest: Option<ObjectId>,
+    /// How many parents it has.
+    pub parents: usize,
+}
+
+/// Told of every object that a traversal visits, once each.
+pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
+
+/// A repository as revisions and content: what workloads read.
+///
+/// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
+pub trait History {
+    /// The id of the revision that `name` stands for, as the version-control system would resolve it.
+    fn resolve(&mut self, name: &str) -> Result<ObjectId>;
+
+    /// Visits everything reachable from every reference, and counts what `git rev-list --objects --all` counts. Trees
+    /// are parsed, blobs are not decoded.
+    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
+
+    /// Starts a log at `from`; the revisions come from [`next_revision`](History::next_revision).
+    fn start_log(&mut self, from: ObjectId) -> Result<()>;
+
+    /// The next revision of the log, newest first by date.
+    fn next_revision(&mut self) -> Result<Option<Revision>>;
+
+    /// Puts what `revision` changed against its first parent, or against nothing for a root, into `changes`.
+    fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()>;
+
+    /// Lists every file of the revision `id`, as changes against nothing.
+    fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;
+
+    /// Puts the content of `file`, found at `path`, into `content`; `false` if it is missing here.
+    fn content(&mut self, path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool>;
+
+    /// Empties every cache and starts the count of missing objects anew, so that the next run starts as the first did.
+    fn forget(&mut self);
+
+    /// How many different objects were asked for and are missing.
+    fn missing(&self) -> u64;
+}
