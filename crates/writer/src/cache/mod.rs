@@ -1,0 +1,248 @@
+//! The cache of variants: making one takes minutes for a large repository, and a benchmark is run many times.
+//!
+//! A cached variant lives in a folder of its own, named by its [`VariantKey`]:
+//!
+//! ```text
+//! CACHEDIR.TAG              tells backup programs to pass by
+//! locks/KEY                 see `lock.rs`
+//! KEY/metadata.json         what the variant is, when it was used last
+//! KEY/repository.git        the variant
+//! KEY.making/               being made, under the key's lock; renamed to KEY when whole
+//! KEY.removing/             being removed, under the key's lock
+//! ```
+//!
+//! A variant is complete when it has its final name, as it gets that last. Folders that an interrupted process left
+//! under one of the other names are removed when a cache is opened. Nothing else in the cache's folder is touched.
+
+use std::{
+    env, fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use walkdir::WalkDir;
+
+mod error;
+mod key;
+mod lock;
+mod metadata;
+mod prune;
+
+pub use error::{CacheError, GetOrMakeError};
+pub use key::{VariantInputs, VariantKey};
+pub use metadata::VariantOrigin;
+pub use prune::{CachedVariant, Freed, PrunePolicy};
+
+use lock::{VariantLock, WhenBusy};
+use metadata::{Metadata, unix_seconds};
+
+const METADATA_FILE: &str = "metadata.json";
+const REPOSITORY_FOLDER: &str = "repository.git";
+const LOCKS_FOLDER: &str = "locks";
+const MAKING: &str = ".making";
+const REMOVING: &str = ".removing";
+
+/// What the Cache Directory Tagging Specification (<https://bford.info/cachedir/>) wants in `CACHEDIR.TAG`.
+const CACHEDIR_TAG: &str = "Signature: 8a477f597d28d172789f06886806bc55\n\
+    # This folder holds repackbench's cached variants; they can be made again.\n";
+
+/// A folder of cached variants. Any number of processes may use it at the same time.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+/// A cached variant in use: while this lives, no process removes the variant.
+#[derive(Debug)]
+pub struct VariantDir {
+    path: PathBuf,
+    _lock: VariantLock,
+}
+
+impl VariantDir {
+    /// The variant: a bare repository.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Cache {
+    /// Opens the cache in `root`, or without one in `$XDG_CACHE_HOME/repackbench`, or in `~/.cache/repackbench`. Makes
+    /// the folder where it is missing, and removes what interrupted processes left.
+    ///
+    /// # Errors
+    /// [`CacheError::NoPlace`] when the environment names no folder, [`CacheError::Io`] when it cannot be used.
+    pub fn open(root: Option<PathBuf>) -> Result<Self, CacheError> {
+        let root = match root {
+            Some(root) => root,
+            None => default_root(env::var_os("XDG_CACHE_HOME").map(PathBuf::from), env::home_dir())
+                .ok_or(CacheError::NoPlace)?,
+        };
+        fs::create_dir_all(&root).map_err(CacheError::io("create", &root))?;
+        let tag = root.join("CACHEDIR.TAG");
+        if !tag.exists() {
+            fs::write(&tag, CACHEDIR_TAG).map_err(CacheError::io("write", &tag))?;
+        }
+        let cache = Cache { root };
+        cache.remove_leftovers()?;
+        Ok(cache)
+    }
+
+    /// The cache's folder.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The variant of `key`, made by `make` if the cache does not hold it. `make` gets the path of a folder that does
+    /// not exist yet and creates the repository there; two processes that want the same variant at the same time
+    /// make it once, and the other waits.
+    ///
+    /// # Errors
+    /// [`GetOrMakeError::Make`] with what `make` returned, [`GetOrMakeError::Cache`] with the cache's own failures.
+    /// Either way nothing of the variant is left.
+    pub fn get_or_make<E>(
+        &self,
+        key: &VariantKey,
+        origin: &VariantOrigin,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<VariantDir, GetOrMakeError<E>> {
+        let mut make = Some(make);
+        loop {
+            if let Some(variant) = self.get(key)? {
+                return Ok(variant);
+            }
+            let _alone = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Wait)?;
+            // Another process may have made it while this one waited.
+            if self.complete_metadata(key)?.is_none() {
+                // One that was made here and is gone again was pruned in the short time without a lock.
+                let make = make.take().ok_or_else(|| CacheError::Busy { path: self.lock_path(key) })?;
+                self.make_alone(key, origin, make)?;
+            }
+            // The lock is released and taken again shared, for an exclusive lock cannot be turned into a shared one
+            // everywhere; in between a variant can be pruned, so look again.
+        }
+    }
+
+    /// The variant of `key`, if the cache holds it. Waits while the variant is being made or removed.
+    ///
+    /// # Errors
+    /// When the cache's folder cannot be read.
+    pub fn get(&self, key: &VariantKey) -> Result<Option<VariantDir>, CacheError> {
+        let lock = VariantLock::shared(&self.lock_path(key))?;
+        let Some(mut metadata) = self.complete_metadata(key)? else { return Ok(None) };
+        metadata.last_used = unix_seconds(std::time::SystemTime::now());
+        // A full disk must not keep a variant from being used; it merely looks unused.
+        let _ = metadata.write(&self.variant_folder(key).join(METADATA_FILE));
+        Ok(Some(VariantDir { path: self.variant_folder(key).join(REPOSITORY_FOLDER), _lock: lock }))
+    }
+
+    /// Makes the variant under its temporary name and gives it its final one. The caller holds the key's lock alone.
+    fn make_alone<E>(
+        &self,
+        key: &VariantKey,
+        origin: &VariantOrigin,
+        make: impl FnOnce(&Path) -> Result<(), E>,
+    ) -> Result<(), GetOrMakeError<E>> {
+        let making = self.root.join(format!("{key}{MAKING}"));
+        let variant = self.variant_folder(key);
+        // What has the final name but no metadata is a damaged variant.
+        for folder in [&making, &variant] {
+            remove_folder(folder)?;
+        }
+        fs::create_dir(&making).map_err(CacheError::io("create", &making))?;
+        let made = make(&making.join(REPOSITORY_FOLDER))
+            .map_err(GetOrMakeError::Make)
+            .and_then(|()| finish(&making, &variant, origin).map_err(GetOrMakeError::Cache));
+        if made.is_err() {
+            // The first error is the one to report; what cannot be removed now goes at the next opening.
+            let _ = remove_folder(&making);
+        }
+        made
+    }
+
+    fn complete_metadata(&self, key: &VariantKey) -> Result<Option<Metadata>, CacheError> {
+        let folder = self.variant_folder(key);
+        if !folder.join(REPOSITORY_FOLDER).is_dir() {
+            return Ok(None);
+        }
+        let file = folder.join(METADATA_FILE);
+        Metadata::read(&file).map_err(CacheError::io("read", &file))
+    }
+
+    fn variant_folder(&self, key: &VariantKey) -> PathBuf {
+        self.root.join(key.to_string())
+    }
+
+    fn lock_path(&self, key: &VariantKey) -> PathBuf {
+        self.root.join(LOCKS_FOLDER).join(key.to_string())
+    }
+
+    /// Removes the temporary folders of processes that are gone: those whose key nobody has locked.
+    fn remove_leftovers(&self) -> Result<(), CacheError> {
+        for name in self.names()? {
+            let Some(key) =
+                [MAKING, REMOVING].into_iter().find_map(|suffix| VariantKey::from_hex(name.strip_suffix(suffix)?))
+            else {
+                continue;
+            };
+            match VariantLock::exclusive(&self.lock_path(&key), WhenBusy::Fail) {
+                Ok(_alone) => remove_folder(&self.root.join(&name))?,
+                Err(CacheError::Busy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// The names in the cache's folder; one that is not UTF-8 is none of ours.
+    fn names(&self) -> Result<Vec<String>, CacheError> {
+        let entries = fs::read_dir(&self.root).map_err(CacheError::io("list", &self.root))?;
+        let mut names = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(CacheError::io("list", &self.root))?;
+            names.extend(entry.file_name().into_string());
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+}
+
+/// Writes the metadata of a variant that is whole and gives it its final name.
+fn finish(making: &Path, variant: &Path, origin: &VariantOrigin) -> Result<(), CacheError> {
+    let repository = making.join(REPOSITORY_FOLDER);
+    if !repository.is_dir() {
+        return Err(CacheError::NothingMade { path: repository });
+    }
+    let metadata = Metadata::new(origin, folder_bytes(&repository)?);
+    let file = making.join(METADATA_FILE);
+    metadata.write(&file).map_err(CacheError::io("write", &file))?;
+    fs::rename(making, variant).map_err(CacheError::io("rename", making))
+}
+
+/// The lengths of all files under `folder`, in bytes.
+fn folder_bytes(folder: &Path) -> Result<u64, CacheError> {
+    let mut bytes = 0_u64;
+    for entry in WalkDir::new(folder) {
+        let length = entry.and_then(|entry| entry.metadata()).map(|file| if file.is_file() { file.len() } else { 0 });
+        bytes = bytes.saturating_add(length.map_err(|error| CacheError::io("measure", folder)(error.into()))?);
+    }
+    Ok(bytes)
+}
+
+/// Removes `folder` with all that is in it, if it exists.
+fn remove_folder(folder: &Path) -> Result<(), CacheError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        result => result.map_err(CacheError::io("remove", folder)),
+    }
+}
+
+/// The place that the XDG Base Directory Specification gives a cache; it wants relative paths ignored.
+fn default_root(cache_home: Option<PathBuf>, home: Option<PathBuf>) -> Option<PathBuf> {
+    let cache_home = cache_home.filter(|path| path.is_absolute());
+    let base = cache_home.or_else(|| home.filter(|path| path.is_absolute()).map(|home| home.join(".cache")))?;
+    Some(base.join("repackbench"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! Listing and removing cached variants.
+
+use std::{
+    fs,
+    path::PathBuf,
+    time::{Duration, SystemTime},
+};
+
+use super::{
+    Cache, CacheError, REMOVING, VariantKey,
+    lock::{VariantLock, WhenBusy},
+    metadata::{Metadata, unix_seconds},
+    remove_folder,
+};
+
+/// A variant that the cache holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedVariant {
+    /// Its key.
+    pub key: VariantKey,
+    /// Its folder in the cache.
+    pub folder: PathBuf,
+    /// The repository that it was made from; bytes that are not UTF-8 are replaced.
+    pub source: String,
+    /// The codec spec in its canonical spelling.
+    pub spec: String,
+    /// The version of the on-disk format.
+    pub format_version: u32,
+    /// The lengths of its files, in bytes.
+    pub bytes: u64,
+    /// When it was made, in seconds since 1970-01-01 UTC.
+    pub created: u64,
+    /// When it was used last, in seconds since 1970-01-01 UTC.
+    pub last_used: u64,
+}
+
+/// Which variants to remove.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PrunePolicy {
+    /// All.
+    All,
+    /// Those that were last used this long ago or longer.
+    UnusedFor(Duration),
+    /// Those used least recently, until the rest has at most this many bytes.
+    KeepBytes(u64),
+}
+
+/// What pruning did.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Freed {
+    /// How many variants were removed.
+    pub variants: u64,
+    /// The bytes of their files.
+    pub bytes: u64,
+    /// How many would have been removed but are in use.
+    pub in_use: u64,
+}
+
+impl Cache {
+    /// The variants that the cache holds, the most recently used first. Variants that are being made are not among
+    /// them, nor are damaged ones.
+    ///
+    /// # Errors
+    /// When the cache's folder cannot be read.
+    pub fn list(&self) -> Result<Vec<CachedVariant>, CacheError> {
+        let mut variants = Vec::new();
+        for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
+            let Some(metadata) = self.complete_metadata(&key)? else { continue };
+            let Metadata { source, spec, format_version, bytes, created, last_used } = metadata;
+            let folder = self.variant_folder(&key);
+            variants.push(CachedVariant { key, folder, source, spec, format_version, bytes, created, last_used });
+        }
+        variants.sort_unstable_by(|a, b| (b.last_used, a.key).cmp(&(a.last_used, b.key)));
+        Ok(variants)
+    }
+
+    /// Removes variants by `policy`. Variants in use stay; damaged ones go whatever the policy is.
+    ///
+    /// # Errors
+    /// When the cache's folder cannot be read or a variant cannot be removed. Variants before that one are gone.
+    pub fn prune(&self, policy: PrunePolicy) -> Result<Freed, CacheError> {
+        let variants = self.list()?;
+        let mut freed = Freed::default();
+        self.remove_damaged()?;
+        let now = unix_seconds(SystemTime::now());
+        let mut kept_bytes = variants.iter().fold(0_u64, |sum, variant| sum.saturating_add(variant.bytes));
+        for variant in variants.iter().rev() {
+            let goes = match policy {
+                PrunePolicy::All => true,
+                PrunePolicy::UnusedFor(time) => now.saturating_sub(variant.last_used) >= time.as_secs(),
+                PrunePolicy::KeepBytes(bytes) => kept_bytes > bytes,
+            };
+            if !goes {
+                continue;
+            }
+            match self.remove(&variant.key) {
+                Ok(()) => {
+                    kept_bytes = kept_bytes.saturating_sub(variant.bytes);
+                    freed.variants += 1;
+                    freed.bytes = freed.bytes.saturating_add(variant.bytes);
+                }
+                Err(CacheError::Busy { .. }) => freed.in_use += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(freed)
+    }
+
+    /// Removes one variant, unless it is in use. Renaming first makes sure that an interrupted removal leaves no half
+    /// variant under the final name.
+    fn remove(&self, key: &VariantKey) -> Result<(), CacheError> {
+        let _alone = VariantLock::exclusive(&self.lock_path(key), WhenBusy::Fail)?;
+        let removing = self.root().join(format!("{key}{REMOVING}"));
+        remove_folder(&removing)?;
+        let folder = self.variant_folder(key);
+        match fs::rename(&folder, &removing) {
+            // Another process was quicker.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            result => result.map_err(CacheError::io("rename", &folder))?,
+        }
+        remove_folder(&removing)
+    }
+
+    /// Removes folders that are named like a variant and are none, unless somebody has locked them.
+    fn remove_damaged(&self) -> Result<(), CacheError> {
+        for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
+            if self.complete_metadata(&key)?.is_some() {
+                continue;
+            }
+            match self.remove(&key) {
+                Ok(()) | Err(CacheError::Busy { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}

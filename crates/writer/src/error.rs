@@ -1,0 +1,60 @@
+//! The one error type of this crate.
+
+use std::{io, path::PathBuf};
+
+use repackbench_codec::CodecError;
+use repackbench_reader::ReaderError;
+
+/// Why a variant could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriterError {
+    /// The source cannot be read.
+    #[error(transparent)]
+    Reader(#[from] ReaderError),
+    /// A payload cannot be encoded.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// The operating system refused an operation on the output.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or folder it was tried on.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The output's place is taken, or must not be used.
+    #[error("{}: {why}", path.display())]
+    Output {
+        /// The output that was asked for.
+        path: PathBuf,
+        /// Why it cannot be written.
+        why: String,
+        /// Whether `--force` would help.
+        force_helps: bool,
+    },
+    /// The user stopped the work. Nothing is left of it.
+    #[error("interrupted; nothing was written")]
+    Interrupted,
+    /// What was encoded decodes to something else: a fault of the codec or of this machine's memory.
+    #[error("{}: {what}: what was encoded decodes to other bytes ({detail}); nothing was written", path.display())]
+    Unfaithful {
+        /// The source file.
+        path: PathBuf,
+        /// The entry or object.
+        what: String,
+        /// What the comparison found.
+        detail: String,
+    },
+}
+
+/// Shorthand for this crate's results.
+pub type Result<T> = std::result::Result<T, WriterError>;
+
+impl WriterError {
+    /// A failed operating-system call on `path`.
+    pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        WriterError::Io { action, path: path.into(), source }
+    }
+}

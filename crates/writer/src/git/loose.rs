@@ -1,0 +1,140 @@
+//! Rewrites loose objects under another codec, each in its own file as before.
+
+use std::{
+    fs::{self, File},
+    io::{BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_reader::git::{
+    chunk::decode_to_vec,
+    loose::{self, LargeLoose, LooseFile},
+    repository::{LooseObject, LooseObjects},
+};
+
+use super::{create_read_only, stream};
+use crate::{Progress, Result, WriterError};
+
+/// How much of a large new object is read at a time to verify it, in bytes.
+const BUFFER: usize = 128 << 10;
+
+/// Rewrites every object of `objects` under `spec` into the object directory `out`.
+pub(super) fn convert_loose(
+    objects: &LooseObjects,
+    spec: &CodecSpec,
+    threads: usize,
+    out: &Path,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    // The failure at the lowest position, so that the same input gives the same message.
+    let failure: Mutex<Option<(usize, WriterError)>> = Mutex::new(None);
+    let work = || -> std::result::Result<(), (usize, WriterError)> {
+        let mut converter = LooseConverter::new(spec).map_err(|e| (0, e))?;
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((object, path)) = objects.as_slice().get(at).zip(objects.path(at)) else { return Ok(()) };
+            let result = match progress.is_cancelled() {
+                true => Err(WriterError::Interrupted),
+                false => converter.convert(object, &path, out, progress),
+            };
+            if let Err(error) = result {
+                next.store(objects.len(), Ordering::Relaxed);
+                return Err((at, error));
+            }
+            progress.advance(1);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..threads.clamp(1, objects.len().max(1)) {
+            scope.spawn(|| {
+                if let Err((at, error)) = work() {
+                    let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
+                    if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+                        *first = Some((at, error));
+                    }
+                }
+            });
+        }
+    });
+    match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        Some((_, error)) => Err(error),
+        None => Ok(()),
+    }
+}
+
+/// One thread's contexts and buffers.
+struct LooseConverter {
+    encoder: ChunkEncoder,
+    decoder: ChunkDecoder,
+    stored: Vec<u8>,
+    payload: Vec<u8>,
+    encoded: Vec<u8>,
+    again: Vec<u8>,
+}
+
+impl LooseConverter {
+    fn new(spec: &CodecSpec) -> Result<Self> {
+        Ok(LooseConverter {
+            encoder: ChunkEncoder::new(spec)?,
+            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
+            stored: Vec::new(),
+            payload: Vec::new(),
+            encoded: Vec::new(),
+            again: Vec::new(),
+        })
+    }
+
+    fn convert(&mut self, object: &LooseObject, path: &Path, out: &Path, progress: &dyn Progress) -> Result<()> {
+        let LooseFile { header, large, .. } = LooseFile::open(path, &mut self.decoder, &mut self.stored)?;
+        let target = target_path(object, out)?;
+        if let Some(large) = large {
+            return self.stream(path, large, &target, progress);
+        }
+        loose::decode_payload(path, &header, &self.stored, &mut self.decoder, &mut self.payload)?;
+        self.encoded.clear();
+        let length = self.encoder.encode(&self.payload, &mut self.encoded)?;
+        let payload_len = self.payload.len() as u64;
+        let detail = match decode_to_vec(&mut self.decoder, &self.encoded, payload_len, &mut self.again) {
+            Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
+            Ok(_) if self.again != self.payload => "same length, other content".to_string(),
+            Ok(_) => return super::write_file(&target, &self.encoded),
+            Err(error) => error.to_string(),
+        };
+        Err(unfaithful(path, detail))
+    }
+
+    fn stream(&mut self, path: &Path, mut large: LargeLoose, target: &Path, progress: &dyn Progress) -> Result<()> {
+        let payload_len = large.payload_len();
+        let mut file = BufWriter::new(create_read_only(target)?);
+        let streamed =
+            stream::convert(&mut self.decoder, large.stored(), payload_len, &mut self.encoder, &mut file, progress)?;
+        // The source's fault, if there is one, explains the encoder's.
+        large.check_consumed(path, streamed.consumed)?;
+        let length = streamed.encoded?;
+        file.flush().map_err(|e| WriterError::io("write", target, e))?;
+        let written = File::open(target).map_err(|e| WriterError::io("open", target, e))?;
+        match stream::digest(&mut self.decoder, BufReader::with_capacity(BUFFER, written), payload_len) {
+            Ok((consumed, digest)) if consumed == length && digest == streamed.digest => Ok(()),
+            Ok(_) => Err(unfaithful(path, "same length, other content".into())),
+            Err(error) => Err(unfaithful(path, error.to_string())),
+        }
+    }
+}
+
+fn target_path(object: &LooseObject, out: &Path) -> Result<PathBuf> {
+    let hex = object.id.to_hex().to_string();
+    let (fan_out, rest) = hex.split_at(2);
+    let folder = out.join(fan_out);
+    fs::create_dir_all(&folder).map_err(|e| WriterError::io("make", &folder, e))?;
+    Ok(folder.join(rest))
+}
+
+fn unfaithful(path: &Path, detail: String) -> WriterError {
+    WriterError::Unfaithful { path: path.to_owned(), what: "loose object".into(), detail }
+}

@@ -1,0 +1,80 @@
+//! The configuration of a variant.
+//!
+//! A function of the source's format, extensions and remotes and of the codec spec, and of nothing else: converting to
+//! another codec and back gives the bytes of converting directly.
+
+use bstr::BString;
+use gix_config::file::Metadata;
+use repackbench_codec::{CodecSpec, FORMAT_VERSION};
+use repackbench_reader::{ReaderError, git::GitRepository};
+
+use crate::error::Result;
+
+/// The bytes of `config` for a bare copy of `source` under `spec`.
+pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec) -> Result<BString> {
+    let extensions = extensions(source, spec);
+    // Git wants version 1 for `partialClone`, too, though it honours it in version 0; with no extension 0 says the same.
+    let format_version = if extensions.is_empty() { "0" } else { "1" };
+    let mut core = vec![
+        ("repositoryformatversion", BString::from(format_version)),
+        ("filemode", boolean(source.config().boolean("core.filemode").ok().flatten().unwrap_or(true))),
+        ("bare", boolean(true)),
+    ];
+    // Decides which objects are visited, unlike the rest of [core], so that a workload reads the same in every variant.
+    if !source.uses_replacements()? {
+        core.push(("useReplaceRefs", boolean(false)));
+    }
+    let mut config = gix_config::File::new(Metadata::api());
+    let refused = |what: String| ReaderError::unsupported(&source.common_dir().join("config"), what);
+    for (name, values) in [("core", core), ("extensions", extensions)] {
+        if values.is_empty() {
+            continue;
+        }
+        let mut section = config.new_section(name, None::<BString>).map_err(|error| refused(error.to_string()))?;
+        for (key, value) in values {
+            section.push(key, value.as_slice()).map_err(|_| refused(format!("{name}.{key} = {value:?}")))?;
+        }
+    }
+    let mut bytes = config.to_bstring();
+    for remote in source.config().sections_by_name("remote").into_iter().flatten() {
+        bytes.extend_from_slice(&remote.to_bstring());
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+    }
+    Ok(bytes)
+}
+
+/// The extensions of the variant, in a fixed order.
+fn extensions(source: &GitRepository, spec: &CodecSpec) -> Vec<(&'static str, BString)> {
+    let format = source.format();
+    let mut extensions = Vec::new();
+    if format.noop {
+        extensions.push(("noop", boolean(true)));
+    }
+    if format.noop_v1 {
+        extensions.push(("noop-v1", boolean(true)));
+    }
+    if let Some(name) = object_format(format.object_hash) {
+        extensions.push(("objectFormat", name.into()));
+    }
+    if let Some(remote) = &format.partial_clone {
+        extensions.push(("partialClone", remote.clone()));
+    }
+    if format.precious_objects {
+        extensions.push(("preciousObjects", boolean(true)));
+    }
+    if !spec.is_zlib_family() {
+        extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));
+    }
+    extensions
+}
+
+/// The value of `extensions.objectFormat`; none for SHA-1, which git takes an absent value for.
+fn object_format(hash: gix_hash::Kind) -> Option<&'static str> {
+    if hash == gix_hash::Kind::Sha256 { Some("sha256") } else { None }
+}
+
+fn boolean(value: bool) -> BString {
+    if value { "true" } else { "false" }.into()
+}

@@ -1,0 +1,63 @@
+//! Everything of a Git repository that is not object bytes, written out as a bare repository.
+//!
+//! | written | how |
+//! |---|---|
+//! | `HEAD`, `refs/**`, `packed-refs` | byte for byte; a symbolic link stays one when it leads nowhere outside |
+//! | `logs/**`, `shallow`, `info/grafts` | byte for byte |
+//! | `config` | anew: format version, extensions that still apply, remotes, and nothing else |
+//! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git wants them to be there |
+//!
+//! Left out: hooks, the index, `core.worktree`, linked work trees and submodules' repositories (each is a repository of
+//! its own), pseudo-refs such as `FETCH_HEAD`, and alternates (the result stands alone). The same source and codec spec
+//! give the same bytes.
+
+mod config;
+mod files;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::git::GitRepository;
+
+use self::files::Output;
+use crate::error::Result;
+
+/// What [`write_metadata`] wrote, and what it left aside.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MetadataReport {
+    /// How many files, symbolic links counted.
+    pub files: u64,
+    /// How many bytes are in them; a symbolic link has none.
+    pub bytes: u64,
+    /// What was not taken over, one sentence each, for the summary.
+    pub left_aside: Vec<String>,
+}
+
+/// Writes the metadata of `source` into the existing folder `out`, marked as a variant under `spec` if stock git cannot
+/// read what `spec` writes.
+///
+/// Nothing is synced: the caller syncs the finished repository as a whole.
+///
+/// # Errors
+/// [`WriterError::Reader`](crate::WriterError::Reader) when the source does not parse or has changed, [`WriterError::Io`](crate::WriterError::Io) when a file cannot be written;
+/// a file that is already there is an error too.
+pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
+    let mut output = Output::new(out);
+    for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+        output.create_folder(folder)?;
+    }
+    output.write("config", &config::for_variant(source, spec)?)?;
+    output.copy_reference(source, &source.head_file()?)?;
+    for file in source.reference_files()? {
+        output.copy_reference(source, &file)?;
+    }
+    for file in source.reflog_files()? {
+        output.copy_reflog(&file)?;
+    }
+    for name in ["packed-refs", "shallow", "info/grafts"] {
+        output.copy_if_there(name, &source.common_dir().join(name))?;
+    }
+    Ok(output.into_report())
+}

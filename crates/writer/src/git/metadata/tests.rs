@@ -1,0 +1,259 @@
+//! Tests against repositories that real git makes, read back by real git.
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{ReaderError, git::GitRepository};
+
+use super::{MetadataReport, write_metadata};
+use crate::error::WriterError;
+
+/// Runs git in `folder`, untouched by the user's configuration.
+fn try_git(folder: &Path, arguments: &[&str]) -> Output {
+    Command::new("git")
+        .current_dir(folder)
+        .args(["-c", "protocol.file.allow=always"])
+        .args(arguments)
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .env("HOME", folder)
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_AUTHOR_NAME", "A")
+        .env("GIT_AUTHOR_EMAIL", "a@example.com")
+        .env("GIT_AUTHOR_DATE", "1700000000 +0000")
+        .env("GIT_COMMITTER_NAME", "C")
+        .env("GIT_COMMITTER_EMAIL", "c@example.com")
+        .env("GIT_COMMITTER_DATE", "1700000000 +0000")
+        .output()
+        .unwrap()
+}
+
+/// As [`try_git`], has to succeed, and returns what git prints.
+fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = try_git(folder, arguments);
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "git {arguments:?}: {message}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// A folder with the repository `source`: two commits, refs of many sorts, a remote and reflogs.
+fn scratch(init_options: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("source");
+    git(folder.path(), &[&["init", "-q", "-b", "main"], init_options, &["source"]].concat());
+    for word in ["first", "second"] {
+        fs::write(source.join(word), word).unwrap();
+        git(&source, &["add", word]);
+        git(&source, &["commit", "-q", "-m", word]);
+        git(&source, &["tag", "-a", "-m", word, &format!("v-{word}")]);
+    }
+    git(&source, &["branch", "packed"]);
+    git(&source, &["pack-refs", "--all"]);
+    git(&source, &["branch", "-f", "packed", "HEAD~"]);
+    git(&source, &["notes", "add", "-m", "a note"]);
+    git(&source, &["symbolic-ref", "refs/remotes/origin/HEAD", "refs/heads/main"]);
+    git(&source, &["remote", "add", "origin", "https://example.com/a;b#c"]);
+    git(&source, &["config", "core.worktree", source.to_str().unwrap()]);
+    git(&source, &["config", "alias.x", "!true"]);
+    fs::write(source.join(".git/FETCH_HEAD"), "").unwrap();
+    (folder, source)
+}
+
+fn convert(source: &Path, spec: &str, out: &Path) -> Result<MetadataReport, WriterError> {
+    let spec: CodecSpec = spec.parse().unwrap();
+    fs::create_dir_all(out).unwrap();
+    write_metadata(&GitRepository::open(source)?, &spec, out)
+}
+
+/// Writes the metadata and copies the objects as they are, so that stock git can read the result.
+fn convert_with_objects(source: &Path, spec: &str, out: &Path) -> MetadataReport {
+    let report = convert(source, spec, out).unwrap();
+    let objects = GitRepository::open(source).unwrap().common_dir().join("objects");
+    assert!(Command::new("cp").arg("-r").arg(objects).arg(out).status().unwrap().success());
+    report
+}
+
+/// Every file below `root` with its content, sorted by path; a symbolic link with what it says.
+fn content(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = walkdir::WalkDir::new(root).sort_by_file_name();
+    entries
+        .into_iter()
+        .map(Result::unwrap)
+        .filter(|entry| !entry.file_type().is_dir())
+        .map(|entry| {
+            let content = match fs::read_link(entry.path()) {
+                Ok(link) => link.into_os_string().into_encoded_bytes(),
+                Err(_) => fs::read(entry.path()).unwrap(),
+            };
+            (entry.path().strip_prefix(root).unwrap().to_owned(), content)
+        })
+        .collect()
+}
+
+#[test]
+fn stock_git_reads_the_same_refs_reflogs_and_remotes() {
+    for init_options in [&["--object-format=sha1"], &["--object-format=sha256"]] {
+        let (folder, source) = scratch(init_options);
+        let out = folder.path().join("out");
+        let report = convert_with_objects(&source, "zlib:6", &out);
+        assert!(report.left_aside.is_empty());
+        for arguments in [
+            ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"].as_slice(),
+            &["symbolic-ref", "HEAD"],
+            &["reflog", "show", "--all"],
+            &["config", "--local", "--get-regexp", "^remote"],
+            &["rev-parse", "--show-object-format"],
+            &["rev-list", "--objects", "--all"],
+            &["fsck", "--full", "--strict"],
+        ] {
+            assert_eq!(git(&out, arguments), git(&source, arguments), "{arguments:?}");
+        }
+        assert_eq!(git(&out, &["rev-parse", "--is-bare-repository"]), "true\n");
+        assert!(try_git(&out, &["config", "core.worktree"]).stdout.is_empty());
+        for dropped in ["FETCH_HEAD", "index", "hooks", "ORIG_HEAD"] {
+            assert!(!out.join(dropped).exists(), "{dropped}");
+        }
+    }
+}
+
+#[test]
+fn the_report_counts_what_is_there_and_two_runs_agree() {
+    let (folder, source) = scratch(&[]);
+    let [first, second] = ["first", "second"].map(|name| folder.path().join(name));
+    let report = convert(&source, "zlib:6", &first).unwrap();
+    assert_eq!(convert(&source, "zlib:6", &second).unwrap(), report);
+    let files = content(&first);
+    assert_eq!(files, content(&second));
+    assert_eq!(report.files, files.len() as u64);
+    assert_eq!(report.bytes, files.iter().map(|(_, content)| content.len() as u64).sum::<u64>());
+}
+
+#[test]
+fn stock_git_refuses_a_variant_plainly_and_converting_back_leaves_no_trace() {
+    let (folder, source) = scratch(&[]);
+    let [variant, back, direct] = ["variant", "back", "direct"].map(|name| folder.path().join(name));
+    convert(&source, "zstd:5", &variant).unwrap();
+    let spec: CodecSpec = "zstd:5".parse().unwrap();
+    let opened = GitRepository::open(&variant).unwrap();
+    assert_eq!(opened.extension_spec(), Some(spec.canonical().as_str()));
+    let refused = try_git(&variant, &["rev-parse", "HEAD"]);
+    assert_eq!(refused.status.code(), Some(128));
+    let message = String::from_utf8(refused.stderr).unwrap();
+    assert_eq!(message, "fatal: unknown repository extension found:\n\trepackbench\n");
+    // git itself reads the value whole, semicolon included.
+    let config = variant.join("config");
+    let value = git(folder.path(), &["config", "--file", config.to_str().unwrap(), "extensions.repackbench"]);
+    assert_eq!(value, format!("{};{}\n", repackbench_codec::FORMAT_VERSION, spec.canonical()));
+    convert(&variant, "libdeflate:6", &back).unwrap();
+    convert(&source, "libdeflate:6", &direct).unwrap();
+    assert_eq!(content(&back), content(&direct));
+    assert!(fs::read_to_string(back.join("config")).unwrap().contains("repositoryformatversion = 0"));
+}
+
+#[test]
+fn a_linked_work_tree_gives_its_own_head_refs_and_log() {
+    let (folder, source) = scratch(&[]);
+    git(&source, &["worktree", "add", "-q", "-b", "side", "../linked"]);
+    let linked = folder.path().join("linked");
+    git(&linked, &["commit", "-q", "--allow-empty", "-m", "on the side"]);
+    git(&linked, &["update-ref", "refs/bisect/bad", "main"]);
+    git(&source, &["update-ref", "refs/bisect/good", "main"]);
+    let out = folder.path().join("out");
+    convert_with_objects(&linked, "zlib:6", &out);
+    for arguments in [
+        ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"].as_slice(),
+        &["symbolic-ref", "HEAD"],
+        &["reflog", "show", "HEAD"],
+    ] {
+        assert_eq!(git(&out, arguments), git(&linked, arguments), "{arguments:?}");
+    }
+    assert!(out.join("refs/bisect/bad").exists() && !out.join("refs/bisect/good").exists());
+    assert!(!out.join("worktrees").exists());
+}
+
+#[test]
+fn shallow_grafts_and_partial_clones_stay_what_they_are() {
+    let (folder, source) = scratch(&[]);
+    git(&source, &["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", source.display());
+    git(folder.path(), &["clone", "-q", "--depth=1", "--filter=blob:none", &url, "clone"]);
+    let clone = folder.path().join("clone");
+    let head = git(&clone, &["rev-parse", "HEAD"]);
+    fs::create_dir_all(clone.join(".git/info")).unwrap();
+    fs::write(clone.join(".git/info/grafts"), &head).unwrap();
+    let out = folder.path().join("out");
+    convert_with_objects(&clone, "zlib:6", &out);
+    for (copied, original) in [("shallow", ".git/shallow"), ("info/grafts", ".git/info/grafts")] {
+        assert_eq!(fs::read(out.join(copied)).unwrap(), fs::read(clone.join(original)).unwrap());
+    }
+    assert_eq!(git(&out, &["rev-parse", "--is-shallow-repository"]), "true\n");
+    assert!(GitRepository::open(&out).unwrap().is_partial_clone());
+    let keys = ["config", "--local", "--get-regexp", "^remote"];
+    assert_eq!(git(&out, &keys), git(&clone, &keys));
+}
+
+#[test]
+fn extensions_of_work_trees_are_dropped_and_the_others_kept() {
+    let (folder, source) = scratch(&[]);
+    for (key, value) in [
+        ("core.repositoryformatversion", "1"),
+        ("extensions.noop", "x"),
+        ("extensions.noop-v1", "x"),
+        ("extensions.partialClone", "origin"),
+        ("extensions.preciousObjects", "true"),
+        ("extensions.worktreeConfig", "true"),
+        ("extensions.refStorage", "files"),
+        ("core.useReplaceRefs", "false"),
+    ] {
+        git(&source, &["config", key, value]);
+    }
+    let out = folder.path().join("out");
+    convert_with_objects(&source, "zlib:6", &out);
+    let kept = git(&out, &["config", "--local", "--name-only", "--get-regexp", "^extensions"]);
+    let expected = ["noop", "noop-v1", "partialclone", "preciousobjects"].map(|name| format!("extensions.{name}\n"));
+    assert_eq!(kept, expected.concat());
+    assert_eq!(git(&out, &["config", "core.useReplaceRefs"]), "false\n");
+    git(&out, &["log", "--oneline"]);
+}
+
+#[test]
+fn symbolic_links_stay_inside_or_are_replaced_by_what_they_mean() {
+    let (folder, source) = scratch(&[]);
+    let git_dir = source.join(".git");
+    let heads = git_dir.join("refs/heads");
+    let outside = folder.path().join("outside");
+    fs::copy(heads.join("packed"), &outside).unwrap();
+    symlink(&outside, heads.join("absolute")).unwrap();
+    symlink("packed", heads.join("sibling")).unwrap();
+    symlink("../../../../outside", heads.join("climbing")).unwrap();
+    fs::remove_file(git_dir.join("HEAD")).unwrap();
+    symlink("refs/heads/packed", git_dir.join("HEAD")).unwrap();
+    symlink(&outside, git_dir.join("logs/refs/heads/linked")).unwrap();
+    let out = folder.path().join("out");
+    let report = convert_with_objects(&source, "zlib:6", &out);
+    assert_eq!(fs::read_link(out.join("refs/heads/sibling")).unwrap(), Path::new("packed"));
+    assert_eq!(fs::read_link(out.join("HEAD")).unwrap(), Path::new("refs/heads/packed"));
+    for replaced in ["refs/heads/absolute", "refs/heads/climbing"] {
+        assert!(fs::read_link(out.join(replaced)).is_err(), "{replaced}");
+    }
+    let arguments = ["for-each-ref", "--format=%(refname) %(objectname) %(symref)"];
+    assert_eq!(git(&out, &arguments), git(&source, &arguments));
+    assert!(matches!(report.left_aside.as_slice(), [note] if note.contains("logs/refs/heads/linked")));
+    // What a link leads to is taken over as a ref or not at all.
+    fs::write(&outside, "a secret").unwrap();
+    let refused = convert(&source, "zlib:6", &folder.path().join("refused"));
+    assert!(matches!(refused, Err(WriterError::Reader(ReaderError::Corrupt { .. }))));
+}
+
+#[test]
+fn an_existing_file_is_not_overwritten() {
+    let (folder, source) = scratch(&[]);
+    let out = folder.path().join("out");
+    convert(&source, "zlib:6", &out).unwrap();
+    assert!(matches!(convert(&source, "zlib:6", &out), Err(WriterError::Io { action: "create", .. })));
+}

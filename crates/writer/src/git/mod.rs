@@ -1,0 +1,129 @@
+//! Git repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
+
+mod loose;
+pub mod metadata;
+pub mod pack;
+mod stream;
+pub mod variant;
+
+use std::{
+    fs::{File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{ReaderError, git::GitRepository};
+
+use crate::{OutputPath, Progress, ProgressUnit, Result, WriterError};
+
+/// What a conversion did.
+#[derive(Debug, Clone, Default)]
+pub struct Conversion {
+    /// How long reading, encoding, verifying and writing took.
+    pub elapsed: Duration,
+    /// How long the final sync to disk took.
+    pub sync: Duration,
+    /// What was left aside or is worth knowing, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Converts the repository at `source` into a new bare repository at `target`.
+///
+/// # Errors
+/// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left under `target` then.
+pub fn convert(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    let mut sources = source.object_dirs().to_vec();
+    sources.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
+    let output = OutputPath::create(target, force, &sources)?;
+    let mut conversion = convert_into(source, spec, output.building(), threads, progress)?;
+    let start = Instant::now();
+    output.sync()?;
+    conversion.sync = start.elapsed();
+    let path = output.publish()?;
+    Ok((conversion, path))
+}
+
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
+pub fn convert_into(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    out: &Path,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Conversion> {
+    let start = Instant::now();
+    let snapshot = source.snapshot()?;
+    let result = convert_parts(source, spec, out, threads, progress);
+    // A source that was repacked meanwhile explains whatever else went wrong, such as a file that is gone.
+    if let Err(changed @ ReaderError::Changed { .. }) = snapshot.check() {
+        return Err(changed.into());
+    }
+    let notes = result?;
+    snapshot.check()?;
+    Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+}
+
+fn convert_parts(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    out: &Path,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<String>> {
+    // They are copied byte for byte, which would carry garbage along.
+    source.references()?;
+    let report = metadata::write_metadata(source, spec, out)?;
+    let mut notes = source.notes().to_vec();
+    notes.extend(report.left_aside);
+    let objects = out.join("objects");
+    let hash = source.object_hash();
+    let mut total = 0;
+    for files in source.packs() {
+        total += std::fs::metadata(&files.pack).map_err(|e| ReaderError::io("inspect", &files.pack, e))?.len();
+    }
+    progress.start("converting packs", total, ProgressUnit::Bytes);
+    for files in source.packs() {
+        let converted = pack::convert_pack(files, hash, spec, threads, &objects.join("pack"), progress)?;
+        if converted.is_repeated {
+            notes.push(format!(
+                "{}: holds the same entries as a pack before it, and was written once",
+                files.pack.display()
+            ));
+        }
+    }
+    progress.finish();
+    let loose = source.loose_objects()?;
+    if !loose.is_empty() {
+        progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
+        loose::convert_loose(&loose, &spec.for_loose_objects(), threads, &objects, progress)?;
+        progress.finish();
+    }
+    Ok(notes)
+}
+
+/// Creates the file `path`, which must not exist, readable and nothing else once it is closed, as git's object files are.
+pub(crate) fn create_read_only(path: &Path) -> Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o444);
+    options.open(path).map_err(|e| WriterError::io("create", path, e))
+}
+
+/// Writes `content` to `path`, replacing a file that is there.
+pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(WriterError::io("replace", path, e)),
+        _ => {}
+    }
+    create_read_only(path)?.write_all(content).map_err(|e| WriterError::io("write", path, e))
+}

@@ -1,0 +1,140 @@
+//! Batches of entries, and what a thread makes of one.
+
+use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_reader::git::{
+    chunk::decode_to_vec,
+    pack::{EntryKind, EntryTable, PackFile, StoredEntry},
+};
+
+use crate::{Result, WriterError};
+
+/// A batch holds about so many stored bytes: enough to make hand-over cheap, little enough to keep the buffers small.
+const BATCH_STORED_BYTES: u64 = 256 << 10;
+
+/// And at most so many entries, since a pack of deltas has many in few bytes.
+const BATCH_ENTRIES: usize = 4096;
+
+/// And about so many payload bytes.
+const BATCH_PAYLOAD_BYTES: u64 = 4 << 20;
+
+impl Batch {
+    /// Bytes that wait for their turn once the batch is done, about.
+    pub(super) fn cost(&self) -> u64 {
+        match self {
+            Batch::InMemory { cost, .. } => *cost + BATCH_STORED_BYTES,
+            Batch::Streamed(_) => 0,
+        }
+    }
+}
+
+/// Neighbouring entries of a pack, as positions in file order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Batch {
+    /// Entries that a thread converts in memory, and about how many bytes their new chunks may take.
+    InMemory { positions: std::ops::Range<usize>, cost: u64 },
+    /// One entry that streams.
+    Streamed(usize),
+}
+
+/// A pack cut into batches.
+#[derive(Debug)]
+pub(super) struct Cut {
+    pub(super) batches: Vec<Batch>,
+    /// Whether some entry names its base by id.
+    pub(super) has_ref_deltas: bool,
+}
+
+/// Cuts a pack into batches.
+pub(super) fn cut(pack: &PackFile, table: &EntryTable) -> Result<Cut> {
+    let mut batches = Vec::new();
+    let mut has_ref_deltas = false;
+    let mut start = 0;
+    let (mut stored, mut payload) = (0, 0);
+    for position in 0..table.len() {
+        let Some((offset, end)) = table.extent(position) else { break };
+        let (header, _) = pack.entry(offset)?;
+        has_ref_deltas |= matches!(header.kind, EntryKind::RefDelta { .. });
+        if header.payload_len > BLOCK_LEN as u64 {
+            if start < position {
+                batches.push(Batch::InMemory { positions: start..position, cost: payload });
+            }
+            batches.push(Batch::Streamed(position));
+            (start, stored, payload) = (position + 1, 0, 0);
+            continue;
+        }
+        stored += end - offset;
+        payload += header.payload_len;
+        if stored >= BATCH_STORED_BYTES || payload >= BATCH_PAYLOAD_BYTES || position + 1 - start >= BATCH_ENTRIES {
+            batches.push(Batch::InMemory { positions: start..position + 1, cost: payload });
+            (start, stored, payload) = (position + 1, 0, 0);
+        }
+    }
+    if start < table.len() {
+        batches.push(Batch::InMemory { positions: start..table.len(), cost: payload });
+    }
+    Ok(Cut { batches, has_ref_deltas })
+}
+
+/// The new chunks of a batch, one behind the other.
+#[derive(Debug, Default)]
+pub(super) struct EncodedBatch {
+    pub(super) stored: Vec<u8>,
+    /// The length of each entry's new chunk.
+    pub(super) lengths: Vec<usize>,
+}
+
+/// One thread's contexts and buffers.
+pub(super) struct EntryConverter<'a> {
+    pack: &'a PackFile,
+    table: &'a EntryTable,
+    encoder: ChunkEncoder,
+    pub(super) decoder: ChunkDecoder,
+    payload: Vec<u8>,
+    again: Vec<u8>,
+}
+
+impl<'a> EntryConverter<'a> {
+    pub(super) fn new(pack: &'a PackFile, table: &'a EntryTable, spec: &CodecSpec) -> Result<Self> {
+        Ok(EntryConverter {
+            pack,
+            table,
+            encoder: ChunkEncoder::new(spec)?,
+            // Nothing is being timed here, so zlib streams are read by the fastest reader, which for what other
+            // implementations wrote is a second opinion too.
+            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
+            payload: Vec::new(),
+            again: Vec::new(),
+        })
+    }
+
+    /// Converts the entries at `positions` into `encoded`, replacing what is there.
+    pub(super) fn convert(&mut self, positions: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
+        encoded.stored.clear();
+        encoded.lengths.clear();
+        for position in positions {
+            let entry = self.table.entry(self.pack, position)?;
+            entry.check_crc(self.pack)?;
+            entry.decode(self.pack, &mut self.decoder, &mut self.payload)?;
+
+            let start = encoded.stored.len();
+            let length = self.encoder.encode(&self.payload, &mut encoded.stored)?;
+            encoded.lengths.push(length);
+
+            let chunk = encoded.stored.get(start..).unwrap_or_default();
+            let again = decode_to_vec(&mut self.decoder, chunk, entry.header.payload_len, &mut self.again);
+            let detail = match again {
+                Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
+                Ok(_) if self.again != self.payload => "same length, other content".to_string(),
+                Ok(_) => continue,
+                Err(error) => error.to_string(),
+            };
+            return Err(unfaithful(self.pack, &entry, detail));
+        }
+        Ok(())
+    }
+}
+
+/// The error for an entry whose new chunk does not decode to its payload.
+pub(super) fn unfaithful(pack: &PackFile, entry: &StoredEntry<'_>, detail: String) -> WriterError {
+    WriterError::Unfaithful { path: pack.path().to_owned(), what: format!("entry at offset {}", entry.offset), detail }
+}

@@ -1,0 +1,177 @@
+//! The pack under construction: bytes in order, with offsets, CRCs and the running checksum.
+
+use std::{
+    fs::File,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use gix_hash::ObjectId;
+use repackbench_reader::git::{
+    hash::GitHasher,
+    pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance},
+};
+
+use crate::{Result, WriterError};
+
+const BUFFER: usize = 1 << 20;
+
+/// Writes a pack entry by entry.
+pub(super) struct PackEmitter<'a> {
+    pack: &'a PackFile,
+    table: &'a EntryTable,
+    path: PathBuf,
+    file: File,
+    buffer: Vec<u8>,
+    hasher: GitHasher,
+    offset: u64,
+    entry_header: Vec<u8>,
+    /// The new offset of each entry so far, by position.
+    pub(super) offsets: Vec<u64>,
+    /// The CRC-32 of each entry so far, by position.
+    pub(super) crcs: Vec<u32>,
+}
+
+impl<'a> PackEmitter<'a> {
+    /// Starts the pack at `path`, which must not exist, with the header of `pack`.
+    pub(super) fn create(pack: &'a PackFile, table: &'a EntryTable, path: PathBuf) -> Result<Self> {
+        let file = crate::git::create_read_only(&path)?;
+        let mut emitter = PackEmitter {
+            pack,
+            table,
+            path,
+            file,
+            buffer: Vec::with_capacity(BUFFER),
+            hasher: GitHasher::new(pack.hash_kind()),
+            offset: 0,
+            entry_header: Vec::new(),
+            offsets: Vec::with_capacity(table.len()),
+            crcs: Vec::with_capacity(table.len()),
+        };
+        let mut header = Vec::new();
+        header.extend_from_slice(b"PACK");
+        header.extend_from_slice(&pack.version().to_be_bytes());
+        header.extend_from_slice(&pack.entry_count().to_be_bytes());
+        emitter.put(&header)?;
+        Ok(emitter)
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes the entry that stands for `entry`, with the new chunk `stored`.
+    pub(super) fn entry(&mut self, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
+        self.make_header(entry)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&self.entry_header);
+        crc.update(stored);
+        self.offsets.push(self.offset);
+        self.crcs.push(crc.finalize());
+        let header = std::mem::take(&mut self.entry_header);
+        let result = self.put(&header).and_then(|()| self.put(stored));
+        self.entry_header = header;
+        result
+    }
+
+    /// Writes an entry whose chunk is made by `chunk`, piece by piece. Gives back what `chunk` does, and where in the
+    /// file the chunk lies.
+    pub(super) fn streamed_entry<T>(
+        &mut self,
+        entry: &StoredEntry<'_>,
+        chunk: impl FnOnce(&mut dyn Write) -> Result<T>,
+    ) -> Result<(T, std::ops::Range<u64>)> {
+        self.make_header(entry)?;
+        self.offsets.push(self.offset);
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(&self.entry_header);
+        let header = std::mem::take(&mut self.entry_header);
+        let result = self.put(&header);
+        self.entry_header = header;
+        result?;
+        let start = self.offset;
+        let mut sink = StreamSink { emitter: self, crc };
+        let value = chunk(&mut sink)?;
+        let crc = sink.crc.finalize();
+        self.crcs.push(crc);
+        self.flush()?;
+        Ok((value, start..self.offset))
+    }
+
+    /// The header of `entry` at the present offset: its size field as recorded, its base by the new distance.
+    fn make_header(&mut self, entry: &StoredEntry<'_>) -> Result<()> {
+        self.entry_header.clear();
+        self.entry_header.extend_from_slice(entry.bytes.get(..entry.header.size_field_len).unwrap_or_default());
+        match entry.header.kind {
+            EntryKind::Whole(_) => {}
+            EntryKind::RefDelta { base } => {
+                // Named by id, so only its presence has to be checked: a thin pack would not be one at rest.
+                self.pack.base_offset_of_id(entry.offset, &base)?;
+                self.entry_header.extend_from_slice(base.as_bytes());
+            }
+            EntryKind::OffsetDelta { distance } => {
+                let base_offset = self.pack.base_offset(entry.offset, distance)?;
+                let base = self.table.position_of(base_offset).and_then(|base| self.offsets.get(base));
+                let Some(base) = base else {
+                    let found = format!("no entry starts at {base_offset}");
+                    return Err(self.pack.corrupt(entry.offset, "a base that is an entry of this pack", found).into());
+                };
+                write_offset_distance(self.offset - base, &mut self.entry_header);
+            }
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        if self.buffer.len() + bytes.len() > BUFFER {
+            self.flush()?;
+        }
+        self.offset += bytes.len() as u64;
+        if bytes.len() >= BUFFER {
+            self.hasher.update(bytes);
+            return self.file.write_all(bytes).map_err(|e| WriterError::io("write", &self.path, e));
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.hasher.update(&self.buffer);
+        self.file.write_all(&self.buffer).map_err(|e| WriterError::io("write", &self.path, e))?;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position.
+    pub(super) fn finish(mut self) -> Result<FinishedPack> {
+        self.flush()?;
+        let checksum = self.hasher.clone().finish();
+        self.file.write_all(checksum.as_bytes()).map_err(|e| WriterError::io("write", &self.path, e))?;
+        Ok(FinishedPack { path: self.path, checksum, offsets: self.offsets, crcs: self.crcs })
+    }
+}
+
+/// A pack that is complete but for its index.
+pub(super) struct FinishedPack {
+    pub(super) path: PathBuf,
+    pub(super) checksum: ObjectId,
+    pub(super) offsets: Vec<u64>,
+    pub(super) crcs: Vec<u32>,
+}
+
+struct StreamSink<'e, 'a> {
+    emitter: &'e mut PackEmitter<'a>,
+    crc: crc32fast::Hasher,
+}
+
+impl Write for StreamSink<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.crc.update(bytes);
+        self.emitter.put(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The files that belong to a pack: index, reverse index, object times.
+//!
+//! | file | layout (big-endian) | source |
+//! |---|---|---|
+//! | `.idx` version 2 | `ff 74 4f 63`, u32 2, 256 x u32 fan-out, ids, CRC-32s, u32 offsets (top bit: place in the next table), u64 offsets, pack checksum, own checksum | gitformat-pack(5) |
+//! | `.rev` version 1 | `RIDX`, u32 1, u32 hash function, u32 index positions in pack order, pack checksum, own checksum | gitformat-pack(5) |
+//! | `.mtimes` version 1 | `MTME`, u32 1, u32 hash function, u32 seconds in index order, pack checksum, own checksum | gitformat-pack(5) |
+
+use std::{io::Write, path::Path};
+
+use repackbench_reader::{
+    Place, ReaderError,
+    git::{
+        hash::GitHasher,
+        pack::{EntryTable, PackFile},
+    },
+};
+
+use super::emit::FinishedPack;
+use crate::{Result, WriterError, git::create_read_only};
+
+/// Offsets from here on take a place in the table of 64-bit ones.
+const LARGE_OFFSET: u64 = 1 << 31;
+
+/// Length of signature, version and hash function at the head of `.rev` and `.mtimes`.
+const SIDE_FILE_HEADER: usize = 12;
+
+/// Writes a file of checksummed content.
+struct ChecksummedFile<'a> {
+    path: &'a Path,
+    file: std::io::BufWriter<std::fs::File>,
+    hasher: GitHasher,
+}
+
+impl<'a> ChecksummedFile<'a> {
+    fn create(path: &'a Path, hash: gix_hash::Kind) -> Result<Self> {
+        let file = std::io::BufWriter::with_capacity(1 << 18, create_read_only(path)?);
+        Ok(ChecksummedFile { path, file, hasher: GitHasher::new(hash) })
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> Result<()> {
+        self.hasher.update(bytes);
+        self.file.write_all(bytes).map_err(|e| WriterError::io("write", self.path, e))
+    }
+
+    fn put_u32(&mut self, value: u32) -> Result<()> {
+        self.put(&value.to_be_bytes())
+    }
+
+    fn finish(mut self, pack: &FinishedPack) -> Result<()> {
+        self.put(pack.checksum.as_bytes())?;
+        let checksum = self.hasher.clone().finish();
+        let write = |file: &mut std::io::BufWriter<_>| file.write_all(checksum.as_bytes()).and_then(|()| file.flush());
+        write(&mut self.file).map_err(|e| WriterError::io("write", self.path, e))
+    }
+}
+
+fn hash_function(hash: gix_hash::Kind) -> u32 {
+    match hash {
+        gix_hash::Kind::Sha256 => 2,
+        _ => 1,
+    }
+}
+
+/// Writes the index of `finished` to `path`. Entries stand as in the source's index, duplicates included.
+pub(super) fn write_index(pack: &PackFile, table: &EntryTable, finished: &FinishedPack, path: &Path) -> Result<()> {
+    let index = pack.index();
+    // Where in the pack each entry of the index lies.
+    let mut positions = vec![0usize; table.len()];
+    for (position, at) in table.index_positions().iter().enumerate() {
+        if let Some(slot) = positions.get_mut(*at as usize) {
+            *slot = position;
+        }
+    }
+    let mut file = ChecksummedFile::create(path, pack.hash_kind())?;
+    file.put(b"\xfftOc")?;
+    file.put_u32(2)?;
+    let mut fan_out = [0u32; 256];
+    for entry in index.iter() {
+        if let Some(count) = fan_out.get_mut(usize::from(entry.oid.first_byte())) {
+            *count += 1;
+        }
+    }
+    let mut sum = 0;
+    for count in fan_out {
+        sum += count;
+        file.put_u32(sum)?;
+    }
+    for at in 0..index.num_objects() {
+        file.put(index.oid_at_index(at).as_bytes())?;
+    }
+    for position in &positions {
+        file.put_u32(finished.crcs.get(*position).copied().unwrap_or_default())?;
+    }
+    let offsets = || positions.iter().map(|position| finished.offsets.get(*position).copied().unwrap_or_default());
+    let mut large = 0u32;
+    for offset in offsets() {
+        match u32::try_from(offset) {
+            Ok(small) if offset < LARGE_OFFSET => file.put_u32(small)?,
+            _ => {
+                file.put_u32(large | 1 << 31)?;
+                large += 1;
+            }
+        }
+    }
+    for offset in offsets().filter(|offset| *offset >= LARGE_OFFSET) {
+        file.put(&offset.to_be_bytes())?;
+    }
+    file.finish(finished)
+}
+
+/// Writes the reverse index of `finished` to `path`.
+pub(super) fn write_reverse_index(
+    pack: &PackFile,
+    table: &EntryTable,
+    finished: &FinishedPack,
+    path: &Path,
+) -> Result<()> {
+    let mut file = ChecksummedFile::create(path, pack.hash_kind())?;
+    file.put(b"RIDX")?;
+    file.put_u32(1)?;
+    file.put_u32(hash_function(pack.hash_kind()))?;
+    for at in table.index_positions() {
+        file.put_u32(*at)?;
+    }
+    file.finish(finished)
+}
+
+/// Writes the object times of a cruft pack to `path`, those of `source` under the new pack's checksum. They are listed in
+/// the order of ids, which a conversion does not change.
+pub(super) fn rewrite_mtimes(pack: &PackFile, source: &Path, finished: &FinishedPack, path: &Path) -> Result<()> {
+    let bytes = std::fs::read(source).map_err(|e| ReaderError::io("read", source, e))?;
+    let mut expected_header = b"MTME".to_vec();
+    expected_header.extend_from_slice(&1u32.to_be_bytes());
+    expected_header.extend_from_slice(&hash_function(pack.hash_kind()).to_be_bytes());
+    let times = pack.entry_count() as usize * 4;
+    let expected_len = SIDE_FILE_HEADER + times + 2 * pack.hash_kind().len_in_bytes();
+    if bytes.len() != expected_len {
+        let (expected, found) = (format!("{expected_len} bytes"), format!("{}", bytes.len()));
+        return Err(ReaderError::corrupt(source, Place::Whole, expected, found).into());
+    }
+    let (body, trailer) = bytes.split_at(SIDE_FILE_HEADER + times);
+    if !body.starts_with(&expected_header) {
+        let expected = "MTME, version 1 and the repository's hash function";
+        return Err(ReaderError::corrupt(source, Place::Offset(0), expected, "another header").into());
+    }
+    if !trailer.starts_with(pack.trailer()?.as_bytes()) {
+        let expected = "the checksum of its pack";
+        return Err(ReaderError::corrupt(source, Place::Offset(body.len() as u64), expected, "another").into());
+    }
+    let mut file = ChecksummedFile::create(path, pack.hash_kind())?;
+    file.put(body)?;
+    file.finish(finished)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, process::Command};
+
+    use repackbench_reader::git::GitRepository;
+
+    use super::*;
+
+    /// Runs git in `folder`, without the user's configuration, and gives back what it prints.
+    fn git(folder: &Path, arguments: &[&str], input: Option<&Path>) -> String {
+        let mut command = Command::new("git");
+        command.current_dir(folder).args(arguments).env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
+        command.env("GIT_AUTHOR_NAME", "A").env("GIT_AUTHOR_EMAIL", "a@b").env("GIT_COMMITTER_NAME", "A");
+        command.env("GIT_COMMITTER_EMAIL", "a@b");
+        if let Some(input) = input {
+            command.stdin(fs::File::open(input).unwrap());
+        }
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    #[test]
+    fn offsets_beyond_four_gibibytes_are_read_by_git() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        git(folder, &["init", "-q"], None);
+        for number in 0..5 {
+            fs::write(folder.join("file"), format!("content {number}")).unwrap();
+            git(folder, &["add", "file"], None);
+            git(folder, &["commit", "-qm", "change"], None);
+        }
+        git(folder, &["repack", "-adq"], None);
+        let repository = GitRepository::open(folder).unwrap();
+        let pack = PackFile::open(&repository.packs()[0], repository.object_hash()).unwrap();
+        let table = EntryTable::new(&pack).unwrap();
+        // Both sides of 2^31 and 2^32, not in order of ids.
+        let offsets: Vec<u64> = (0..table.len() as u64).map(|position| 12 + position * 0x2000_0001).collect();
+        let crcs: Vec<u32> = (0..table.len()).map(|position| position as u32).collect();
+        let path = folder.join("large.idx");
+        let finished =
+            FinishedPack { path: path.clone(), checksum: pack.trailer().unwrap(), offsets: offsets.clone(), crcs };
+        write_index(&pack, &table, &finished, &path).unwrap();
+
+        let listed = git(folder, &["show-index"], Some(&path));
+        assert!(offsets.iter().any(|offset| *offset > 1 << 32) && offsets.iter().any(|offset| *offset < 1 << 31));
+        for (position, at) in table.index_positions().iter().enumerate() {
+            let id = pack.index().oid_at_index(*at);
+            let line = format!("{} {id} ({position:08x})", offsets[position]);
+            assert!(listed.lines().any(|listed| listed == line), "{line} is not in\n{listed}");
+        }
+        let reread = gix_pack::index::File::at(&path, repository.object_hash()).unwrap();
+        assert_eq!(reread.sorted_offsets(), offsets);
+    }
+}

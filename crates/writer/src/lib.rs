@@ -1,0 +1,23 @@
+//! Re-emits a repository under a codec spec, with its delta structure untouched, and keeps the cache of variants.
+#![forbid(unsafe_code)]
+// What comes from a file is a claim: it must not be able to panic or to be cut short silently.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::indexing_slicing,
+        clippy::panic,
+        clippy::cast_possible_truncation
+    )
+)]
+
+pub mod cache;
+mod error;
+pub mod git;
+mod output;
+mod progress;
+
+pub use error::{Result, WriterError};
+pub use output::{OutputPath, default_output};
+pub use progress::{NoProgress, Progress, ProgressUnit};

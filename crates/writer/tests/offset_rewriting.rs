@@ -1,0 +1,147 @@
+//! Whatever the shape of a pack, a conversion keeps each entry's payload and its base: distances follow the new offsets.
+
+use std::{fs, path::Path};
+
+use gix_hash::{Kind, ObjectId};
+use proptest::prelude::*;
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_reader::git::{
+    hash::GitHasher,
+    pack::{DeltaForest, EntryTable, PackFile, write_offset_distance},
+    repository::PackFiles,
+};
+use repackbench_writer::{NoProgress, git::pack::convert_pack};
+
+/// What a pack's entries are to be: a payload, and for a delta which earlier entry is its base, by place or by id.
+#[derive(Debug, Clone)]
+struct Entry {
+    payload: Vec<u8>,
+    base: Option<(prop::sample::Index, bool)>,
+}
+
+fn entries() -> impl Strategy<Value = Vec<Entry>> {
+    // Noise and runs, so that stored lengths, and with them distances, cross the widths that a distance can have.
+    let payload = prop_oneof![
+        prop::collection::vec(any::<u8>(), 0..300),
+        (any::<u8>(), 0usize..20_000).prop_map(|(byte, len)| vec![byte; len]),
+        prop::collection::vec(any::<u8>(), 9_000..20_000),
+    ];
+    let base = prop::option::of((any::<prop::sample::Index>(), any::<bool>()));
+    let entry = (payload, base).prop_map(|(payload, base)| Entry { payload, base });
+    prop::collection::vec(entry, 1..40)
+}
+
+fn id_of(position: usize) -> ObjectId {
+    let mut hasher = GitHasher::new(Kind::Sha1);
+    hasher.update(&position.to_le_bytes());
+    hasher.finish()
+}
+
+fn entry_header(type_bits: u8, mut size: usize, out: &mut Vec<u8>) {
+    let mut byte = type_bits << 4 | (size & 0x0f) as u8;
+    size >>= 4;
+    while size > 0 {
+        out.push(byte | 0x80);
+        byte = (size & 0x7f) as u8;
+        size >>= 7;
+    }
+    out.push(byte);
+}
+
+fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
+    let mut hasher = GitHasher::new(Kind::Sha1);
+    hasher.update(&bytes);
+    bytes.extend_from_slice(hasher.finish().as_bytes());
+    bytes
+}
+
+/// Writes the pack and an index of version 1 into `folder`, and gives back the position of each entry's base.
+fn write_pack(entries: &[Entry], folder: &Path) -> (PackFiles, Vec<Option<usize>>) {
+    let mut pack = b"PACK\0\0\0\x02".to_vec();
+    pack.extend_from_slice(&(entries.len() as u32).to_be_bytes());
+    let mut encoder = ChunkEncoder::new(&"zlib:1".parse().unwrap()).unwrap();
+    let (mut offsets, mut bases): (Vec<usize>, Vec<Option<usize>>) = (Vec::new(), Vec::new());
+    for (position, entry) in entries.iter().enumerate() {
+        let offset = pack.len();
+        let base = entry.base.as_ref().filter(|_| position > 0).map(|(index, by_id)| (index.index(position), *by_id));
+        match base {
+            None => entry_header(3, entry.payload.len(), &mut pack),
+            Some((base, true)) => {
+                entry_header(7, entry.payload.len(), &mut pack);
+                pack.extend_from_slice(id_of(base).as_bytes());
+            }
+            Some((base, false)) => {
+                entry_header(6, entry.payload.len(), &mut pack);
+                write_offset_distance((offset - offsets[base]) as u64, &mut pack);
+            }
+        }
+        encoder.encode(&entry.payload, &mut pack).unwrap();
+        offsets.push(offset);
+        bases.push(base.map(|(base, _)| base));
+    }
+    let pack = with_checksum(pack);
+
+    let mut ids: Vec<(ObjectId, usize)> = offsets.iter().enumerate().map(|(at, offset)| (id_of(at), *offset)).collect();
+    ids.sort_unstable();
+    let mut index = Vec::new();
+    for byte in 0..=255u8 {
+        let count = ids.iter().filter(|(id, _)| id.first_byte() <= byte).count() as u32;
+        index.extend_from_slice(&count.to_be_bytes());
+    }
+    for (id, offset) in &ids {
+        index.extend_from_slice(&(*offset as u32).to_be_bytes());
+        index.extend_from_slice(id.as_bytes());
+    }
+    index.extend_from_slice(&pack[pack.len() - 20..]);
+    let paths = (folder.join("source.pack"), folder.join("source.idx"));
+    fs::write(&paths.0, pack).unwrap();
+    fs::write(&paths.1, with_checksum(index)).unwrap();
+    (files(&paths.0), bases)
+}
+
+fn files(pack: &Path) -> PackFiles {
+    let index = pack.with_extension("idx");
+    PackFiles {
+        pack: pack.to_owned(),
+        index,
+        reverse_index: None,
+        keep: None,
+        promisor: None,
+        mtimes: None,
+        object_dir: 0,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn bases_and_payloads_survive(
+        entries in entries(),
+        spec in prop::sample::select(vec!["zlib:9", "store", "zstd:1", "lz4", "libdeflate:1"]),
+        threads in 1usize..4,
+    ) {
+        let scratch = tempfile::tempdir().unwrap();
+        let (source, bases) = write_pack(&entries, scratch.path());
+        let spec: CodecSpec = spec.parse().unwrap();
+        let converted = convert_pack(&source, Kind::Sha1, &spec, threads, scratch.path(), &NoProgress).unwrap();
+
+        let pack = PackFile::open(&files(&converted.path), Kind::Sha1).unwrap();
+        pack.check_pack_checksum().unwrap();
+        pack.check_index_checksum().unwrap();
+        let table = EntryTable::new(&pack).unwrap();
+        let forest = DeltaForest::new(&pack, &table).unwrap();
+        let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
+        let mut payload = Vec::new();
+        prop_assert_eq!(table.len(), entries.len());
+        for (position, entry) in entries.iter().enumerate() {
+            prop_assert_eq!(forest.base(position), bases[position]);
+            let stored = table.entry(&pack, position).unwrap();
+            stored.check_crc(&pack).unwrap();
+            stored.decode(&pack, &mut decoder, &mut payload).unwrap();
+            prop_assert_eq!(&payload, &entry.payload);
+            let id = pack.index().oid_at_index(stored.index_position).to_owned();
+            prop_assert_eq!(id, id_of(position));
+        }
+    }
+}
