@@ -1,0 +1,222 @@
+//! One run and everything needed to interpret it.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Host, SizeRecord};
+
+/// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// One run of one workload on one variant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The version of this form, [`SCHEMA_VERSION`] when this program wrote it.
+    pub schema: u32,
+    /// The version of the program that measured.
+    pub program_version: String,
+    /// When the run started, in milliseconds since 1970-01-01 UTC.
+    pub started_unix_ms: u64,
+    /// The machine it ran on.
+    pub host: Host,
+    /// The repository that all variants were made from.
+    pub repository: RepositoryState,
+    /// The variant that was read.
+    pub variant: Variant,
+    /// Name and version of the implementation that decoded, as in `zlib 1.3.1 (stock)`.
+    pub decoder: String,
+    /// What was replayed.
+    pub workload: WorkloadLabel,
+    /// Which of the sample's times is compared between variants; the workload decides.
+    pub compared_time: ComparedTime,
+    /// Where in the schedule the run stood.
+    pub place: RunPlace,
+    /// How long it took.
+    pub sample: SampleRecord,
+    /// How many times the job was done; `sample` holds the mean of them, `counts` those of one.
+    pub iterations: u32,
+    /// What it did, by name: `objects`, `bytes`, `commits`, `changes`, `hits`, `missing` and the like. A workload
+    /// names its own counters; two variants of one repository must agree on all of them.
+    pub counts: BTreeMap<String, u64>,
+    /// The digest of all decoded content that the workload saw, from its untimed pass.
+    pub digest: ContentDigest,
+    /// Where the variant's bytes on disk go.
+    pub size: SizeRecord,
+}
+
+/// A repository, and which state of it was measured.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RepositoryState {
+    /// A short name for people, usually the last part of its path.
+    pub name: String,
+    /// A hexadecimal hash over its refs and stored files: the same value means the same input.
+    pub fingerprint: String,
+    /// The hexadecimal id of the revision that workloads start from; `None` if none of them needs one.
+    pub head: Option<String>,
+}
+
+/// What part a variant plays in the comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The source repository, untouched.
+    AsFound,
+    /// What the others are compared with (A).
+    Baseline,
+    /// The baseline's second run in a block (A'): the same files once more, so that its distance from A is noise.
+    BaselineAgain,
+    /// A variant that is compared with the baseline.
+    Candidate,
+}
+
+/// One repository under one codec spec.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// What part it plays in the comparison.
+    pub role: Role,
+    /// Its row in a table, counted from 0: as found, baseline, then candidates as they were typed.
+    pub row: u32,
+    /// The spec it was made under; `None` for the repository as found.
+    pub spec: Option<SpecText>,
+    /// Whether every chunk carries a checksum that reading checks. Variants without one do less work than the
+    /// baseline, so tables label them.
+    pub checksum: bool,
+}
+
+impl Variant {
+    /// The name of this variant's row: the spec as typed, or `as found`.
+    pub fn label(&self) -> &str {
+        self.spec.as_ref().map_or("as found", |spec| &spec.typed)
+    }
+}
+
+/// A codec spec in both of its spellings.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SpecText {
+    /// As the user typed it.
+    pub typed: String,
+    /// With the level spelled out, options sorted and defaults left out: equal meaning, equal text.
+    pub canonical: String,
+}
+
+/// A replayed job and its parameters.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct WorkloadLabel {
+    /// Its name, as in `diff:pickaxe`.
+    pub name: String,
+    /// Its parameters by name, as in `needle` = `foo`; empty when it has none.
+    pub parameters: BTreeMap<String, String>,
+}
+
+impl fmt::Display for WorkloadLabel {
+    /// The name, then the parameters in brackets: `diff:pickaxe (needle=foo)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)?;
+        for (number, (name, value)) in self.parameters.iter().enumerate() {
+            write!(f, "{}{name}={value}", if number == 0 { " (" } else { ", " })?;
+        }
+        if self.parameters.is_empty() { Ok(()) } else { f.write_str(")") }
+    }
+}
+
+/// Where in the random-block schedule a run stood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RunPlace {
+    /// The block's number, counted from 0.
+    pub block: u32,
+    /// The run's position inside its block, counted from 0.
+    pub position: u32,
+    /// The seed that the order was drawn from.
+    pub seed: u64,
+}
+
+/// The time that one run took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SampleRecord {
+    /// Elapsed time, in nanoseconds.
+    pub wall_ns: u64,
+    /// CPU time of the measuring thread in user mode, in nanoseconds.
+    pub user_ns: u64,
+    /// CPU time of the measuring thread in the kernel, in nanoseconds.
+    pub sys_ns: u64,
+}
+
+impl SampleRecord {
+    /// A sample from durations. One of more than 584 years is held at that.
+    pub fn from_durations(wall: Duration, user: Duration, sys: Duration) -> Self {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        SampleRecord { wall_ns: nanoseconds(wall), user_ns: nanoseconds(user), sys_ns: nanoseconds(sys) }
+    }
+}
+
+/// Which CPU time of a run is compared between variants.
+///
+/// Most kernels know the sum of user and system time exactly, and estimate the split between the two from samples at
+/// timer ticks. So the sum is the better time, but for workloads that write files: what the kernel spends on those
+/// differs severalfold between runs of the same work, and would bury what the codec does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ComparedTime {
+    /// User plus system time: for workloads that only read.
+    Cpu,
+    /// User time alone: for workloads that write files.
+    User,
+}
+
+impl ComparedTime {
+    /// This time of `sample`, in nanoseconds. A sum that does not fit is held at the largest number.
+    pub fn nanoseconds(self, sample: &SampleRecord) -> u64 {
+        match self {
+            ComparedTime::Cpu => sample.user_ns.saturating_add(sample.sys_ns),
+            ComparedTime::User => sample.user_ns,
+        }
+    }
+}
+
+/// A digest of decoded content. Equal digests under the same algorithm mean that two runs saw the same bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContentDigest {
+    /// The algorithm, as in `sha256`.
+    pub algorithm: String,
+    /// The digest in lower-case hexadecimal.
+    pub hex: String,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn workload_label_shows_parameters_in_brackets() {
+        let mut label = WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() };
+        assert_eq!(label.to_string(), "traverse");
+        label.parameters.insert("rev".into(), "HEAD".into());
+        label.parameters.insert("needle".into(), "foo".into());
+        assert_eq!(label.to_string(), "traverse (needle=foo, rev=HEAD)");
+    }
+
+    #[test]
+    fn variant_label_is_the_typed_spec_or_as_found() {
+        let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
+        let mut variant = Variant { role: Role::Candidate, row: 2, spec: Some(spec), checksum: true };
+        assert_eq!(variant.label(), "zstd:05");
+        variant.spec = None;
+        assert_eq!(variant.label(), "as found");
+    }
+
+    #[test]
+    fn durations_become_nanoseconds_and_saturate() {
+        let sample = SampleRecord::from_durations(Duration::MAX, Duration::from_micros(3), Duration::ZERO);
+        assert_eq!(sample, SampleRecord { wall_ns: u64::MAX, user_ns: 3000, sys_ns: 0 });
+    }
+
+    #[test]
+    fn system_time_counts_only_where_cpu_time_is_compared() {
+        let sample = SampleRecord { wall_ns: 100, user_ns: 30, sys_ns: 4 };
+        assert_eq!(ComparedTime::Cpu.nanoseconds(&sample), 34);
+        assert_eq!(ComparedTime::User.nanoseconds(&sample), 30);
+        let endless = SampleRecord { sys_ns: u64::MAX, ..sample };
+        assert_eq!(ComparedTime::Cpu.nanoseconds(&endless), u64::MAX);
+    }
+}

@@ -1,0 +1,244 @@
+//! Where the bytes of a stored repository go.
+
+use serde::{Deserialize, Serialize};
+
+/// The kinds of object that Git stores.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ObjectKind {
+    /// A commit.
+    Commit,
+    /// A tree.
+    Tree,
+    /// A file's content.
+    Blob,
+    /// An annotated tag.
+    Tag,
+}
+
+impl ObjectKind {
+    /// All kinds, in the order in which tables show them.
+    pub const ALL: [ObjectKind; 4] = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob, ObjectKind::Tag];
+
+    /// The kind's name as Git spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Commit => "commit",
+            ObjectKind::Tree => "tree",
+            ObjectKind::Blob => "blob",
+            ObjectKind::Tag => "tag",
+        }
+    }
+}
+
+/// How a chunk represents its object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkForm {
+    /// The object itself.
+    Whole,
+    /// The difference from a base object.
+    Delta,
+}
+
+impl ChunkForm {
+    /// Both forms, in the order in which tables show them.
+    pub const ALL: [ChunkForm; 2] = [ChunkForm::Whole, ChunkForm::Delta];
+
+    /// The form's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChunkForm::Whole => "whole",
+            ChunkForm::Delta => "delta",
+        }
+    }
+}
+
+/// The number and the bytes of some chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChunkSizes {
+    /// How many chunks.
+    pub entries: u64,
+    /// Their stored bytes: pack entries without their headers, loose objects as files.
+    pub stored_bytes: u64,
+    /// Their payloads' bytes. A loose object's payload starts with Git's `blob 123\0` header.
+    pub payload_bytes: u64,
+}
+
+impl ChunkSizes {
+    /// Counts one more chunk. Sums are held at `u64::MAX`, which no disk reaches.
+    pub fn add(&mut self, stored_bytes: u64, payload_bytes: u64) {
+        self.merge(ChunkSizes { entries: 1, stored_bytes, payload_bytes });
+    }
+
+    /// Counts the chunks of `other` too.
+    pub fn merge(&mut self, other: ChunkSizes) {
+        self.entries = self.entries.saturating_add(other.entries);
+        self.stored_bytes = self.stored_bytes.saturating_add(other.stored_bytes);
+        self.payload_bytes = self.payload_bytes.saturating_add(other.payload_bytes);
+    }
+}
+
+/// One object kind's chunks.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KindSizes {
+    /// Chunks that hold the object itself, loose objects included.
+    pub whole: ChunkSizes,
+    /// Chunks that hold a delta; the kind is that of the object it yields.
+    pub delta: ChunkSizes,
+}
+
+/// All chunks of a repository by object kind and form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ObjectSizes {
+    /// Commits.
+    pub commit: KindSizes,
+    /// Trees.
+    pub tree: KindSizes,
+    /// File content.
+    pub blob: KindSizes,
+    /// Annotated tags.
+    pub tag: KindSizes,
+}
+
+impl ObjectSizes {
+    /// The chunks of one kind and form.
+    pub fn get(&self, kind: ObjectKind, form: ChunkForm) -> ChunkSizes {
+        let sizes = match kind {
+            ObjectKind::Commit => self.commit,
+            ObjectKind::Tree => self.tree,
+            ObjectKind::Blob => self.blob,
+            ObjectKind::Tag => self.tag,
+        };
+        match form {
+            ChunkForm::Whole => sizes.whole,
+            ChunkForm::Delta => sizes.delta,
+        }
+    }
+
+    /// The chunks of one kind and form, to count into.
+    pub fn get_mut(&mut self, kind: ObjectKind, form: ChunkForm) -> &mut ChunkSizes {
+        let sizes = match kind {
+            ObjectKind::Commit => &mut self.commit,
+            ObjectKind::Tree => &mut self.tree,
+            ObjectKind::Blob => &mut self.blob,
+            ObjectKind::Tag => &mut self.tag,
+        };
+        match form {
+            ChunkForm::Whole => &mut sizes.whole,
+            ChunkForm::Delta => &mut sizes.delta,
+        }
+    }
+
+    /// Every kind and form with its chunks, in the order of tables.
+    pub fn iter(&self) -> impl Iterator<Item = (ObjectKind, ChunkForm, ChunkSizes)> + '_ {
+        ObjectKind::ALL.into_iter().flat_map(move |kind| ChunkForm::ALL.map(|form| (kind, form, self.get(kind, form))))
+    }
+
+    /// All chunks together.
+    pub fn sum(&self) -> ChunkSizes {
+        let mut sum = ChunkSizes::default();
+        for (_, _, sizes) in self.iter() {
+            sum.merge(sizes);
+        }
+        sum
+    }
+}
+
+/// Loose objects: a part of [`ObjectSizes`], named once more because they are stored apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LooseSizes {
+    /// How many.
+    pub objects: u64,
+    /// The bytes of their files.
+    pub stored_bytes: u64,
+}
+
+/// Where a repository's bytes on disk go.
+///
+/// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
+/// `index_bytes`, `reverse_index_bytes` and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeRecord {
+    /// The repository's name for people: a path or a spec.
+    pub label: String,
+    /// All chunks, packed and loose, by object kind and form.
+    pub objects: ObjectSizes,
+    /// Which part of `objects` is loose.
+    pub loose: LooseSizes,
+    /// Pack entry headers: type, payload length and, for deltas, the reference to the base.
+    pub entry_header_bytes: u64,
+    /// The packs' own headers and trailing checksums.
+    pub pack_frame_bytes: u64,
+    /// Pack indexes (`.idx`).
+    pub index_bytes: u64,
+    /// Reverse indexes (`.rev`).
+    pub reverse_index_bytes: u64,
+    /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
+    pub other_bytes: u64,
+    /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
+    /// What only a work tree needs, such as its index, is left out.
+    pub total_bytes: u64,
+}
+
+impl SizeRecord {
+    /// The bytes of all packs: frames, entry headers and the stored bytes of packed chunks.
+    pub fn pack_bytes(&self) -> u64 {
+        self.objects
+            .sum()
+            .stored_bytes
+            .saturating_sub(self.loose.stored_bytes)
+            .saturating_add(self.entry_header_bytes)
+            .saturating_add(self.pack_frame_bytes)
+    }
+
+    /// The sum of the parts, which equals `total_bytes` when nothing was overlooked.
+    pub fn sum_of_parts(&self) -> u64 {
+        [self.entry_header_bytes, self.pack_frame_bytes, self.index_bytes, self.reverse_index_bytes, self.other_bytes]
+            .into_iter()
+            .fold(self.objects.sum().stored_bytes, u64::saturating_add)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_are_counted_under_their_kind_and_form() {
+        let mut objects = ObjectSizes::default();
+        objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(10, 20);
+        objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(1, 2);
+        objects.get_mut(ObjectKind::Blob, ChunkForm::Whole).add(100, 300);
+        assert_eq!(objects.tree.delta, ChunkSizes { entries: 2, stored_bytes: 11, payload_bytes: 22 });
+        assert_eq!(objects.get(ObjectKind::Blob, ChunkForm::Whole).payload_bytes, 300);
+        assert_eq!(objects.get(ObjectKind::Blob, ChunkForm::Delta), ChunkSizes::default());
+        assert_eq!(objects.sum(), ChunkSizes { entries: 3, stored_bytes: 111, payload_bytes: 322 });
+        assert_eq!(objects.iter().count(), 8);
+    }
+
+    #[test]
+    fn every_kind_and_form_has_its_own_place() {
+        let mut objects = ObjectSizes::default();
+        let mut expected = 0;
+        for (number, kind) in ObjectKind::ALL.into_iter().enumerate() {
+            for (offset, form) in ChunkForm::ALL.into_iter().enumerate() {
+                let stored = 1 << (2 * number + offset);
+                objects.get_mut(kind, form).add(stored, 0);
+                expected |= stored;
+                assert_eq!(objects.get(kind, form).stored_bytes, stored, "{} {}", kind.name(), form.name());
+            }
+        }
+        assert_eq!(objects.sum().stored_bytes, expected);
+    }
+
+    #[test]
+    fn pack_bytes_leave_loose_objects_out() {
+        let mut size = SizeRecord { entry_header_bytes: 4, pack_frame_bytes: 32, other_bytes: 7, ..Default::default() };
+        size.objects.get_mut(ObjectKind::Blob, ChunkForm::Whole).add(50, 60);
+        size.objects.get_mut(ObjectKind::Commit, ChunkForm::Whole).add(30, 40);
+        size.loose = LooseSizes { objects: 1, stored_bytes: 30 };
+        assert_eq!(size.pack_bytes(), 50 + 4 + 32);
+        assert_eq!(size.sum_of_parts(), 50 + 30 + 4 + 32 + 7);
+    }
+}
