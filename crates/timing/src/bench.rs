@@ -1,0 +1,383 @@
+//! Measures workloads on the variants of a repository.
+//!
+//! Every variant is first run once without a clock: the digests of what it saw must agree, and the files it reads are in
+//! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
+
+use std::{
+    io,
+    path::PathBuf,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use repackbench_codec::{ChunkDecoder, CodecSpec, ZlibReader, catalogue};
+use repackbench_reader::{
+    History, ReaderError,
+    git::{GitHistory, GitRepository, ObjectStore},
+};
+use repackbench_records::{
+    ComparedTime, ContentDigest, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SizeRecord, SpecText,
+    Variant,
+};
+use repackbench_writer::{
+    Progress, ProgressUnit, WriterError,
+    cache::{Cache, GetOrMakeError, VariantDir},
+    git::variant::{cached_variant, fingerprint},
+};
+
+use crate::{
+    clock::{Clock, Sample, measure},
+    schedule::{BASELINE, Schedule, Slot, Turn},
+    sizes,
+    workloads::{Counter, Counts, Digester, Workload, WorkloadError, WorkloadSpec},
+};
+
+/// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
+/// alone has a coarser grain than user and system time together: see [`SystemClock`](crate::clock::SystemClock).
+fn shortest_run(compared: ComparedTime) -> Duration {
+    match compared {
+        ComparedTime::Cpu => Duration::from_millis(100),
+        ComparedTime::User => Duration::from_millis(500),
+    }
+}
+
+/// The most times that a job is done in one run.
+const MAX_ITERATIONS: u32 = 1000;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct BenchPlan {
+    /// The codecs to measure, in the order of the table. One that means the same as another before it, or as the
+    /// baseline, is measured once.
+    pub codecs: Vec<CodecSpec>,
+    /// The codec that the others are compared with.
+    pub baseline: CodecSpec,
+    /// The jobs.
+    pub workloads: Vec<WorkloadSpec>,
+    /// The revision that checkout and diff start from.
+    pub revision: String,
+    /// How many times each variant does each job.
+    pub blocks: u32,
+    /// The seed of the random order.
+    pub seed: u64,
+    /// Threads for making variants. Jobs run on one.
+    pub threads: usize,
+}
+
+impl BenchPlan {
+    /// The codecs of the variants: the baseline first, and no meaning twice, however it was typed.
+    fn specs(&self) -> Vec<&CodecSpec> {
+        let mut specs = vec![&self.baseline];
+        for spec in &self.codecs {
+            if !specs.contains(&spec) {
+                specs.push(spec);
+            }
+        }
+        specs
+    }
+
+    /// Whether some job starts from [`Self::revision`]. A traversal starts from all refs.
+    fn needs_revision(&self) -> bool {
+        self.workloads.iter().any(|workload| !matches!(workload, WorkloadSpec::Traverse))
+    }
+}
+
+/// Why a benchmark stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A variant could not be made.
+    #[error(transparent)]
+    Variant(GetOrMakeError<WriterError>),
+    /// A job failed.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The source could not be examined.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
+    /// The clock could not be read, or a record not be written.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// The user stopped the work.
+    #[error("interrupted; variants and records that were finished are kept")]
+    Interrupted,
+    /// Two variants of one repository did not show the same content.
+    #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]
+    Differs {
+        /// The job.
+        workload: String,
+        /// The variant that differs.
+        variant: String,
+        /// The variant that it was held against.
+        reference: String,
+        /// What that one saw.
+        expected: String,
+        /// What the other saw.
+        found: String,
+    },
+}
+
+impl From<ReaderError> for BenchError {
+    fn from(error: ReaderError) -> Self {
+        BenchError::Workload(error.into())
+    }
+}
+
+impl From<GetOrMakeError<WriterError>> for BenchError {
+    fn from(error: GetOrMakeError<WriterError>) -> Self {
+        match error {
+            // What it says of one variant would be wrong of the whole benchmark.
+            GetOrMakeError::Make(WriterError::Interrupted) => BenchError::Interrupted,
+            error => BenchError::Variant(error),
+        }
+    }
+}
+
+/// One row: a repository that is open for reading.
+struct Subject {
+    variant: Variant,
+    decoder: String,
+    size: SizeRecord,
+    history: GitHistory,
+    /// Keeps a cached variant from being pruned.
+    _in_use: Option<VariantDir>,
+}
+
+impl Subject {
+    fn open(
+        repository: &GitRepository,
+        variant: Variant,
+        spec: Option<&CodecSpec>,
+        in_use: Option<VariantDir>,
+    ) -> Result<Self, BenchError> {
+        let decoder = spec.map_or_else(|| ChunkDecoder::new(ZlibReader::Stock), ChunkDecoder::for_spec);
+        let size = sizes::measure(repository, variant.label())?;
+        let history = GitHistory::new(repository, ObjectStore::open(repository, decoder)?)?;
+        Ok(Subject { decoder: decoder_name(spec), variant, size, history, _in_use: in_use })
+    }
+}
+
+/// The implementation that decodes what `spec` encodes, with its version. The source as found is read by stock zlib,
+/// unless it is itself a variant.
+fn decoder_name(spec: Option<&CodecSpec>) -> String {
+    let name = spec.map_or("zlib", |spec| spec.algorithm().name());
+    let codec = catalogue().into_iter().find(|codec| codec.name == name);
+    codec.map_or_else(|| name.to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
+}
+
+/// The source as it is, without a conversion.
+fn as_found(source: &GitRepository) -> Result<Subject, BenchError> {
+    let variant = Variant { role: Role::AsFound, row: 0, spec: None, checksum: true };
+    let spec = source.extension_spec().and_then(|spec| spec.parse().ok());
+    Subject::open(source, variant, spec.as_ref(), None)
+}
+
+/// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
+fn subjects(
+    source: &GitRepository,
+    as_found: Subject,
+    plan: &BenchPlan,
+    cache: &Cache,
+    progress: &dyn Progress,
+) -> Result<Vec<Subject>, BenchError> {
+    let mut subjects = Vec::new();
+    for (row, spec) in (1u32..).zip(plan.specs()) {
+        let folder = cached_variant(cache, source, spec, plan.threads, progress)?;
+        let repository = GitRepository::open(folder.path())?;
+        let variant = Variant {
+            role: if row == 1 { Role::Baseline } else { Role::Candidate },
+            row,
+            spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
+            checksum: spec.is_zlib_family() || spec.checksum(),
+        };
+        subjects.push(Subject::open(&repository, variant, Some(spec), Some(folder))?);
+    }
+    subjects.insert(BASELINE + 1, as_found);
+    Ok(subjects)
+}
+
+/// Carries `plan` out on `source`, which tables call `name`. Every record is handed to `on_record` as soon as it is
+/// there, and all of them are returned.
+///
+/// # Errors
+/// See [`BenchError`]; [`ReaderError::Changed`] in it when the source changed meanwhile.
+pub fn bench(
+    source: &GitRepository,
+    name: &str,
+    plan: &BenchPlan,
+    cache: &Cache,
+    clock: &dyn Clock,
+    progress: &dyn Progress,
+    on_record: &mut dyn FnMut(&Record) -> io::Result<()>,
+) -> Result<Vec<Record>, BenchError> {
+    let snapshot = source.snapshot()?;
+    let mut as_found = as_found(source)?;
+    // Before variants are made: a misspelt revision should not cost the time that those take.
+    let repository = state(source, name, plan, &mut as_found)?;
+    let mut subjects = subjects(source, as_found, plan, cache, progress)?;
+    let session = Session { plan, clock, progress, host: Host::current(), repository };
+    let mut records = Vec::new();
+    for spec in &plan.workloads {
+        let mut workload = spec.build(&plan.revision, None::<PathBuf>);
+        let reference = session.check_content(workload.as_mut(), &mut subjects)?;
+        progress.start(&format!("timing {spec}"), u64::from(plan.blocks), ProgressUnit::Items);
+        for turn in Schedule::new(subjects.len(), plan.blocks, plan.seed) {
+            let Some(subject) = subjects.get_mut(turn.slot.variant()) else { continue };
+            let record = session.run(workload.as_mut(), subject, turn, &reference)?;
+            on_record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
+            records.push(record);
+            if turn.position as usize == subjects.len() {
+                progress.advance(1);
+            }
+        }
+        progress.finish();
+    }
+    snapshot.check()?;
+    Ok(records)
+}
+
+fn state(
+    source: &GitRepository,
+    name: &str,
+    plan: &BenchPlan,
+    as_found: &mut Subject,
+) -> Result<RepositoryState, BenchError> {
+    let head = match plan.needs_revision() {
+        true => Some(as_found.history.resolve(&plan.revision)?.to_string()),
+        false => None,
+    };
+    Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
+}
+
+struct Session<'a> {
+    plan: &'a BenchPlan,
+    clock: &'a dyn Clock,
+    progress: &'a dyn Progress,
+    host: Host,
+    repository: RepositoryState,
+}
+
+/// What every run of a workload has to see.
+struct Reference {
+    counts: Counts,
+    digest: ContentDigest,
+    /// How many times a run does the job.
+    iterations: u32,
+}
+
+impl Session<'_> {
+    /// Stops the benchmark if the user wants that. A job cannot be stopped, so this is asked before each.
+    fn go_on(&self) -> Result<(), BenchError> {
+        if self.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Runs `workload` on every variant without a clock and holds what they see against each other.
+    fn check_content(&self, workload: &mut dyn Workload, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
+        let mut reference: Option<(Reference, String)> = None;
+        for subject in &mut *subjects {
+            self.go_on()?;
+            let mut digester = Digester::default();
+            subject.history.forget();
+            workload.prepare()?;
+            workload.run(&mut subject.history, &mut digester)?;
+            workload.clean_up()?;
+            let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
+            match &reference {
+                None => reference = Some((seen, subject.variant.label().to_owned())),
+                Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
+                    return Err(differs(workload, subject, label, expected, &seen));
+                }
+                Some(_) => {}
+            }
+        }
+        let none = || Reference { counts: Counts::new(), digest: Digester::default().digest(), iterations: 1 };
+        let mut reference = reference.map_or_else(none, |(reference, _)| reference);
+        if let Some(baseline) = subjects.first_mut() {
+            let sample = self.run_once(workload, baseline, &reference)?;
+            let wanted = shortest_run(workload.compared_time()).as_nanos().div_ceil(sample.wall.as_nanos().max(1));
+            reference.iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
+        }
+        Ok(reference)
+    }
+
+    /// Does the job once, from empty caches, and checks that it saw what it should.
+    fn run_once(
+        &self,
+        workload: &mut dyn Workload,
+        subject: &mut Subject,
+        reference: &Reference,
+    ) -> Result<Sample, BenchError> {
+        self.go_on()?;
+        let mut counter = Counter::default();
+        workload.prepare()?;
+        subject.history.forget();
+        let (result, sample) = measure(self.clock, || workload.run(&mut subject.history, &mut counter))
+            .map_err(|source| BenchError::Io { action: "read the clock", source })?;
+        result?;
+        workload.clean_up()?;
+        let counts = counter.counts();
+        if counts != reference.counts {
+            let seen = Reference { counts, digest: reference.digest.clone(), iterations: 1 };
+            return Err(differs(workload, subject, "the run before the timed ones", reference, &seen));
+        }
+        Ok(sample)
+    }
+
+    fn run(
+        &self,
+        workload: &mut dyn Workload,
+        subject: &mut Subject,
+        turn: Turn,
+        reference: &Reference,
+    ) -> Result<Record, BenchError> {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let mut sum = Sample::ZERO;
+        for _ in 0..reference.iterations {
+            sum += self.run_once(workload, subject, reference)?;
+        }
+        let mut variant = subject.variant.clone();
+        if turn.slot == Slot::BaselineAgain {
+            variant.role = Role::BaselineAgain;
+        }
+        Ok(Record {
+            schema: SCHEMA_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+            host: self.host.clone(),
+            repository: self.repository.clone(),
+            variant,
+            decoder: subject.decoder.clone(),
+            workload: workload.label(),
+            compared_time: workload.compared_time(),
+            place: RunPlace { block: turn.block, position: turn.position, seed: self.plan.seed },
+            sample: sum.mean_of(reference.iterations).into(),
+            iterations: reference.iterations,
+            counts: reference.counts.clone(),
+            digest: reference.digest.clone(),
+            size: subject.size.clone(),
+        })
+    }
+}
+
+fn differs(
+    workload: &dyn Workload,
+    subject: &Subject,
+    reference: &str,
+    expected: &Reference,
+    found: &Reference,
+) -> BenchError {
+    let show = |seen: &Reference| {
+        let counts: Vec<String> = seen.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        format!("{} (digest {})", counts.join(", "), seen.digest.hex)
+    };
+    BenchError::Differs {
+        workload: workload.label().to_string(),
+        variant: subject.variant.label().to_owned(),
+        reference: reference.to_owned(),
+        expected: show(expected),
+        found: show(found),
+    }
+}

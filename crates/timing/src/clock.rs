@@ -1,0 +1,216 @@
+//! Reading time: elapsed, and the CPU time of the thread that measures.
+//!
+//! The clock is a trait so that everything built on it can be tested with times that a test made up.
+
+use std::{
+    io,
+    time::{Duration, Instant},
+};
+
+use nix::{
+    sys::{
+        resource::{UsageWho, getrusage},
+        time::TimeVal,
+    },
+    time::{ClockId, clock_gettime},
+};
+use repackbench_records::SampleRecord;
+
+/// What a clock shows at one moment. Only differences between two readings of the same clock mean anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClockReading {
+    /// Elapsed time since some fixed moment.
+    pub wall: Duration,
+    /// CPU time that the calling thread has spent in user mode.
+    pub user: Duration,
+    /// CPU time that the calling thread has spent in the kernel.
+    pub sys: Duration,
+}
+
+/// Something that tells the time. Read it twice on one thread and subtract; see [`Sample::between`].
+pub trait Clock {
+    /// The time now.
+    ///
+    /// # Errors
+    /// What the operating system answers when it does not tell.
+    fn read(&self) -> io::Result<ClockReading>;
+}
+
+/// The operating system's clocks: the monotonic one and `getrusage` for the calling thread.
+///
+/// Linux brings a running thread's account up to date only at the timer tick (1 to 10 ms), unless its CPU clock is
+/// read; so that is read first, and user plus system time is good to a microsecond instead of a tick. How the sum is
+/// split between the two stays an estimate from samples taken at ticks on most kernels: for runs that are not many
+/// ticks long, only the sum is trustworthy.
+#[derive(Debug, Clone, Copy)]
+pub struct SystemClock {
+    started: Instant,
+}
+
+impl SystemClock {
+    /// A clock whose elapsed time starts now.
+    pub fn new() -> Self {
+        SystemClock { started: Instant::now() }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        SystemClock::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn read(&self) -> io::Result<ClockReading> {
+        // For its side effect on the account that `getrusage` shows; see the type's documentation.
+        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
+        let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
+        Ok(ClockReading {
+            wall: self.started.elapsed(),
+            user: duration(usage.user_time()),
+            sys: duration(usage.system_time()),
+        })
+    }
+}
+
+/// A `timeval` of CPU time, which is never negative: a negative one would count as zero.
+fn duration(time: TimeVal) -> Duration {
+    let seconds = u64::try_from(time.tv_sec()).unwrap_or(0);
+    let microseconds = u64::try_from(time.tv_usec()).unwrap_or(0);
+    Duration::from_secs(seconds).saturating_add(Duration::from_micros(microseconds))
+}
+
+/// The time that one run took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    /// Elapsed time.
+    pub wall: Duration,
+    /// CPU time of the measuring thread in user mode.
+    pub user: Duration,
+    /// CPU time of the measuring thread in the kernel.
+    pub sys: Duration,
+}
+
+impl Sample {
+    /// The time between two readings of one clock; zero where the later one shows less.
+    pub fn between(start: ClockReading, end: ClockReading) -> Self {
+        Sample {
+            wall: end.wall.saturating_sub(start.wall),
+            user: end.user.saturating_sub(start.user),
+            sys: end.sys.saturating_sub(start.sys),
+        }
+    }
+}
+
+impl Sample {
+    /// No time at all.
+    pub const ZERO: Sample = Sample { wall: Duration::ZERO, user: Duration::ZERO, sys: Duration::ZERO };
+
+    /// The mean of samples that this one is the sum of.
+    pub fn mean_of(self, count: u32) -> Self {
+        let count = count.max(1);
+        Sample { wall: self.wall / count, user: self.user / count, sys: self.sys / count }
+    }
+}
+
+impl std::ops::AddAssign for Sample {
+    fn add_assign(&mut self, other: Sample) {
+        self.wall = self.wall.saturating_add(other.wall);
+        self.user = self.user.saturating_add(other.user);
+        self.sys = self.sys.saturating_add(other.sys);
+    }
+}
+
+impl From<Sample> for SampleRecord {
+    fn from(sample: Sample) -> Self {
+        SampleRecord::from_durations(sample.wall, sample.user, sample.sys)
+    }
+}
+
+/// Runs `work` on this thread and says how long it took. Time of other threads that `work` starts is seen only in
+/// `wall`.
+///
+/// # Errors
+/// When `clock` cannot be read.
+pub fn measure<C, T>(clock: &C, work: impl FnOnce() -> T) -> io::Result<(T, Sample)>
+where
+    C: Clock + ?Sized,
+{
+    let start = clock.read()?;
+    let result = work();
+    let end = clock.read()?;
+    Ok((result, Sample::between(start, end)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    /// Moves on by 5 ms of wall, 3 ms of user and 1 ms of system time at each reading.
+    #[derive(Default)]
+    struct SteppingClock {
+        readings: Cell<u32>,
+    }
+
+    impl Clock for SteppingClock {
+        fn read(&self) -> io::Result<ClockReading> {
+            self.readings.set(self.readings.get() + 1);
+            let after = |step: u64| Duration::from_millis(step) * self.readings.get();
+            Ok(ClockReading { wall: after(5), user: after(3), sys: after(1) })
+        }
+    }
+
+    #[test]
+    fn a_sample_is_the_difference_of_two_readings() {
+        let (result, sample) = measure(&SteppingClock::default(), || "done").unwrap();
+        assert_eq!(result, "done");
+        let milliseconds = Duration::from_millis;
+        assert_eq!(sample, Sample { wall: milliseconds(5), user: milliseconds(3), sys: milliseconds(1) });
+    }
+
+    #[test]
+    fn a_clock_that_runs_backwards_gives_zero() {
+        let at = |millis| {
+            let time = Duration::from_millis(millis);
+            ClockReading { wall: time, user: time, sys: time }
+        };
+        assert_eq!(Sample::between(at(9), at(4)).wall, Duration::ZERO);
+    }
+
+    fn spin(time: Duration) {
+        let start = Instant::now();
+        let mut value = 1_u64;
+        while start.elapsed() < time {
+            value = std::hint::black_box(value.wrapping_mul(31));
+        }
+    }
+
+    fn cpu(sample: Sample) -> Duration {
+        sample.user + sample.sys
+    }
+
+    /// Shorter than a tick: an account kept at ticks shows nothing for most of these runs, and 4 ms for some.
+    #[test]
+    fn the_system_clock_sees_runs_of_a_millisecond() {
+        let clock = SystemClock::new();
+        for _ in 0..50 {
+            let ((), sample) = measure(&clock, || spin(Duration::from_millis(1))).unwrap();
+            assert!(!cpu(sample).is_zero(), "{sample:?}");
+            assert!(cpu(sample) <= sample.wall + Duration::from_micros(500), "{sample:?}");
+        }
+    }
+
+    #[test]
+    fn the_system_clock_counts_this_thread_s_work_but_not_another_s() {
+        let spin = || spin(Duration::from_millis(200));
+        let clock = SystemClock::new();
+        let ((), own) = measure(&clock, spin).unwrap();
+        let ((), others) = measure(&clock, || std::thread::spawn(spin).join().unwrap()).unwrap();
+        assert!(own.wall >= Duration::from_millis(200));
+        // A busy machine may take the core away, but hardly for nine tenths of the time.
+        assert!(cpu(own) >= Duration::from_millis(20), "{own:?}");
+        assert!(cpu(others) < cpu(own), "{others:?} {own:?}");
+    }
+}

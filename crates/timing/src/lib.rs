@@ -1,0 +1,18 @@
+//! Replays workloads on variants and makes comparisons of the times.
+//!
+//! - [`mod@bench`]: the measurement as a whole;
+//! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
+//! - [`schedule`]: the order of runs, in random blocks;
+//! - [`workloads`]: the jobs that are replayed;
+//! - [`sizes`]: where the bytes go;
+//! - [`statistics`]: from records to medians, ratios and intervals.
+
+#![forbid(unsafe_code)]
+
+pub mod bench;
+pub mod clock;
+pub mod missing;
+pub mod schedule;
+pub mod sizes;
+pub mod statistics;
+pub mod workloads;

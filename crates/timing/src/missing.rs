@@ -1,0 +1,30 @@
+//! What a partial clone lacks.
+
+use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_reader::{
+    History, Result,
+    git::{GitHistory, GitRepository, ObjectStore},
+};
+
+/// How many missing objects are named at most: a clone without blobs lacks millions.
+const NAMED: usize = 1000;
+
+/// Says how many of the objects that `repository`'s references reach are missing, and names the first of them. Nothing is
+/// said of a complete repository; only a partial clone, where objects may be missing on purpose, is walked at all.
+pub fn notes(repository: &GitRepository) -> Result<Option<String>> {
+    if !repository.is_partial_clone() {
+        return Ok(None);
+    }
+    let store = ObjectStore::open(repository, ChunkDecoder::new(ZlibReader::Libdeflate))?;
+    let mut history = GitHistory::new(repository, store)?;
+    history.traverse(&mut |_, _| {})?;
+    let objects = history.objects();
+    let store = objects.lock();
+    let missing = store.missing_objects();
+    if missing.is_empty() {
+        return Ok(None);
+    }
+    let names: Vec<String> = missing.iter().take(NAMED).map(ToString::to_string).collect();
+    let more = if missing.len() > NAMED { ", ..." } else { "" };
+    Ok(Some(format!("partial clone: {} objects are missing: {}{more}", missing.len(), names.join(", "))))
+}

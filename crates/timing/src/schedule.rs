@@ -1,0 +1,144 @@
+//! The order of runs: random blocks.
+//!
+//! Running one variant after another turns every drift of the machine into a difference between variants. Here each
+//! block runs every variant once, in an order drawn anew for each block, so that drift slower than a block hits all
+//! variants alike and statistics can compare within blocks. The baseline runs twice in each block (A and A'), and both
+//! runs are shuffled together with the others: nothing but chance tells A from A', so their distance is pure noise.
+
+use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+
+/// The number of the variant that is the baseline.
+pub const BASELINE: usize = 0;
+
+/// What runs at one turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Slot {
+    /// A variant, by its number; [`BASELINE`] is the baseline's first run (A).
+    Variant(usize),
+    /// The baseline's second run (A').
+    BaselineAgain,
+}
+
+impl Slot {
+    /// The number of the variant that runs: A' is the baseline.
+    pub fn variant(self) -> usize {
+        match self {
+            Slot::Variant(number) => number,
+            Slot::BaselineAgain => BASELINE,
+        }
+    }
+}
+
+/// One run in the schedule.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turn {
+    /// The block's number, counted from 0.
+    pub block: u32,
+    /// The position inside the block, counted from 0.
+    pub position: u32,
+    /// What runs.
+    pub slot: Slot,
+}
+
+/// All turns of a benchmark, in order: an iterator.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    random: SmallRng,
+    slots: Vec<Slot>,
+    blocks: u32,
+    block: u32,
+    position: usize,
+}
+
+impl Schedule {
+    /// A schedule of `blocks` blocks for `variants` variants, of which number [`BASELINE`] is the baseline. The same
+    /// seed gives the same order in the same build of the program. Without variants there is nothing to run.
+    pub fn new(variants: usize, blocks: u32, seed: u64) -> Self {
+        let mut slots: Vec<Slot> = (0..variants).map(Slot::Variant).collect();
+        if variants > 0 {
+            slots.push(Slot::BaselineAgain);
+        }
+        let mut schedule = Schedule { random: SmallRng::seed_from_u64(seed), slots, blocks, block: 0, position: 0 };
+        schedule.slots.shuffle(&mut schedule.random);
+        schedule
+    }
+}
+
+impl Iterator for Schedule {
+    type Item = Turn;
+
+    fn next(&mut self) -> Option<Turn> {
+        if self.position == self.slots.len() {
+            self.block = self.block.saturating_add(1);
+            self.position = 0;
+            self.slots.shuffle(&mut self.random);
+        }
+        if self.block >= self.blocks {
+            return None;
+        }
+        let slot = *self.slots.get(self.position)?;
+        let position = u32::try_from(self.position).ok()?;
+        self.position += 1;
+        Some(Turn { block: self.block, position, slot })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    #[test]
+    fn each_block_runs_every_variant_once_and_the_baseline_twice() {
+        let turns: Vec<Turn> = Schedule::new(4, 3, 7).collect();
+        assert_eq!(turns.len(), 3 * 5);
+        for (number, block) in turns.chunks(5).enumerate() {
+            let mut slots: Vec<Slot> = block.iter().map(|turn| turn.slot).collect();
+            slots.sort();
+            let variants = (0..4).map(Slot::Variant);
+            assert_eq!(slots, variants.chain([Slot::BaselineAgain]).collect::<Vec<_>>());
+            for (position, turn) in block.iter().enumerate() {
+                assert_eq!((turn.block as usize, turn.position as usize), (number, position));
+            }
+        }
+        assert_eq!(turns.iter().filter(|turn| turn.slot.variant() == BASELINE).count(), 3 * 2);
+    }
+
+    #[test]
+    fn the_seed_decides_the_order() {
+        let order = |seed| Schedule::new(5, 20, seed).map(|turn| turn.slot).collect::<Vec<_>>();
+        assert_eq!(order(1), order(1));
+        assert_ne!(order(1), order(2));
+        let first = order(1);
+        assert!(first.chunks(6).any(|block| block != &first[..6]), "every block has the same order");
+    }
+
+    #[test]
+    fn every_slot_comes_at_every_position_equally_often() {
+        let blocks = 6000;
+        let mut seen: BTreeMap<(Slot, u32), u32> = BTreeMap::new();
+        for turn in Schedule::new(3, blocks, 42) {
+            *seen.entry((turn.slot, turn.position)).or_default() += 1;
+        }
+        assert_eq!(seen.len(), 4 * 4);
+        // Each count is binomial with mean 1500 and standard deviation 34: five of those would be a rare accident.
+        assert!(seen.values().all(|&count| count.abs_diff(blocks / 4) < 170), "{seen:?}");
+    }
+
+    #[test]
+    fn the_first_block_is_in_random_order_too() {
+        let first_slots: Vec<Slot> =
+            (0..50).filter_map(|seed| Schedule::new(3, 1, seed).next()).map(|turn| turn.slot).collect();
+        for slot in [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2), Slot::BaselineAgain] {
+            assert!(first_slots.contains(&slot), "{slot:?} never comes first");
+        }
+    }
+
+    #[test]
+    fn nothing_to_run_ends_at_once() {
+        assert_eq!(Schedule::new(0, 10, 1).count(), 0);
+        assert_eq!(Schedule::new(3, 0, 1).count(), 0);
+        assert_eq!(Schedule::new(1, 2, 1).count(), 4);
+    }
+}

@@ -1,0 +1,88 @@
+//! Where a repository's bytes go.
+
+use std::path::Path;
+
+use repackbench_reader::{
+    ObjectKind, ReaderError, Result, Store,
+    git::{GitRepository, GitStore},
+};
+use repackbench_records::{ChunkForm, SizeRecord};
+use walkdir::{DirEntry, WalkDir};
+
+/// What belongs to the stored repository besides its object directories, below the common git directory. The rest
+/// (`index`, `hooks`, `modules`, `worktrees`, `lfs`, `FETCH_HEAD` and the like) serves a work tree, a tool or one command.
+/// No variant ever holds it, so counting it would make ratios say something other than what the codec does.
+const COUNTED: [&str; 7] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", "shallow"];
+
+/// Measures `repository`, which tables will call `label`. Chunks are not decoded: payload lengths are what headers say.
+///
+/// The total counts every file of the object directories, whichever program it is for, and the refs, reflogs, `HEAD`,
+/// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files count nowhere. Object directories
+/// that are borrowed through alternates count as the repository's own, since a variant of it holds what they hold.
+///
+/// # Errors
+/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`] says of the packs.
+pub fn measure(repository: &GitRepository, label: &str) -> Result<SizeRecord> {
+    let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
+    GitStore::new(repository).for_each_chunk(&mut |chunk| {
+        let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
+        let stored = chunk.stored_len;
+        size.objects.get_mut(record_kind(chunk.kind.object), form).add(stored, chunk.payload_len);
+        // Only loose objects have no framing.
+        if chunk.header_len == 0 {
+            size.loose.objects += 1;
+            size.loose.stored_bytes += stored;
+        }
+        size.entry_header_bytes += chunk.header_len;
+        Ok(())
+    })?;
+    for pack in repository.packs() {
+        let length =
+            |path: &Path| std::fs::metadata(path).map(|m| m.len()).map_err(|e| ReaderError::io("inspect", path, e));
+        size.pack_frame_bytes +=
+            repackbench_reader::git::pack::PACK_HEADER_LEN + repository.object_hash().len_in_bytes() as u64;
+        size.index_bytes += length(&pack.index)?;
+        if let Some(reverse_index) = &pack.reverse_index {
+            size.reverse_index_bytes += length(reverse_index)?;
+        }
+    }
+    for objects in repository.object_dirs() {
+        size.total_bytes += bytes_below(objects)?;
+    }
+    for name in COUNTED {
+        size.total_bytes += bytes_below(&repository.common_dir().join(name))?;
+    }
+    size.other_bytes = size.total_bytes.saturating_sub(size.sum_of_parts());
+    Ok(size)
+}
+
+/// The lengths of `root`, if it is a file, or of all files below it; 0 if there is none. Symbolic links below it count as
+/// such, directories and lock files not at all.
+fn bytes_below(root: &Path) -> Result<u64> {
+    if root.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
+        return Ok(0);
+    }
+    // git reads through a folder that is linked in from elsewhere. Of another link, such as a `HEAD` of old, the name that it
+    // holds is what is stored, and it may lead nowhere.
+    let walk = WalkDir::new(root).follow_root_links(root.is_dir());
+    let mut total = 0;
+    let is_lock = |entry: &DirEntry| entry.path().extension().is_some_and(|extension| extension == "lock");
+    for entry in walk.into_iter().filter_entry(|entry| entry.depth() == 0 || !is_lock(entry)) {
+        let at = |e: &walkdir::Error| e.path().unwrap_or(root).to_owned();
+        let entry = entry.map_err(|e| ReaderError::io("list", at(&e), e.into()))?;
+        if !entry.file_type().is_dir() {
+            let metadata = entry.metadata().map_err(|e| ReaderError::io("inspect", at(&e), e.into()))?;
+            total += metadata.len();
+        }
+    }
+    Ok(total)
+}
+
+fn record_kind(kind: ObjectKind) -> repackbench_records::ObjectKind {
+    match kind {
+        ObjectKind::Commit => repackbench_records::ObjectKind::Commit,
+        ObjectKind::Tree => repackbench_records::ObjectKind::Tree,
+        ObjectKind::Blob => repackbench_records::ObjectKind::Blob,
+        ObjectKind::Tag => repackbench_records::ObjectKind::Tag,
+    }
+}

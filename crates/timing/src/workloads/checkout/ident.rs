@@ -1,0 +1,173 @@
+//! Expansion of the `ident` attribute's keyword, `$Id$`, into `$Id: <id of the blob> $`.
+//!
+//! git holds two implementations, which differ on keywords that lie oddly: [`expand_streamed`] is what happens to most
+//! files (`ident_filter_fn()` in git's convert.c), [`expand_whole`] to those that another conversion needs whole
+//! (`ident_to_worktree()`). Both replace what an earlier expansion left, and leave alone what looks like another
+//! version-control system's. The library's function does neither.
+
+use std::ops::Range;
+
+use gix_hash::oid;
+use memchr::{memchr, memchr2};
+
+/// Puts `content` with its keywords expanded into `expanded`; `false`, with `expanded` in any state, if it has none.
+pub(super) fn expand_streamed(content: &[u8], id: &oid, expanded: &mut Vec<u8>) -> bool {
+    expand(content, id, expanded, next_streamed)
+}
+
+/// As [`expand_streamed`], for content that git converts as a whole.
+pub(super) fn expand_whole(content: &[u8], id: &oid, expanded: &mut Vec<u8>) -> bool {
+    expand(content, id, expanded, next_whole)
+}
+
+fn expand(content: &[u8], id: &oid, expanded: &mut Vec<u8>, next: fn(&[u8], usize) -> Option<Range<usize>>) -> bool {
+    let mut keyword = Vec::new();
+    let mut at = 0;
+    expanded.clear();
+    while let Some(found) = next(content, at) {
+        if keyword.is_empty() {
+            keyword = format!("$Id: {id} $").into_bytes();
+        }
+        expanded.extend_from_slice(content.get(at..found.start).unwrap_or_default());
+        expanded.extend_from_slice(&keyword);
+        at = found.end;
+    }
+    expanded.extend_from_slice(content.get(at..).unwrap_or_default());
+    !keyword.is_empty()
+}
+
+fn find(byte: u8, content: &[u8], from: usize) -> Option<usize> {
+    Some(from + memchr(byte, content.get(from..)?)?)
+}
+
+/// How many bytes of `$Id` begin `content`.
+fn matched(content: &[u8]) -> usize {
+    content.iter().zip(b"$Id").take_while(|(found, expected)| found == expected).count()
+}
+
+/// Where the first keyword at or behind `at` lies that the streaming implementation replaces.
+///
+/// It looks at each byte once. One that ends an unsuccessful match is passed over even if it is a `$`, so `$$Id$` holds
+/// no keyword. A `$Idx` that directly precedes a keyword with a colon goes with it.
+fn next_streamed(content: &[u8], mut at: usize) -> Option<Range<usize>> {
+    let mut pending: Option<Range<usize>> = None;
+    loop {
+        let dollar = find(b'$', content, at)?;
+        let matched = matched(content.get(dollar..)?);
+        let behind = dollar + matched;
+        let before = pending.take().filter(|pending| pending.end == dollar);
+        if matched < b"$Id".len() {
+            at = behind + 1;
+            continue;
+        }
+        match content.get(behind)? {
+            b'$' => return Some(dollar..behind + 1),
+            b':' => {
+                let start = before.map_or(dollar, |before| before.start);
+                let end = behind + 1 + memchr2(b'$', b'\n', content.get(behind + 1..)?)?;
+                at = end + 1;
+                if content.get(end) == Some(&b'$') && !is_foreign(content.get(start..at)?) {
+                    return Some(start..at);
+                }
+            }
+            // To git's comparison the NUL ends the word that is looked for, and so is matched as well.
+            0 => at = behind + 2,
+            _ => {
+                at = behind + 1;
+                pending = Some(before.map_or(dollar, |before| before.start)..at);
+            }
+        }
+    }
+}
+
+/// Whether `keyword` has space between words, as other systems' expansions do. git's own has one before the end only.
+fn is_foreign(keyword: &[u8]) -> bool {
+    let Some(value) = keyword.strip_prefix(b"$Id: ") else { return false };
+    let value = value.get(..memchr(0, value).unwrap_or(value.len())).unwrap_or_default();
+    let followers = value.iter().skip(1).map(Some).chain([None]);
+    value.iter().zip(followers).any(|(byte, follower)| b" \t\n\r".contains(byte) && follower != Some(&b'$'))
+}
+
+/// Where the first keyword at or behind `at` lies that the other implementation replaces.
+fn next_whole(content: &[u8], mut at: usize) -> Option<Range<usize>> {
+    loop {
+        let dollar = find(b'$', content, at)?;
+        at = dollar + 1;
+        if matched(content.get(dollar..)?) < b"$Id".len() {
+            continue;
+        }
+        let behind = dollar + b"$Id".len();
+        match content.get(behind)? {
+            b'$' => return Some(dollar..behind + 1),
+            b':' => {
+                let end = find(b'$', content, behind + 1)?;
+                let value = content.get(behind + 1..end)?;
+                // The value's first byte may be a space, and so may its last.
+                let space = find(b' ', value, 1).filter(|space| space + 1 < value.len());
+                if memchr(b'\n', value).is_none() && space.is_none() {
+                    return Some(dollar..end + 1);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Both expansions of `content`, with `{}` where the id went.
+    fn both(content: &str) -> [String; 2] {
+        let id = gix_hash::ObjectId::null(gix_hash::Kind::Sha1);
+        [expand_streamed, expand_whole].map(|expand| {
+            let mut expanded = Vec::new();
+            let is_changed = expand(content.as_bytes(), &id, &mut expanded);
+            assert_eq!(is_changed, expanded != content.as_bytes(), "{content:?}");
+            String::from_utf8(expanded).unwrap().replace(&id.to_string(), "{}")
+        })
+    }
+
+    #[track_caller]
+    fn expands(content: &str, expected: &str) {
+        assert_eq!(both(content), [expected, expected], "{content:?}");
+    }
+
+    #[test]
+    fn keywords_become_the_id_between_spaces() {
+        expands("$Id$", "$Id: {} $");
+        expands("a $Id$ b $Id$\n$Id$", "a $Id: {} $ b $Id: {} $\n$Id: {} $");
+        expands("no keyword, $ID$, $Id, Id$", "no keyword, $ID$, $Id, Id$");
+    }
+
+    #[test]
+    fn earlier_expansions_are_replaced() {
+        expands("$Id: 0123abc $", "$Id: {} $");
+        expands("$Id:$", "$Id: {} $");
+        expands("$Id: $", "$Id: {} $");
+        expands("$Id:0123abc$", "$Id: {} $");
+    }
+
+    #[test]
+    fn what_is_not_of_git_stays() {
+        expands(
+            "$Id: file.c,v 1.2 2001/02/03 someone Exp $ and on",
+            "$Id: file.c,v 1.2 2001/02/03 someone Exp $ and on",
+        );
+        expands("$Id: broken\nline $", "$Id: broken\nline $");
+        expands("$Id: without an end", "$Id: without an end");
+    }
+
+    /// Each pair was written by git 2.47.3.
+    #[test]
+    fn the_two_differ_where_gits_do() {
+        assert_eq!(both("$$Id$"), ["$$Id$", "$$Id: {} $"]);
+        assert_eq!(both("$I$Id$"), ["$I$Id$", "$I$Id: {} $"]);
+        assert_eq!(both("$Id: a b $Id$"), ["$Id: a b $Id$", "$Id: a b $Id: {} $"]);
+        assert_eq!(both("$Idx$Id: 0 $"), ["$Id: {} $", "$Idx$Id: {} $"]);
+        assert_eq!(both("$Idx$Idy$Id:q$"), ["$Id: {} $", "$Idx$Idy$Id: {} $"]);
+        assert_eq!(both("$Id\0$Id$"), ["$Id\0$Id$", "$Id\0$Id: {} $"]);
+        assert_eq!(both("$Id:a b$"), ["$Id: {} $", "$Id:a b$"]);
+        assert_eq!(both("$Id: a\tb $"), ["$Id: a\tb $", "$Id: {} $"]);
+    }
+}

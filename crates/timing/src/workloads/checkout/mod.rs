@@ -1,0 +1,171 @@
+//! `checkout` and `checkout:sink`: a revision's files, written or only decoded.
+//!
+//! Files are written as a fresh clone without configuration would: line endings, `ident` and encodings follow the
+//! revision's own `.gitattributes`; filters that git would have to be configured for do not run.
+
+mod conversion;
+mod encoding;
+mod file_writer;
+mod ident;
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use repackbench_reader::{Changes, History, git::GitHistory, traits::FileMode};
+use repackbench_records::{ComparedTime, WorkloadLabel};
+
+use self::file_writer::FileWriter;
+use super::{Observer, Workload, WorkloadError, start};
+
+fn label(name: &str, revision: &str) -> WorkloadLabel {
+    let parameters = BTreeMap::from([("rev".to_owned(), revision.to_owned())]);
+    WorkloadLabel { name: name.to_owned(), parameters }
+}
+
+fn files_error(action: &'static str, path: &Path, error: impl std::fmt::Display) -> WorkloadError {
+    WorkloadError::Files { action, path: path.display().to_string(), message: error.to_string() }
+}
+
+#[derive(Debug)]
+pub(super) struct CheckoutToSink {
+    revision: String,
+    files: Changes,
+    content: Vec<u8>,
+}
+
+impl CheckoutToSink {
+    pub(super) fn new(revision: &str) -> Self {
+        CheckoutToSink { revision: revision.to_owned(), files: Changes::default(), content: Vec::new() }
+    }
+}
+
+impl Workload for CheckoutToSink {
+    fn label(&self) -> WorkloadLabel {
+        label("checkout:sink", &self.revision)
+    }
+
+    fn prepare(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        let revision = start(history, &self.revision)?;
+        history.manifest(&revision, &mut self.files)?;
+        for (path, change) in self.files.iter() {
+            observer.change(path, change);
+            if let Some(version) = change.new.filter(|version| version.mode != FileMode::Gitlink)
+                && history.content(path, &version, &mut self.content)?
+            {
+                observer.content(&self.content);
+            }
+        }
+        observer.missing(history.missing());
+        Ok(())
+    }
+
+    fn clean_up(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+}
+
+/// Where the files go: a folder of the user's, or one that is removed after each run.
+#[derive(Debug)]
+enum Destination {
+    Kept(PathBuf),
+    Scratch(Option<tempfile::TempDir>),
+}
+
+#[derive(Debug)]
+pub(super) struct Checkout {
+    revision: String,
+    destination: Destination,
+    writer: FileWriter,
+}
+
+impl Checkout {
+    pub(super) fn new(revision: &str, into: Option<PathBuf>) -> Self {
+        let destination = into.map_or(Destination::Scratch(None), Destination::Kept);
+        Checkout { revision: revision.to_owned(), destination, writer: FileWriter::default() }
+    }
+
+    fn folder(&self) -> Result<&Path, WorkloadError> {
+        match &self.destination {
+            Destination::Kept(path) => Ok(path),
+            Destination::Scratch(Some(folder)) => Ok(folder.path()),
+            Destination::Scratch(None) => Err(files_error("write to", Path::new("."), "the run was not prepared")),
+        }
+    }
+}
+
+impl Workload for Checkout {
+    fn label(&self) -> WorkloadLabel {
+        label("checkout", &self.revision)
+    }
+
+    /// What the kernel does for a file drifts several-fold from run to run, so it is left out.
+    fn compared_time(&self) -> ComparedTime {
+        ComparedTime::User
+    }
+
+    fn prepare(&mut self) -> Result<(), WorkloadError> {
+        match &mut self.destination {
+            Destination::Kept(path) => {
+                let is_taken = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
+                if is_taken {
+                    return Err(files_error("check out into", path, "the folder is not empty"));
+                }
+                std::fs::create_dir_all(&path).map_err(|e| files_error("make", path, e))
+            }
+            Destination::Scratch(folder) => {
+                let made = tempfile::Builder::new().prefix("repackbench-checkout-").tempdir();
+                *folder = Some(made.map_err(|e| files_error("make a folder in", &std::env::temp_dir(), e))?);
+                Ok(())
+            }
+        }
+    }
+
+    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        let folder = self.folder()?.to_owned();
+        let revision = start(history, &self.revision)?;
+        let written = self.writer.write(history, &revision, &folder)?;
+        observer.written(written.files, written.bytes);
+        observer.missing(history.missing());
+        if observer.wants_written_files() {
+            tell_written_files(&folder, observer)?;
+        }
+        Ok(())
+    }
+
+    fn clean_up(&mut self) -> Result<(), WorkloadError> {
+        if let Destination::Scratch(folder) = &mut self.destination
+            && let Some(folder) = folder.take()
+        {
+            let path = folder.path().to_owned();
+            folder.close().map_err(|e| files_error("remove", &path, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Reads everything below `folder` again, in the order of paths. A symbolic link's content is its target.
+fn tell_written_files(folder: &Path, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+    use std::os::unix::{ffi::OsStrExt, fs::PermissionsExt};
+    for entry in walkdir::WalkDir::new(folder).sort_by_file_name() {
+        let entry = entry.map_err(|e| files_error("list", folder, e))?;
+        let failed = |error: std::io::Error| files_error("read", entry.path(), error);
+        let kind = entry.file_type();
+        let content = if kind.is_symlink() {
+            std::fs::read_link(entry.path()).map_err(failed)?.into_os_string().as_bytes().to_vec()
+        } else if kind.is_file() {
+            std::fs::read(entry.path()).map_err(failed)?
+        } else {
+            continue;
+        };
+        let mode = entry.metadata().map_err(|e| files_error("inspect", entry.path(), e))?.permissions().mode();
+        let path = entry.path().strip_prefix(folder).unwrap_or(entry.path());
+        observer.written_file(path.as_os_str().as_bytes(), mode, &content);
+    }
+    Ok(())
+}

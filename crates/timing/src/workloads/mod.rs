@@ -1,0 +1,63 @@
+//! Workloads: jobs that version-control users do, replayed on a variant.
+//!
+//! A workload tells an [`Observer`] all that it sees. In a timed run that is a [`Counter`], which only adds up; in a
+//! separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held against each other;
+//! and `repackbench replay` prints it, so that it can be held against stock git.
+
+mod checkout;
+mod diff;
+mod observer;
+mod selection;
+mod traverse;
+
+use gix_hash::ObjectId;
+use repackbench_reader::{History, ReaderError, git::GitHistory};
+use repackbench_records::{ComparedTime, WorkloadLabel};
+
+pub use self::{
+    observer::{Counter, Counts, Digester, Observer},
+    selection::{UnknownWorkload, WorkloadSpec},
+};
+
+/// Why a workload could not be run.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Reader(#[from] ReaderError),
+    /// Files cannot be written, or a scratch folder not be made or removed.
+    #[error("{path}: cannot {action}: {message}")]
+    Files {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or folder it was tried on.
+        path: String,
+        /// What went wrong.
+        message: String,
+    },
+}
+
+/// A job that is replayed.
+pub trait Workload {
+    /// Its name and parameters, as records and tables show them.
+    fn label(&self) -> WorkloadLabel;
+
+    /// Which of the times of a run is compared.
+    fn compared_time(&self) -> ComparedTime {
+        ComparedTime::Cpu
+    }
+
+    /// What has to be done before each run and is not part of the job: not timed.
+    fn prepare(&mut self) -> Result<(), WorkloadError>;
+
+    /// The job: timed. It starts with empty caches, which the caller sees to.
+    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
+
+    /// What has to be done after each run: not timed.
+    fn clean_up(&mut self) -> Result<(), WorkloadError>;
+}
+
+/// The commit that a workload starts from, by the name that the user gave.
+fn start(history: &mut GitHistory, revision: &str) -> Result<ObjectId, WorkloadError> {
+    Ok(history.resolve(revision)?)
+}

@@ -1,0 +1,220 @@
+//! What workloads tell of what they see.
+
+use std::collections::BTreeMap;
+
+use gix_hash::oid;
+use repackbench_reader::{Change, ObjectKind, git::hash::GitHasher};
+use repackbench_records::ContentDigest;
+
+/// Told of everything that a workload visits. Each method does nothing by default.
+pub trait Observer {
+    /// A traversal met an object.
+    fn object(&mut self, kind: ObjectKind, id: &oid) {
+        let _ = (kind, id);
+    }
+
+    /// A log came to a commit.
+    fn commit(&mut self, id: &oid) {
+        let _ = id;
+    }
+
+    /// That commit changed `path`, or a checkout came to it.
+    fn change(&mut self, path: &[u8], change: &Change) {
+        let _ = (path, change);
+    }
+
+    /// A file's content was decoded.
+    fn content(&mut self, content: &[u8]) {
+        let _ = content;
+    }
+
+    /// That commit is one that the workload was looking for.
+    fn hit(&mut self, id: &oid) {
+        let _ = id;
+    }
+
+    /// A checkout wrote so many files and bytes.
+    fn written(&mut self, files: u64, bytes: u64) {
+        let _ = (files, bytes);
+    }
+
+    /// So many different objects were asked for and are missing.
+    fn missing(&mut self, objects: u64) {
+        let _ = objects;
+    }
+
+    /// Whether a workload that writes files should tell of what is in them, by reading them again.
+    fn wants_written_files(&self) -> bool {
+        false
+    }
+
+    /// What a checkout wrote at `path`; told only if [`wants_written_files`](Observer::wants_written_files).
+    fn written_file(&mut self, path: &[u8], mode: u32, content: &[u8]) {
+        let _ = (path, mode, content);
+    }
+}
+
+/// Named counts of one run.
+pub type Counts = BTreeMap<String, u64>;
+
+/// Counts and nothing else: what a timed run tells.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Counter {
+    objects: [u64; 4],
+    commits: u64,
+    changes: u64,
+    contents: u64,
+    content_bytes: u64,
+    hits: u64,
+    files: u64,
+    file_bytes: u64,
+    missing: u64,
+}
+
+impl Counter {
+    /// The counts that are not zero, by name.
+    pub fn counts(&self) -> Counts {
+        let [commits, trees, blobs, tags] = self.objects;
+        let all = [
+            ("commits", commits + self.commits),
+            ("trees", trees),
+            ("blobs", blobs),
+            ("tags", tags),
+            ("changes", self.changes),
+            ("contents", self.contents),
+            ("content bytes", self.content_bytes),
+            ("hits", self.hits),
+            ("files", self.files),
+            ("file bytes", self.file_bytes),
+            ("missing", self.missing),
+        ];
+        all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
+    }
+}
+
+impl Observer for Counter {
+    fn object(&mut self, kind: ObjectKind, _id: &oid) {
+        let [commits, trees, blobs, tags] = &mut self.objects;
+        *match kind {
+            ObjectKind::Commit => commits,
+            ObjectKind::Tree => trees,
+            ObjectKind::Blob => blobs,
+            ObjectKind::Tag => tags,
+        } += 1;
+    }
+
+    fn commit(&mut self, _id: &oid) {
+        self.commits += 1;
+    }
+
+    fn change(&mut self, _path: &[u8], _change: &Change) {
+        self.changes += 1;
+    }
+
+    fn content(&mut self, content: &[u8]) {
+        self.contents += 1;
+        self.content_bytes += content.len() as u64;
+    }
+
+    fn hit(&mut self, _id: &oid) {
+        self.hits += 1;
+    }
+
+    fn written(&mut self, files: u64, bytes: u64) {
+        self.files += files;
+        self.file_bytes += bytes;
+    }
+
+    fn missing(&mut self, objects: u64) {
+        self.missing = objects;
+    }
+}
+
+/// Hashes all that it is told, in order: variants of one repository have to give the same digest.
+#[derive(Debug, Clone)]
+pub struct Digester {
+    hasher: GitHasher,
+    counter: Counter,
+}
+
+impl Default for Digester {
+    fn default() -> Self {
+        Digester { hasher: GitHasher::new(gix_hash::Kind::Sha256), counter: Counter::default() }
+    }
+}
+
+impl Digester {
+    /// The digest of what was seen.
+    pub fn digest(self) -> ContentDigest {
+        ContentDigest { algorithm: "sha256".into(), hex: self.hasher.finish().to_string() }
+    }
+
+    /// The counts that a [`Counter`] would have.
+    pub fn counts(&self) -> Counts {
+        self.counter.counts()
+    }
+
+    /// Each piece goes in with a tag and its length, so that no two sequences look alike.
+    fn put(&mut self, tag: u8, bytes: &[u8]) {
+        self.hasher.update(&[tag]);
+        self.hasher.update(&(bytes.len() as u64).to_le_bytes());
+        self.hasher.update(bytes);
+    }
+
+    fn put_number(&mut self, tag: u8, number: u64) {
+        self.put(tag, &number.to_le_bytes());
+    }
+}
+
+impl Observer for Digester {
+    fn object(&mut self, kind: ObjectKind, id: &oid) {
+        self.counter.object(kind, id);
+        self.put(b'o', kind.name().as_bytes());
+        self.put(b'i', id.as_bytes());
+    }
+
+    fn commit(&mut self, id: &oid) {
+        self.counter.commit(id);
+        self.put(b'c', id.as_bytes());
+    }
+
+    fn change(&mut self, path: &[u8], change: &Change) {
+        self.counter.change(path, change);
+        self.put(b'p', path);
+        for version in [&change.old, &change.new].into_iter().flatten() {
+            self.put_number(b'm', u64::from(version.mode.bits()));
+            self.put(b'v', version.id.as_bytes());
+        }
+    }
+
+    fn content(&mut self, content: &[u8]) {
+        self.counter.content(content);
+        self.put(b'b', content);
+    }
+
+    fn hit(&mut self, id: &oid) {
+        self.counter.hit(id);
+        self.put(b'h', id.as_bytes());
+    }
+
+    fn written(&mut self, files: u64, bytes: u64) {
+        self.counter.written(files, bytes);
+        self.put_number(b'f', files);
+        self.put_number(b'w', bytes);
+    }
+
+    fn missing(&mut self, objects: u64) {
+        self.counter.missing(objects);
+        self.put_number(b'x', objects);
+    }
+
+    fn wants_written_files(&self) -> bool {
+        true
+    }
+
+    fn written_file(&mut self, path: &[u8], mode: u32, content: &[u8]) {
+        self.put(b'F', path);
+        self.put_number(b'm', u64::from(mode));
+        self.put(b'b', content);
+    }
+}
