@@ -1,0 +1,323 @@
+//! The table of a benchmark: each workload, each variant, time and size against the baseline.
+
+use std::time::Duration;
+
+use repackbench_records::{
+    ComparedTime, RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison,
+};
+
+use crate::{
+    grid::{Align, Grid, plain_text},
+    number::{TimeScale, megabytes, size_ratio, time_ratio},
+};
+
+/// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
+const MISSING: &str = "missing";
+
+/// The comparisons as one table for each repository, with notes under it. Comparisons of a repository stand together
+/// in the order in which they were given; rows of a workload keep their order too.
+pub fn bench_table(comparisons: &[WorkloadComparison]) -> String {
+    let mut repositories: Vec<&RepositoryState> = Vec::new();
+    for comparison in comparisons {
+        if !repositories.contains(&&comparison.repository) {
+            repositories.push(&comparison.repository);
+        }
+    }
+    let tables: Vec<String> = repositories
+        .into_iter()
+        .map(|repository| {
+            let of_repository = comparisons.iter().filter(|comparison| comparison.repository == *repository);
+            repository_table(repository, &of_repository.collect::<Vec<_>>())
+        })
+        .collect();
+    tables.join("\n")
+}
+
+fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
+    let mut grid = Grid::new(&[
+        ("workload", Align::Words),
+        ("variant", Align::Words),
+        ("CPU", Align::Numbers),
+        ("wall", Align::Numbers),
+        ("CPU ratio", Align::Words),
+        ("size MB", Align::Numbers),
+        ("size ratio", Align::Numbers),
+    ]);
+    for (number, comparison) in comparisons.iter().enumerate() {
+        if number > 0 {
+            grid.row([""; 7]);
+        }
+        workload_rows(&mut grid, comparison);
+    }
+    let mut text = heading(repository);
+    text.push_str(&grid.render());
+    text.push('\n');
+    for note in notes(comparisons) {
+        text.push_str(&note);
+        text.push('\n');
+    }
+    text
+}
+
+fn heading(repository: &RepositoryState) -> String {
+    let head = match &repository.head {
+        // Twelve digits tell apart the commits of the largest repositories there are.
+        Some(id) => format!("HEAD {}", plain_text(&id.chars().take(12).collect::<String>())),
+        None => "unborn HEAD".to_owned(),
+    };
+    format!("{} ({head})\n\n", plain_text(&repository.name))
+}
+
+fn workload_rows(grid: &mut Grid, comparison: &WorkloadComparison) {
+    let medians = comparison.rows.iter().flat_map(|row| [row.compared_median, row.wall_median]);
+    let smallest = medians.filter(|time| !time.is_zero()).min().unwrap_or(Duration::ZERO);
+    let scale = TimeScale::for_smallest(smallest);
+    let baseline_size = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline).map(|row| &row.size);
+    let mut workload = comparison.workload.to_string();
+    for row in &comparison.rows {
+        // The name stands on a workload's first row only.
+        grid.row(variant_cells(std::mem::take(&mut workload), row, scale, baseline_size));
+    }
+    if let Some(noise) = &comparison.noise {
+        grid.row(["", "noise (A / A')", "", "", &ratio_cell(noise), "", ""]);
+    }
+}
+
+fn variant_cells(
+    workload: String,
+    row: &VariantComparison,
+    scale: TimeScale,
+    baseline_size: Option<&SizeRecord>,
+) -> [String; 7] {
+    let ratio = match (&row.ratio, row.variant.role) {
+        (Some(ratio), _) => ratio_cell(ratio),
+        (None, Role::Baseline | Role::BaselineAgain) => "baseline".to_owned(),
+        (None, Role::AsFound | Role::Candidate) => "-".to_owned(),
+    };
+    [
+        workload,
+        variant_name(row),
+        scale.show(row.compared_median),
+        scale.show(row.wall_median),
+        ratio,
+        megabytes(row.size.total_bytes),
+        baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes)),
+    ]
+}
+
+/// The variant's label; one that does less checking than the baseline says so, whatever its spec's spelling.
+fn variant_name(row: &VariantComparison) -> String {
+    let label = row.variant.label();
+    if row.variant.checksum || label.contains("checksum=no") {
+        return label.to_owned();
+    }
+    format!("{label} [checksum=no]")
+}
+
+/// The estimate and its interval: `0.72 [0.70, 0.74]`.
+fn ratio_cell(estimate: &RatioEstimate) -> String {
+    let ratio = time_ratio(estimate.ratio);
+    match &estimate.interval {
+        Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
+        None => ratio,
+    }
+}
+
+/// What a reader must know beside the numbers.
+fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut notes = vec![
+        compared_time_note(comparisons),
+        "Times are medians. Ratios are to the baseline's run A in the same block: median [95 % interval].".to_owned(),
+    ];
+    notes.extend(interval_note(comparisons));
+    notes.extend(no_ratio_note(comparisons));
+    for comparison in comparisons {
+        notes.extend(missing_note(comparison));
+    }
+    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
+        notes.push(
+            "checksum=no: nothing checks what is read, so the baseline does more work; an experiment.".to_owned(),
+        );
+    }
+    notes
+}
+
+/// What "CPU" means in this table.
+fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
+    let (writing, reading): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
+        comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::User);
+    if writing.is_empty() {
+        return "CPU is user plus system time.".to_owned();
+    }
+    let reason = "(files are written: system time varies)";
+    if reading.is_empty() {
+        return format!("CPU is user time only {reason}.");
+    }
+    let names: Vec<String> = writing.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
+    format!("CPU is user plus system time; user time only for {} {reason}.", names.join(", "))
+}
+
+fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let estimates = comparisons.iter().flat_map(|comparison| {
+        let ratios = comparison.rows.iter().filter_map(|row| row.ratio.as_ref());
+        ratios.chain(comparison.noise.as_ref())
+    });
+    let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
+    let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
+    let blocks = if fewest == 1 { "block" } else { "blocks" };
+    Some(format!("A ratio without interval rests on too few blocks ({fewest} {blocks}; 6 are needed for 95 %)."))
+}
+
+fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let mut rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
+    rows.any(|row| row.ratio.is_none() && row.variant.role != Role::Baseline).then(|| {
+        "A dash for a ratio: no block holds the variant and the baseline's run A, each long enough for the clock."
+            .to_owned()
+    })
+}
+
+fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
+    let counts = comparison.rows.iter().filter_map(|row| row.counts.get(MISSING));
+    let missing = counts.max().copied().filter(|&count| count > 0)?;
+    let objects = if missing == 1 { "object was" } else { "objects were" };
+    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&comparison.workload.to_string())))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{RatioInterval, SpecText, Variant, WorkloadLabel};
+
+    use super::*;
+
+    fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
+        RatioEstimate { ratio, interval: Some(RatioInterval { low, high, coverage: 0.978 }), pairs: 10 }
+    }
+
+    fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, bytes: u64) -> VariantComparison {
+        let spec = SpecText { typed: spec.into(), canonical: spec.into() };
+        VariantComparison {
+            variant: Variant { role, row: 0, spec: (role != Role::AsFound).then_some(spec), checksum: true },
+            runs: 10,
+            compared_median: Duration::from_millis(millis),
+            wall_median: Duration::from_millis(millis + 17),
+            ratio,
+            counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
+            size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
+        }
+    }
+
+    fn comparison(workload: &str, rows: Vec<VariantComparison>, noise: Option<RatioEstimate>) -> WorkloadComparison {
+        WorkloadComparison {
+            repository: RepositoryState {
+                name: "sample".into(),
+                fingerprint: "f".into(),
+                head: Some("0123456789abcdef0123".into()),
+            },
+            workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
+            compared_time: ComparedTime::Cpu,
+            rows,
+            noise,
+        }
+    }
+
+    #[test]
+    fn the_table_shows_every_variant_of_every_workload_beside_the_baseline() {
+        let traverse = comparison(
+            "traverse",
+            vec![
+                row(Role::AsFound, "", 1190, Some(estimate(1.004, 0.99, 1.02)), 110_400_000),
+                row(Role::Baseline, "zlib:6", 1182, None, 110_500_000),
+                row(Role::Candidate, "zstd:5", 851, Some(estimate(0.72, 0.702, 0.741)), 92_900_000),
+            ],
+            Some(estimate(1.001, 0.993, 1.008)),
+        );
+        let diff = comparison(
+            "diff:raw",
+            vec![
+                row(Role::Baseline, "zlib:6", 85, None, 110_500_000),
+                row(Role::Candidate, "zstd:5", 70, Some(estimate(0.82, 0.8, 0.85)), 92_900_000),
+            ],
+            None,
+        );
+        let expected = "\
+sample (HEAD 0123456789ab)
+
+workload  variant             CPU      wall  CPU ratio          size MB  size ratio
+-------------------------------------------------------------------------------------
+traverse  as found        1190 ms   1207 ms  1.00 [0.99, 1.02]      110       0.999
+          zlib:6          1182 ms   1199 ms  baseline               111       1.000
+          zstd:5           851 ms    868 ms  0.72 [0.70, 0.74]     92.9       0.841
+          noise (A / A')                     1.00 [0.99, 1.01]
+
+diff:raw  zlib:6          85.0 ms  102.0 ms  baseline               111       1.000
+          zstd:5          70.0 ms   87.0 ms  0.82 [0.80, 0.85]     92.9       0.841
+
+CPU is user plus system time.
+Times are medians. Ratios are to the baseline's run A in the same block: median [95 % interval].
+";
+        let text = bench_table(&[traverse, diff]);
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn what_limits_a_comparison_is_said_under_the_table() {
+        let mut unchecked = row(Role::Candidate, "lz4", 10, None, 5);
+        unchecked.variant.checksum = false;
+        unchecked.ratio = Some(RatioEstimate { ratio: 0.5, interval: None, pairs: 3 });
+        unchecked.counts.insert(MISSING.into(), 25);
+        let text = bench_table(&[comparison("checkout", vec![unchecked], None)]);
+        assert!(text.contains("lz4 [checksum=no]"), "{text}");
+        assert!(text.contains("\nchecksum=no: nothing checks"), "{text}");
+        assert!(text.contains("checkout: 25 missing objects were skipped."), "{text}");
+        assert!(text.contains("(3 blocks; 6 are needed for 95 %)"), "{text}");
+        assert!(!text.contains("A dash for a ratio"), "{text}");
+    }
+
+    #[test]
+    fn a_ratio_that_cannot_be_had_is_a_dash_and_explained() {
+        let text = bench_table(&[comparison("checkout", vec![row(Role::Candidate, "lz4", 10, None, 5)], None)]);
+        let candidate = text.lines().find(|line| line.starts_with("checkout")).unwrap();
+        assert_eq!(candidate.split_whitespace().nth(6), Some("-"), "{text}");
+        assert!(text.contains("\nA dash for a ratio"), "{text}");
+    }
+
+    #[test]
+    fn a_complete_comparison_has_the_two_notes_that_explain_its_columns() {
+        let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
+        let text = bench_table(&[comparison("checkout", rows, None)]);
+        let (_, notes) = text.rsplit_once("\n\n").unwrap();
+        assert_eq!(notes.lines().count(), 2, "{text}");
+    }
+
+    #[test]
+    fn the_notes_say_which_time_is_compared() {
+        let of = |workload: &str, compared_time| {
+            let rows = vec![row(Role::Baseline, "zlib:6", 1, None, 1)];
+            WorkloadComparison { compared_time, ..comparison(workload, rows, None) }
+        };
+        let (checkout, traverse) = (of("checkout", ComparedTime::User), of("traverse", ComparedTime::Cpu));
+        let both = bench_table(&[checkout.clone(), traverse]);
+        assert!(both.contains("\nCPU is user plus system time; user time only for checkout (files"), "{both}");
+        let alone = bench_table(&[checkout]);
+        assert!(alone.contains("\nCPU is user time only (files"), "{alone}");
+    }
+
+    #[test]
+    fn repositories_have_tables_of_their_own() {
+        let first = comparison("traverse", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
+        let mut second = first.clone();
+        second.repository.name = "other\u{1b}".into();
+        second.repository.head = None;
+        let third = WorkloadComparison {
+            workload: WorkloadLabel { name: "checkout".into(), ..first.workload.clone() },
+            ..first.clone()
+        };
+        let text = bench_table(&[first, second, third]);
+        assert_eq!(text.matches("sample (HEAD 0123456789ab)").count(), 1, "{text}");
+        assert!(text.contains("other\\u{1b} (unborn HEAD)"), "{text}");
+        assert!(text.find("checkout").unwrap() < text.find("other").unwrap(), "{text}");
+        assert_eq!(bench_table(&[]), "");
+    }
+}

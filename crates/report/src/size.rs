@@ -1,0 +1,154 @@
+//! Sizes of repositories side by side.
+
+use repackbench_records::{ChunkForm, ObjectKind, SizeRecord};
+
+use crate::{
+    grid::{Align, Grid},
+    number::{align_points, megabytes, size_ratio},
+};
+
+/// A line of the table: its name and its bytes in each repository.
+struct SizeLine {
+    name: String,
+    bytes: Vec<u64>,
+}
+
+/// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
+/// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
+/// are left out, except for the total.
+pub fn size_table(sizes: &[SizeRecord]) -> String {
+    let headers: Vec<String> = sizes.iter().map(|size| format!("{} MB", size.label)).collect();
+    let mut columns = vec![("", Align::Words)];
+    for (number, header) in headers.iter().enumerate() {
+        columns.push((header, Align::Numbers));
+        if number > 0 {
+            columns.push(("ratio", Align::Numbers));
+        }
+    }
+    let mut grid = Grid::new(&columns);
+    let sections = [stored_lines(sizes), payload_lines(sizes)];
+    let cells = number_columns(sizes.len(), &sections);
+    let mut row_number = 0;
+    for (number, section) in sections.iter().enumerate() {
+        if number > 0 {
+            grid.row([""]);
+        }
+        for line in section {
+            let numbers = cells.iter().filter_map(|column| column.get(row_number));
+            grid.row(std::iter::once(&line.name).chain(numbers));
+            row_number += 1;
+        }
+    }
+    grid.render()
+}
+
+/// The cells of all columns of numbers, column by column, so that each can be aligned.
+fn number_columns(repositories: usize, sections: &[Vec<SizeLine>]) -> Vec<Vec<String>> {
+    let mut columns = Vec::new();
+    for repository in 0..repositories {
+        let of_repository = |line: &SizeLine| line.bytes.get(repository).copied().unwrap_or(0);
+        let mut sizes: Vec<String> = sections.iter().flatten().map(|line| megabytes(of_repository(line))).collect();
+        align_points(&mut sizes);
+        columns.push(sizes);
+        if repository > 0 {
+            let first = |line: &SizeLine| line.bytes.first().copied().unwrap_or(0);
+            let ratios = sections.iter().flatten().map(|line| size_ratio(of_repository(line), first(line)));
+            columns.push(ratios.collect());
+        }
+    }
+    columns
+}
+
+/// A line that `bytes_of` fills, unless it is zero in all repositories.
+fn line(name: &str, sizes: &[SizeRecord], bytes_of: impl Fn(&SizeRecord) -> u64) -> Option<SizeLine> {
+    let bytes: Vec<u64> = sizes.iter().map(bytes_of).collect();
+    bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine { name: name.to_owned(), bytes })
+}
+
+fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
+    let mut lines: Vec<SizeLine> = kinds_and_forms()
+        .filter_map(|(name, kind, form)| line(&name, sizes, |size| size.objects.get(kind, form).stored_bytes))
+        .collect();
+    lines.extend(line("pack entry headers", sizes, |size| size.entry_header_bytes));
+    lines.extend(line("pack headers, trailers", sizes, |size| size.pack_frame_bytes));
+    lines.extend(line("pack indexes", sizes, |size| size.index_bytes));
+    lines.extend(line("reverse indexes", sizes, |size| size.reverse_index_bytes));
+    lines.extend(line("other files", sizes, |size| size.other_bytes));
+    let total = sizes.iter().map(|size| size.total_bytes).collect();
+    lines.push(SizeLine { name: "total".to_owned(), bytes: total });
+    lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
+    lines
+}
+
+fn payload_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
+    let mut lines: Vec<SizeLine> = kinds_and_forms()
+        .filter_map(|(name, kind, form)| {
+            line(&format!("payload, {name}"), sizes, |size| size.objects.get(kind, form).payload_bytes)
+        })
+        .collect();
+    lines.extend(line("payload, total", sizes, |size| size.objects.sum().payload_bytes));
+    lines
+}
+
+fn kinds_and_forms() -> impl Iterator<Item = (String, ObjectKind, ChunkForm)> {
+    let forms = |kind: ObjectKind| ChunkForm::ALL.map(|form| (format!("{}, {}", kind.name(), form.name()), kind, form));
+    ObjectKind::ALL.into_iter().flat_map(forms)
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::LooseSizes;
+
+    use super::*;
+
+    fn sample(label: &str, scale: u64) -> SizeRecord {
+        let mut size = SizeRecord {
+            label: label.into(),
+            entry_header_bytes: 1_234_000,
+            pack_frame_bytes: 32,
+            index_bytes: 7_000_000,
+            ..SizeRecord::default()
+        };
+        size.objects.get_mut(ObjectKind::Commit, ChunkForm::Whole).add(scale * 8_090_000, 16_000_000);
+        size.objects.get_mut(ObjectKind::Blob, ChunkForm::Delta).add(scale * 20_000_000, 400_000_000);
+        size.loose = LooseSizes { objects: 1, stored_bytes: 250_000 };
+        size.total_bytes = size.sum_of_parts();
+        size
+    }
+
+    #[test]
+    fn repositories_stand_side_by_side_with_ratios_to_the_first() {
+        let text = size_table(&[sample("as found", 10), sample("zstd:5", 9)]);
+        let expected = "
+                        as found MB  zstd:5 MB  ratio
+-------------------------------------------------------
+commit, whole                80.9       72.8    0.900
+blob, delta                 200        180      0.900
+pack entry headers            1.23       1.23   1.000
+pack headers, trailers       <0.001     <0.001  1.000
+pack indexes                  7.00       7.00   1.000
+total                       289        261      0.903
+  of which loose              0.250      0.250  1.000
+
+payload, commit, whole       16.0       16.0    1.000
+payload, blob, delta        400        400      1.000
+payload, total              416        416      1.000
+";
+        assert_eq!(format!("\n{text}"), expected, "{text}");
+    }
+
+    #[test]
+    fn one_repository_has_no_ratio_and_none_has_no_lines_but_the_total() {
+        assert!(!size_table(&[sample("only", 1)]).contains("ratio"));
+        assert_eq!(size_table(&[]).lines().count(), 4);
+    }
+
+    #[test]
+    fn a_kind_that_only_a_later_repository_has_is_shown_without_a_ratio() {
+        let mut later = sample("later", 1);
+        later.objects.get_mut(ObjectKind::Tag, ChunkForm::Whole).add(3_000_000, 6_000_000);
+        let text = size_table(&[sample("first", 1), later]);
+        let tag = text.lines().find(|line| line.starts_with("tag, whole")).unwrap();
+        assert_eq!(tag.split_whitespace().collect::<Vec<_>>(), ["tag,", "whole", "0", "3.00", "-"]);
+    }
+}
