@@ -1,0 +1,221 @@
+//! The command line. Strings end here: everything behind it is parsed and checked.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use clap::{Args, Parser, Subcommand};
+use repackbench_codec::CodecSpec;
+use repackbench_timing::workloads::WorkloadSpec;
+
+/// What if a repository's objects were compressed with something other than zlib?
+///
+/// repackbench rewrites a real Git repository under another codec and level, with the delta structure untouched, and
+/// replays checkout, history traversal and diff on each variant, so that the codec is the only difference.
+#[derive(Debug, Parser)]
+#[command(name = "repackbench", version, max_term_width = 100)]
+#[command(
+    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 65 the input repository is bad, 75 try again, 130 interrupted."
+)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    Convert(ConvertArguments),
+    Verify(VerifyArguments),
+    Size(SizeArguments),
+    Bench(BenchArguments),
+    Replay(ReplayArguments),
+    /// List every codec: levels, implementation and version, and who reads what it writes.
+    Codecs,
+    Cache(CacheArguments),
+}
+
+/// Rewrite a repository under another codec.
+///
+/// The result is a new bare repository: the same refs, the same objects, each pack entry in its
+/// place with the same delta base; the source is only read. Under zlib, zlib-rs and libdeflate
+/// stock git reads the result; under the others it stops with "unknown repository extension
+/// found". Every chunk is decoded again and compared before the result gets its name.
+///
+/// Examples:
+///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
+///   repackbench convert --codec zlib:9 repo.git -o best.git
+///   repackbench convert --codec zlib:6 repo.zstd-5         back to what stock git reads
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ConvertArguments {
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`.
+    #[arg(long, value_name = "SPEC")]
+    pub(crate) codec: CodecSpec,
+
+    /// The repository: a work tree's root or a git directory.
+    pub(crate) repository: PathBuf,
+
+    /// Where to write; by default a sibling of the source, named after the codec.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace a repository that is at OUT.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+/// How much of the machine to use, and how much to say.
+#[derive(Debug, Args)]
+pub(crate) struct Effort {
+    /// Threads, at most 256; all cores by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+
+    /// Show no progress, no notes and no summary.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl Effort {
+    pub(crate) fn threads(&self) -> usize {
+        let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(all_cores, usize::from)
+    }
+}
+
+/// Compare two repositories object by object.
+///
+/// Reads and re-hashes every object of both, whatever their codecs, and compares ids and refs. Prints what differs, one
+/// line each, and exits with 1 if anything does.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The first repository.
+    pub(crate) first: PathBuf,
+    /// The second repository.
+    pub(crate) second: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+/// Show where the bytes of repositories go, side by side.
+///
+/// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
+/// repository; then payload bytes, before compression.
+#[derive(Debug, Args)]
+pub(crate) struct SizeArguments {
+    /// The repositories; ratios are to the first one.
+    #[arg(required = true)]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    /// Show no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// Replay workloads on a repository under several codecs, and compare.
+///
+/// Makes a variant for each codec (kept in the cache), runs each workload on each in random
+/// blocks, and prints times, ratios to the baseline with intervals, and sizes. The repository
+/// as found is a row too. METHODOLOGY.md says how the figures come about.
+///
+/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING; all of them by
+/// default.
+///
+/// Examples:
+///   repackbench bench . --codec zlib:6 --codec zstd:5
+///   repackbench bench . --codec zstd:3 --codec lz4 --workload traverse --blocks 15
+///   repackbench bench . --codec zstd:5 --workload diff:pickaxe=malloc --json runs.jsonl
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct BenchArguments {
+    /// The repository.
+    pub(crate) repository: PathBuf,
+
+    /// A codec to measure; may be given several times. One that is repeated, in whatever spelling, is measured once.
+    #[arg(long = "codec", value_name = "SPEC", required = true)]
+    pub(crate) codecs: Vec<CodecSpec>,
+
+    /// The codec that the others are compared with.
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    pub(crate) baseline: CodecSpec,
+
+    /// A workload to run; may be given several times.
+    #[arg(long = "workload", value_name = "W")]
+    workloads: Vec<WorkloadSpec>,
+
+    /// The revision that checkout and diff start from.
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    pub(crate) rev: String,
+
+    /// How many times each variant runs each workload. Fewer than 6 give no interval.
+    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) blocks: u32,
+
+    /// The seed of the random order; by default another one each time.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Write one JSON record per run to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl BenchArguments {
+    pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
+        if self.workloads.is_empty() { WorkloadSpec::all() } else { self.workloads.clone() }
+    }
+}
+
+/// Run one workload once and print what it saw, to be held against git's own output.
+///
+/// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
+/// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, but for blank lines; diff:pickaxe=STRING prints
+/// the ids that `git log -SSTRING --no-renames --format=%H` does; checkout writes files into the folder that --into names.
+#[derive(Debug, Args)]
+pub(crate) struct ReplayArguments {
+    /// The repository, as found or a variant.
+    pub(crate) repository: PathBuf,
+
+    /// The workload.
+    #[arg(long, value_name = "W")]
+    pub(crate) workload: WorkloadSpec,
+
+    /// The revision that checkout and diff start from.
+    #[arg(long, value_name = "REV", default_value = "HEAD")]
+    pub(crate) rev: String,
+
+    /// The empty or new folder that checkout writes into.
+    #[arg(long, value_name = "DIR", required_if_eq("workload", "checkout"))]
+    pub(crate) into: Option<PathBuf>,
+}
+
+/// List or remove the variants that bench keeps.
+#[derive(Debug, Args)]
+pub(crate) struct CacheArguments {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List cached variants: size, last use, codec and source.
+    List,
+    Prune(PruneArguments),
+}
+
+/// Remove cached variants that no process is using: all of them, unless an option keeps some.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArguments {
+    /// Remove only variants that were not used for so many days.
+    #[arg(long, value_name = "DAYS", conflicts_with = "keep_bytes")]
+    pub(crate) unused_for: Option<u64>,
+
+    /// Remove the longest unused ones until the rest fit into so many bytes.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) keep_bytes: Option<u64>,
+}

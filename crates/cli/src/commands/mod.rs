@@ -1,0 +1,41 @@
+//! One file a subcommand: arguments in, calls into the libraries, text out.
+
+pub(crate) mod bench;
+pub(crate) mod cache;
+pub(crate) mod codecs;
+pub(crate) mod convert;
+pub(crate) mod replay;
+pub(crate) mod size;
+pub(crate) mod verify;
+
+use std::{io::Write, path::Path};
+
+use repackbench_reader::git::GitRepository;
+
+use crate::failure::{Failure, print_note};
+
+/// Opens the repository that the user named.
+fn open(path: &Path) -> Result<GitRepository, Failure> {
+    Ok(GitRepository::open(path)?)
+}
+
+/// Says what the repository was found to hold and is left aside, unless the user wants quiet.
+fn print_notes(repository: &GitRepository, quiet: bool) {
+    if !quiet {
+        repository.notes().iter().for_each(print_note);
+    }
+}
+
+/// Writes `text` to stdout. A reader that went away, such as `head`, is not a failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = std::io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// A path as the user would name it, for messages and tables.
+fn name_of(path: &Path) -> String {
+    path.display().to_string()
+}

@@ -1,0 +1,151 @@
+//! `repackbench replay`.
+
+use std::{
+    borrow::Cow,
+    io::{BufWriter, Write},
+    process::ExitCode,
+};
+
+use gix_hash::oid;
+use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_reader::{
+    Change, FileVersion, ObjectKind,
+    git::{GitHistory, ObjectStore},
+};
+use repackbench_timing::workloads::{Observer, WorkloadSpec};
+
+use super::open;
+use crate::{args::ReplayArguments, failure::Failure};
+
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
+    let repository = open(&arguments.repository)?;
+    let store = ObjectStore::open(&repository, ChunkDecoder::new(ZlibReader::Stock))?;
+    let mut history = GitHistory::new(&repository, store)?;
+    let mut workload = arguments.workload.build(&arguments.rev, arguments.into.clone());
+    let mut printer = Printer {
+        out: BufWriter::new(std::io::stdout().lock()),
+        prints_commits: matches!(arguments.workload, WorkloadSpec::RawDiff),
+        prints_changes: matches!(arguments.workload, WorkloadSpec::RawDiff),
+        failed: None,
+        missing: 0,
+    };
+    workload.prepare()?;
+    workload.run(&mut history, &mut printer)?;
+    workload.clean_up()?;
+    printer.finish()?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a workload sees in the words of the git command that does the same.
+struct Printer<W> {
+    out: W,
+    prints_commits: bool,
+    prints_changes: bool,
+    failed: Option<std::io::Error>,
+    missing: u64,
+}
+
+impl<W: Write> Printer<W> {
+    fn line(&mut self, write: impl FnOnce(&mut W) -> std::io::Result<()>) {
+        if self.failed.is_some() {
+            return;
+        }
+        self.failed = write(&mut self.out).err();
+        if self.failed.as_ref().is_some_and(|error| error.kind() == std::io::ErrorKind::BrokenPipe) {
+            // A reader such as `head` has seen enough, and a workload cannot be told to stop. Nothing is left to clean up: the
+            // one that writes files prints no lines.
+            std::process::exit(0);
+        }
+    }
+
+    fn finish(mut self) -> Result<(), Failure> {
+        self.line(|out| out.flush());
+        if self.missing > 0 {
+            eprintln!("repackbench: {} objects are missing and were left out", self.missing);
+        }
+        match self.failed {
+            Some(error) => Err(error.into()),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<W: Write> Observer for Printer<W> {
+    fn object(&mut self, _kind: ObjectKind, id: &oid) {
+        self.line(|out| writeln!(out, "{id}"));
+    }
+
+    fn commit(&mut self, id: &oid) {
+        if self.prints_commits {
+            self.line(|out| writeln!(out, "commit {id}"));
+        }
+    }
+
+    fn change(&mut self, path: &[u8], change: &Change) {
+        if !self.prints_changes {
+            return;
+        }
+        self.line(|out| {
+            let (old, new) = (change.old.as_ref(), change.new.as_ref());
+            let Some(hash) = old.or(new).map(|version| version.id.kind()) else { return Ok(()) };
+            let mode = |version: Option<&FileVersion>| version.map_or(0, |version| version.mode.bits());
+            let id = |version: Option<&FileVersion>| version.map_or_else(|| hash.null(), |version| version.id);
+            write!(out, ":{:06o} {:06o} {} {} {}\t", mode(old), mode(new), id(old), id(new), status(change))?;
+            out.write_all(&quoted(path))?;
+            out.write_all(b"\n")
+        });
+    }
+
+    fn hit(&mut self, id: &oid) {
+        self.line(|out| writeln!(out, "{id}"));
+    }
+
+    fn missing(&mut self, objects: u64) {
+        self.missing = objects;
+    }
+}
+
+/// A path as git prints it: as it is, or in double quotes with C's escapes if some byte needs one (quote_c_style() in
+/// git's quote.c, under the default `core.quotePath`).
+fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
+    let needs_escape = |byte: u8| !(b' '..0x7f).contains(&byte) || byte == b'"' || byte == b'\\';
+    if !path.iter().copied().any(needs_escape) {
+        return Cow::Borrowed(path);
+    }
+    let mut quoted = vec![b'"'];
+    for byte in path.iter().copied() {
+        let letter = match byte {
+            0x07 => b'a',
+            0x08 => b'b',
+            b'\t' => b't',
+            b'\n' => b'n',
+            0x0b => b'v',
+            0x0c => b'f',
+            b'\r' => b'r',
+            b'"' | b'\\' => byte,
+            _ if needs_escape(byte) => {
+                quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes());
+                continue;
+            }
+            _ => {
+                quoted.push(byte);
+                continue;
+            }
+        };
+        quoted.extend_from_slice(&[b'\\', letter]);
+    }
+    quoted.push(b'"');
+    Cow::Owned(quoted)
+}
+
+/// git's letter for a change: added, deleted, type changed or modified.
+fn status(change: &Change) -> char {
+    /// The part of a mode that says what a file is, without its permissions.
+    const TYPE: u32 = 0o170_000;
+    match (&change.old, &change.new) {
+        (None, _) => 'A',
+        (_, None) => 'D',
+        (Some(old), Some(new)) if old.mode.bits() & TYPE != new.mode.bits() & TYPE => 'T',
+        _ => 'M',
+    }
+}

@@ -1,0 +1,147 @@
+//! How a command fails: one line on stderr, a hint where the user can do something, and an exit code.
+
+use std::{
+    fmt::{self, Display},
+    io,
+    process::ExitCode,
+};
+
+use repackbench_reader::ReaderError;
+use repackbench_timing::{bench::BenchError, workloads::WorkloadError};
+use repackbench_writer::{
+    WriterError,
+    cache::{CacheError, GetOrMakeError},
+};
+
+/// The command could not do its work.
+pub(crate) const FAILED: u8 = 1;
+/// The command line is wrong.
+pub(crate) const USAGE: u8 = 2;
+/// The input repository is bad: EX_DATAERR of sysexits.h.
+pub(crate) const BAD_INPUT: u8 = 65;
+/// Another try may succeed: EX_TEMPFAIL of sysexits.h.
+pub(crate) const TRY_AGAIN: u8 = 75;
+
+/// Ended by SIGINT or SIGTERM, as a shell would say it of a program that does not handle them.
+pub(crate) const INTERRUPTED: u8 = 130;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    message: String,
+    hint: Option<String>,
+    code: u8,
+}
+
+impl Failure {
+    pub(crate) fn new(code: u8, message: impl Display) -> Self {
+        Failure { message: message.to_string(), hint: None, code }
+    }
+
+    pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    pub(crate) fn print(&self) {
+        eprintln!("repackbench: {}", one_line(&self.message));
+        if let Some(hint) = &self.hint {
+            eprintln!("hint: {hint}");
+        }
+    }
+
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        ExitCode::from(self.code)
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Says on stderr what is worth knowing and no failure.
+pub(crate) fn print_note(note: impl Display) {
+    eprintln!("repackbench: note: {}", one_line(&note.to_string()));
+}
+
+/// A message with a line feed in it, from a strange file name say, is still one line.
+fn one_line(message: &str) -> String {
+    message.replace('\n', "\\n")
+}
+
+impl From<ReaderError> for Failure {
+    fn from(error: ReaderError) -> Self {
+        match &error {
+            ReaderError::Io { .. } | ReaderError::NoSuchRevision { .. } => Failure::new(FAILED, error),
+            ReaderError::NotARepository { .. } => {
+                Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree or a git directory")
+            }
+            ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
+            ReaderError::Unsupported { .. } => Failure::new(BAD_INPUT, error),
+            ReaderError::Missing { .. } => Failure::new(BAD_INPUT, error),
+            ReaderError::Changed { .. } => {
+                Failure::new(TRY_AGAIN, error).with_hint("try again when nothing writes to the repository")
+            }
+        }
+    }
+}
+
+impl From<WriterError> for Failure {
+    fn from(error: WriterError) -> Self {
+        match error {
+            WriterError::Reader(error) => error.into(),
+            WriterError::Interrupted => Failure::new(INTERRUPTED, error),
+            WriterError::Output { force_helps: true, .. } => {
+                Failure::new(FAILED, error).with_hint("--force replaces it, -o names another place")
+            }
+            _ => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        match error {
+            WorkloadError::Reader(error) => error.into(),
+            WorkloadError::Files { .. } => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        match error {
+            BenchError::Variant(error) => error.into(),
+            BenchError::Workload(error) => error.into(),
+            BenchError::Writer(error) => error.into(),
+            BenchError::Interrupted => Failure::new(INTERRUPTED, error),
+            BenchError::Io { .. } | BenchError::Differs { .. } => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<CacheError> for Failure {
+    fn from(error: CacheError) -> Self {
+        match error {
+            CacheError::Busy { .. } => Failure::new(TRY_AGAIN, error),
+            _ => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<GetOrMakeError<WriterError>> for Failure {
+    fn from(error: GetOrMakeError<WriterError>) -> Self {
+        match error {
+            GetOrMakeError::Cache(error) => error.into(),
+            GetOrMakeError::Make(error) => error.into(),
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::new(FAILED, error)
+    }
+}

@@ -1,0 +1,41 @@
+//! `repackbench`: what would a repository be like if its objects were compressed with another codec?
+#![forbid(unsafe_code)]
+
+mod args;
+mod commands;
+mod failure;
+mod progress;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to stdout and are no error; clap has its own words for the rest.
+            let code = if error.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };
+            let _ = error.print();
+            return code;
+        }
+    };
+    let result = match arguments.command {
+        Command::Convert(arguments) => commands::convert::run(&arguments),
+        Command::Verify(arguments) => commands::verify::run(&arguments),
+        Command::Size(arguments) => commands::size::run(&arguments),
+        Command::Bench(arguments) => commands::bench::run(&arguments),
+        Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Codecs => commands::codecs::run(),
+        Command::Cache(arguments) => commands::cache::run(&arguments),
+    };
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.print();
+            failure.exit_code()
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Progress on stderr, when that is a terminal.
+
+use std::{
+    io::IsTerminal,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use repackbench_writer::{Progress, ProgressUnit};
+
+/// A bar with rate and remaining time, or nothing.
+pub(crate) struct Bar {
+    bar: Option<Mutex<ProgressBar>>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Bar {
+    pub(crate) fn new(quiet: bool) -> Self {
+        let shown = !quiet && std::io::stderr().is_terminal();
+        let interrupted = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&interrupted);
+        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at once.
+        // Where no handler can be set, the first one does that.
+        let _ = ctrlc::set_handler(move || {
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(i32::from(crate::failure::INTERRUPTED));
+            }
+        });
+        Bar { bar: shown.then(|| Mutex::new(ProgressBar::hidden())), interrupted }
+    }
+
+    fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
+        if let Some(bar) = &self.bar
+            && let Ok(mut bar) = bar.lock()
+        {
+            act(&mut bar);
+        }
+    }
+}
+
+impl Progress for Bar {
+    fn start(&self, step: &str, total: u64, unit: ProgressUnit) {
+        self.with(|bar| {
+            *bar = ProgressBar::new(total);
+            let template = match unit {
+                ProgressUnit::Bytes => "{msg} [{bar:30}] {bytes}/{total_bytes} {binary_bytes_per_sec} {eta} left",
+                ProgressUnit::Items => "{msg} [{bar:30}] {pos}/{len} {eta} left",
+            };
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("=> "));
+            }
+            bar.set_message(step.to_owned());
+        });
+    }
+
+    fn advance(&self, amount: u64) {
+        self.with(|bar| bar.inc(amount));
+    }
+
+    fn finish(&self) {
+        self.with(|bar| bar.finish_and_clear());
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+}

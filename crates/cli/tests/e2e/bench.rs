@@ -1,0 +1,179 @@
+//! `repackbench bench` and the cache of variants it keeps.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::support::program::{self, Outcome, command, exit};
+use super::support::{Fixture, Scratch, snapshot};
+
+/// Runs the binary with its cache in the scratch folder.
+fn cached(scratch: &Scratch, arguments: &[&str], repo: Option<&Path>) -> Outcome {
+    program::run(command().env("XDG_CACHE_HOME", scratch.join("cache")).args(arguments).args(repo))
+}
+
+fn records(path: &Path) -> Vec<Value> {
+    let text = std::fs::read_to_string(path).expect("the records");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record on each line")).collect()
+}
+
+#[test]
+fn every_workload_and_variant_is_in_the_table_and_in_the_records() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let arguments = ["bench", "--codec", "zlib:6", "--codec", "zstd:5", "--codec", "lz4", "--blocks", "2", "--json"];
+    let arguments = [&arguments[..], &[file.to_str().expect("a path in UTF-8")]].concat();
+    let table = cached(&scratch, &arguments, Some(&repo)).exits(exit::OK).text();
+    for word in ["checkout", "traverse", "diff:raw", "diff:pickaxe", "as found", "zlib:6", "zstd:5", "lz4"] {
+        assert!(table.contains(word), "{word} is not in\n{table}");
+    }
+
+    let mut runs: BTreeMap<(String, u64), Vec<String>> = BTreeMap::new();
+    let mut digests: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for record in records(&file) {
+        let workload = record["workload"].to_string();
+        let block = record["place"]["block"].as_u64().expect("the block's number");
+        let spec = record["variant"]["spec"]["typed"].as_str().unwrap_or("as found").to_owned();
+        runs.entry((workload.clone(), block)).or_default().push(spec);
+        digests.entry(workload).or_default().push(format!("{}{}", record["digest"], record["counts"]));
+    }
+    for ((workload, block), mut specs) in runs {
+        specs.sort();
+        assert_eq!(specs, ["as found", "lz4", "zlib:6", "zlib:6", "zstd:5"], "block {block} of {workload}");
+    }
+    assert_eq!(digests.len(), 5, "checkout, checkout:sink, traverse, diff:raw, diff:pickaxe");
+    for (workload, mut seen) in digests {
+        seen.dedup();
+        assert_eq!(seen.len(), 1, "every variant of {workload} saw the same");
+    }
+}
+
+#[test]
+fn partial_clones_are_measured_on_what_is_there() {
+    let (repo, scratch) = (Fixture::get("partial-clone").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let arguments = ["bench", "--codec", "zstd:5", "--blocks", "1", "--json", file.to_str().expect("a path in UTF-8")];
+    cached(&scratch, &arguments, Some(&repo)).exits(exit::OK);
+    let pickaxe =
+        records(&file).into_iter().find(|record| record["workload"]["name"] == "diff:pickaxe").expect("a pickaxe run");
+    let missing = pickaxe["counts"]["missing"].as_u64().expect("a count of missing objects");
+    assert!(missing > 0);
+}
+
+#[test]
+fn variants_are_cached_listed_and_pruned() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let bench = ["bench", "--codec", "zlib:6", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1"];
+    cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+
+    let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
+    assert!(listed.contains("zlib:6") && listed.contains("zstd:5"), "{listed}");
+
+    let packs = |scratch: &Scratch| {
+        let mut state = snapshot::state(&scratch.join("cache"));
+        state.retain(|path, _| path.extension().is_some_and(|extension| extension == "pack"));
+        state
+    };
+    let kept = packs(&scratch);
+    assert_eq!(kept.len(), 2, "a pack for each variant");
+    cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
+    assert_eq!(packs(&scratch), kept, "the second run makes nothing anew");
+
+    cached(&scratch, &["cache", "prune"], None).exits(exit::OK);
+    assert!(packs(&scratch).is_empty(), "nothing is left after pruning");
+    let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
+    assert!(!listed.contains("zstd:5"), "{listed}");
+}
+
+/// What changes the content of a variant changes its place in the cache.
+#[test]
+fn a_source_that_changed_gets_variants_of_its_own() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("work-tree", &scratch).repo();
+    let bench = ["bench", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1"];
+    cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
+    let lines = |scratch: &Scratch| {
+        let listed = cached(scratch, &["cache", "list"], None).exits(exit::OK).text();
+        listed.lines().filter(|line| line.contains("zstd:5")).count()
+    };
+    assert_eq!(lines(&scratch), 1);
+    super::support::git::output(&repo, ["commit", "--quiet", "--allow-empty", "-m", "one more"]);
+    cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
+    assert_eq!(lines(&scratch), 2);
+}
+
+#[test]
+fn a_repeated_codec_is_measured_once() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let mut arguments = vec!["bench", "--workload", "traverse", "--blocks", "1", "--json"];
+    arguments.push(file.to_str().expect("a path in UTF-8"));
+    for codec in ["zstd:3", "zlib", "zstd", "zstd:3,loose=3", "zlib:6,loose=1", "lz4"] {
+        arguments.extend(["--codec", codec]);
+    }
+    cached(&scratch, &arguments, Some(&repo)).exits(exit::OK);
+    let mut specs: Vec<String> = records(&file)
+        .iter()
+        .map(|record| record["variant"]["spec"]["typed"].as_str().unwrap_or("as found").to_owned())
+        .collect();
+    specs.sort();
+    assert_eq!(specs, ["as found", "lz4", "zlib:6", "zlib:6", "zstd:3"]);
+}
+
+/// Only workloads that start from a revision need one, and they miss it before any variant is made.
+#[test]
+fn an_unborn_head_stops_only_what_starts_from_it() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("bare", &scratch).repo();
+    super::support::git::output(&repo, ["symbolic-ref", "HEAD", "refs/heads/unborn"]);
+    let file = scratch.join("records.jsonl");
+    let path = file.to_str().expect("a path in UTF-8");
+    let bench = |workload| ["bench", "--codec", "zstd:5", "--blocks", "1", "--json", path, "--workload", workload];
+
+    let refused = cached(&scratch, &bench("diff:raw"), Some(&repo)).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("HEAD"), "{}", refused.stderr);
+    let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
+    assert!(!listed.contains("zlib:6"), "a variant was made for nothing:\n{listed}");
+
+    cached(&scratch, &bench("traverse"), Some(&repo)).exits(exit::OK);
+    let records = records(&file);
+    assert_eq!(records.len(), 4);
+    assert!(records.iter().all(|record| record["repository"]["head"].is_null()));
+}
+
+#[test]
+fn the_cache_names_sources_by_their_whole_path() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let bench = ["bench", ".", "--codec", "store", "--workload", "traverse", "--blocks", "1"];
+    let cache = scratch.join("cache");
+    program::run(command().env("XDG_CACHE_HOME", cache).current_dir(&repo).args(bench)).exits(exit::OK);
+    let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
+    let whole = repo.canonicalize().expect("the repository's path");
+    assert!(listed.contains(whole.to_str().expect("a path in UTF-8")), "{listed}");
+}
+
+#[test]
+fn an_interrupted_benchmark_says_so_and_keeps_its_records() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let mut bench = command();
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).arg("bench").arg(&repo).arg("--json").arg(&file);
+    bench.args(["--codec", "store", "--workload", "traverse", "--blocks", "100000"]);
+    let running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    // The first record shows that runs are timed now.
+    while std::fs::metadata(&file).map_or(0, |metadata| metadata.len()) == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let signal = Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill");
+    assert!(signal.success());
+    let ended = running.wait_with_output().expect("the program's end");
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{said}");
+    assert!(said.starts_with("repackbench: interrupted") && !said.contains("nothing was written"), "{said}");
+    assert!(!records(&file).is_empty());
+}

@@ -1,0 +1,66 @@
+//! A source that changes while it is read: the result is whole and sound, or the program says which file changed and exits with 75.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use super::support::program::{self, command, exit};
+use super::support::{Fixture, Scratch, git};
+
+/// Converts again and again while `disturb` changes the source.
+fn withstands(disturb: impl Fn(&Path, u32) + Sync) {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("work-tree", &scratch).repo();
+    let finished = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for round in 0.. {
+                if finished.load(Ordering::Relaxed) {
+                    break;
+                }
+                disturb(&repo, round);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        for round in 0..25 {
+            let results = Scratch::new();
+            let out = results.join("variant");
+            let outcome = program::run(
+                command().args(["convert", "--quiet", "--codec", "zlib:1"]).arg(&repo).arg("-o").arg(&out),
+            );
+            match outcome.code {
+                Some(exit::OK) => {
+                    git::output(&out, ["fsck", "--full", "--strict"]);
+                }
+                Some(exit::TRY_AGAIN) => {
+                    let line = outcome.error_line();
+                    assert!(line.contains("fixture/repo"), "the file is named: {line}");
+                    assert_eq!(results.names(), [""; 0], "round {round}");
+                }
+                _ => {
+                    finished.store(true, Ordering::Relaxed);
+                    panic!("round {round}: {outcome:?}");
+                }
+            }
+        }
+        finished.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn a_source_that_is_repacked() {
+    withstands(|repo, _| {
+        git::git(repo, ["repack", "-a", "-d", "-f", "-q"]);
+    });
+}
+
+#[test]
+fn a_source_that_gains_commits() {
+    withstands(|repo, round| {
+        git::git(repo, ["commit", "--quiet", "--allow-empty", "-m", &format!("commit {round}")]);
+        if round % 3 == 0 {
+            git::git(repo, ["repack", "-d", "-q"]);
+            git::git(repo, ["pack-refs", "--all"]);
+        }
+    });
+}

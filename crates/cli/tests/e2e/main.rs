@@ -1,0 +1,21 @@
+//! End-to-end tests: they drive the real binary on repositories that real git made, and take stock git's own output for the truth.
+//!
+//! `support` starts programs and looks at files; every other module is one promise of the program. The repositories come from
+//! the scripts in `fixtures/` at the root of the checkout; damaged ones are made from those here, byte by byte.
+
+#![forbid(unsafe_code)]
+
+mod bench;
+mod changing;
+mod conversion;
+mod corrupt_files;
+mod corrupt_packs;
+mod outputs;
+mod refused;
+mod replay;
+mod side_files;
+mod size;
+mod streaming;
+mod support;
+mod usage;
+mod verify;

@@ -1,0 +1,117 @@
+//! Where the output goes, and what is never overwritten.
+
+use std::fs;
+
+use super::support::program::{self, command, convert, exit};
+use super::support::{Fixture, Scratch, git, repackbench, snapshot};
+
+#[test]
+fn the_default_output_is_a_sibling_named_after_the_codec() {
+    let scratch = Scratch::new();
+    let fixture = Fixture::copy("bare", &scratch);
+    for (spec, name) in [("zstd:5", "repo.zstd-5"), ("store", "repo.store"), ("zlib:9", "repo.zlib-9")] {
+        program::run(command().args(["convert", "--quiet", "--codec", spec]).arg(fixture.repo())).exits(exit::OK);
+        assert!(fixture.folder.join(name).join("HEAD").exists(), "{name}");
+    }
+}
+
+/// As typed from inside the repository: the output is still its sibling.
+#[test]
+fn the_repository_may_be_the_current_folder() {
+    let scratch = Scratch::new();
+    let fixture = Fixture::copy("work-tree", &scratch);
+    program::run(command().current_dir(fixture.repo()).args(["convert", "--quiet", "--codec", "lz4", "."]))
+        .exits(exit::OK);
+    let variant = fixture.folder.join("repo.lz4");
+    repackbench(["verify".as_ref(), fixture.repo().as_os_str(), variant.as_os_str()]).exits(exit::OK);
+}
+
+#[test]
+fn an_existing_output_is_not_overwritten() {
+    let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    for existing in ["file", "folder", "variant"] {
+        let out = scratch.join(existing);
+        match existing {
+            "file" => fs::write(&out, "precious").expect("a file"),
+            "folder" => fs::create_dir(&out).expect("a folder"),
+            _ => convert(&source, "store", &out),
+        }
+        let before = snapshot::state(scratch.path());
+        let outcome = program::run(command().args(["convert", "--codec", "lz4"]).arg(&source).arg("-o").arg(&out));
+        assert_eq!(outcome.code, Some(exit::FAILURE), "{existing}: {}", outcome.stderr);
+        assert!(outcome.error_line().contains(existing), "{}", outcome.stderr);
+        assert!(outcome.stderr.contains("--force"), "the way out is named: {}", outcome.stderr);
+        assert_eq!(snapshot::state(scratch.path()), before, "{existing}");
+    }
+}
+
+#[test]
+fn force_replaces_an_existing_variant_whole() {
+    let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let (out, fresh) = (scratch.join("variant"), scratch.join("fresh"));
+    convert(&Fixture::get("work-tree").repo(), "store", &out);
+    program::run(command().args(["convert", "--quiet", "--force", "--codec", "lz4"]).arg(&source).arg("-o").arg(&out))
+        .exits(exit::OK);
+    convert(&source, "lz4", &fresh);
+    snapshot::assert_same(&snapshot::content(&fresh), &snapshot::content(&out));
+    assert_eq!(scratch.names(), ["fresh", "variant"], "the old one is gone");
+}
+
+/// Whatever the user forces, the source is never written to, and never inside.
+#[test]
+fn the_source_is_never_the_output() {
+    let scratch = Scratch::new();
+    let fixture = Fixture::copy("work-tree", &scratch);
+    let (repo, before) = (fixture.repo(), snapshot::state(&fixture.folder));
+    let inside = repo.join(".git").join("objects").join("variant");
+    for out in [repo.clone(), repo.join(".git"), inside, fixture.folder.clone(), repo.join(".git").join("objects")] {
+        for force in [&["--force"][..], &[]] {
+            let outcome = program::run(
+                command().args(["convert", "--codec", "store"]).args(force).arg(&repo).arg("-o").arg(&out),
+            );
+            assert_ne!(outcome.code, Some(exit::OK), "{} {force:?}", out.display());
+            outcome.error_line();
+            assert_eq!(snapshot::state(&fixture.folder), before, "{} {force:?}", out.display());
+        }
+    }
+}
+
+/// The program is told by a signal to stop, or is killed: no half output under the final name, and a second run works.
+#[test]
+fn an_interrupted_conversion_leaves_no_output() {
+    let (source, scratch) = (Fixture::get("large-blob").repo(), Scratch::new());
+    let out = scratch.join("variant");
+    for delay in [5, 40, 150] {
+        let mut child = command()
+            .args(["convert", "--quiet", "--codec", "zlib:9"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&out)
+            .spawn()
+            .expect("the program");
+        std::thread::sleep(std::time::Duration::from_millis(delay));
+        child.kill().expect("to kill it");
+        let finished = child.wait().expect("its status").success();
+        assert_eq!(out.exists(), finished, "after {delay} ms");
+        if finished {
+            repackbench(["verify".as_ref(), source.as_os_str(), out.as_os_str()]).exits(exit::OK);
+            fs::remove_dir_all(&out).expect("the output");
+        }
+    }
+    convert(&source, "zlib:1", &out);
+    assert_eq!(git::objects(&source), git::objects(&out));
+}
+
+#[test]
+fn the_summary_tells_objects_and_bytes() {
+    let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    let outcome = program::run(
+        command().args(["convert", "--codec", "zstd:5"]).arg(&source).arg("-o").arg(scratch.join("variant")),
+    )
+    .exits(exit::OK);
+    let said = format!("{}{}", outcome.text(), outcome.stderr);
+    let objects = git::objects(&source).lines().count();
+    for word in ["commit", "tree", "blob", "MB/s", &objects.to_string()] {
+        assert!(said.contains(word), "{word} is not in\n{said}");
+    }
+}

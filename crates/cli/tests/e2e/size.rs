@@ -1,0 +1,146 @@
+//! Sizes must add up: every byte on disk is in exactly one part, and payloads are as long as git says.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::program::{self, command, convert, exit};
+use super::support::{Fixture, Scratch, git, snapshot};
+
+/// The exact sizes of the source as found, from a benchmark's records: tables round.
+fn recorded_sizes(repo: &Path) -> Value {
+    let scratch = Scratch::new();
+    let file = scratch.join("records.jsonl");
+    program::run(
+        command()
+            .env("XDG_CACHE_HOME", scratch.join("cache"))
+            .args(["bench", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"])
+            .arg(&file)
+            .arg(repo),
+    )
+    .exits(exit::OK);
+    let records = std::fs::read_to_string(file).expect("the records");
+    let as_found = records
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).expect("a record"))
+        .find(|record| record["variant"]["spec"].is_null())
+        .expect("a record of the source as found");
+    as_found["size"].clone()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().expect("a number of bytes")
+}
+
+/// The entries of all packs and the loose objects, as git tells them: kind, whether delta, payload bytes, bytes on disk.
+fn chunks(repo: &Path) -> Vec<(String, bool, u64, u64)> {
+    let mut chunks = Vec::new();
+    for index in git::pack_files(repo, "idx") {
+        // Exits with 1 where an object is twice in the pack, and lists all entries nevertheless.
+        let listing = git::git(repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
+        for line in listing.lines() {
+            let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+            let [id, kind, size, stored, _offset, delta @ ..] = columns.as_slice() else { continue };
+            if id.len() == 40 {
+                let parse = |text: &str| text.parse().expect("a number");
+                chunks.push((kind.to_string(), !delta.is_empty(), parse(size), parse(stored)));
+            }
+        }
+    }
+    for (path, entry) in snapshot::content(&git::path(repo, "objects")) {
+        let (snapshot::Entry::File { content, .. }, Some(folder)) = (entry, path.parent()) else { continue };
+        if folder.as_os_str().len() == 2 {
+            let id = path.to_string_lossy().replace('/', "");
+            let kind = git::output(repo, ["cat-file", "-t", &id]).trim_end().to_owned();
+            let size = git::output(repo, ["cat-file", "-s", &id]).trim_end().to_owned();
+            let payload = kind.len() + 1 + size.len() + 1 + size.parse::<usize>().expect("a size");
+            chunks.push((kind, false, payload as u64, content.len() as u64));
+        }
+    }
+    chunks
+}
+
+/// The lengths of all files that count: a git folder's refs, configuration and objects. `info` and the rest of the rule stand in
+/// METHODOLOGY.md.
+fn counted_bytes(git_folder: &Path) -> u64 {
+    let counts = |path: &Path| {
+        let first = path.iter().next().and_then(|name| name.to_str()).unwrap_or_default();
+        matches!(first, "HEAD" | "config" | "packed-refs" | "shallow" | "refs" | "logs" | "info" | "objects")
+    };
+    let files = snapshot::content(git_folder).into_iter().filter(|(path, _)| counts(path));
+    let length = |entry| if let snapshot::Entry::File { content, .. } = entry { content.len() as u64 } else { 0 };
+    files.map(|(_, entry)| length(entry)).sum()
+}
+
+#[test]
+fn what_no_variant_holds_does_not_count() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("work-tree", &scratch).repo();
+    let before = recorded_sizes(&repo);
+    let git_folder = git::path(&repo, ".").canonicalize().expect("the git folder");
+    for name in
+        ["hooks/pre-commit", "lfs/objects/ab/cd", "modules/sub/objects/pack/x.pack", "FETCH_HEAD", "description"]
+    {
+        let file = git_folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
+        std::fs::write(file, [b'x'; 5000]).expect("a file of another program");
+    }
+    std::fs::write(git_folder.join("refs/heads/left-over.lock"), "").expect("a lock");
+    std::fs::write(git_folder.join("objects/info/left-over.lock"), [b'x'; 5000]).expect("a lock");
+    assert_eq!(recorded_sizes(&repo), before);
+    std::fs::write(git_folder.join("objects/info/commit-graph"), [b'x'; 5000]).expect("a file that is storage");
+    let grown = recorded_sizes(&repo);
+    for part in ["total_bytes", "other_bytes"] {
+        assert_eq!(number(&grown[part]), number(&before[part]) + 5000, "{part}");
+    }
+}
+
+#[test]
+fn parts_add_up_to_the_bytes_on_disk() {
+    for name in ["bare", "work-tree", "refs", "reverse-index", "index-v1", "duplicates", "padded-sizes", "large-blob"] {
+        let repo = Fixture::get(name).repo();
+        let size = recorded_sizes(&repo);
+        let on_disk = counted_bytes(&git::path(&repo, ".").canonicalize().expect("the git folder"));
+        assert_eq!(number(&size["total_bytes"]), on_disk, "{name}: total");
+
+        let chunks = chunks(&repo);
+        let mut stored = 0;
+        for kind in ["commit", "tree", "blob", "tag"] {
+            for (form, is_delta) in [("whole", false), ("delta", true)] {
+                let expected: Vec<_> =
+                    chunks.iter().filter(|(of, delta, ..)| of == kind && *delta == is_delta).collect();
+                let found = &size["objects"][kind][form];
+                assert_eq!(number(&found["entries"]), expected.len() as u64, "{name}: {kind} {form}");
+                let payload: u64 = expected.iter().map(|(_, _, payload, _)| payload).sum();
+                assert_eq!(number(&found["payload_bytes"]), payload, "{name}: {kind} {form} payload");
+                stored += number(&found["stored_bytes"]);
+            }
+        }
+        let headers = number(&size["entry_header_bytes"]);
+        let taken: u64 = chunks.iter().map(|(.., taken)| taken).sum();
+        assert_eq!(stored + headers, taken, "{name}: chunks and entry headers");
+
+        let surrounding = ["pack_frame_bytes", "index_bytes", "reverse_index_bytes", "other_bytes"];
+        let rest: u64 = surrounding.iter().map(|part| number(&size[*part])).sum();
+        assert_eq!(stored + headers + rest, on_disk, "{name}: sum of parts");
+    }
+}
+
+#[test]
+fn repositories_stand_side_by_side() {
+    let (source, scratch) = (Fixture::get("large-blob").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "zstd:19", &variant);
+    let table = program::run(command().arg("size").arg(&source).arg(&variant)).exits(exit::OK).text();
+    let line = table.lines().find(|line| line.contains("total") && !line.contains("payload")).expect("a total");
+    let numbers: Vec<f64> = line.split_ascii_whitespace().filter_map(|word| word.parse().ok()).collect();
+    let git_folder = git::path(&source, ".").canonicalize().expect("the git folder");
+    let (before, after) = (counted_bytes(&git_folder) as f64 / 1e6, snapshot::bytes(&variant) as f64 / 1e6);
+    let expected = [before, after, after / before];
+    assert_eq!(numbers.len(), expected.len(), "{table}");
+    for (found, expected) in numbers.iter().zip(expected) {
+        // Three digits, and no more than three decimals.
+        let rounding = 0.005 * expected + 0.0006;
+        assert!((found - expected).abs() < rounding, "{found} instead of {expected}:\n{table}");
+    }
+}

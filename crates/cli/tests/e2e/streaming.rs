@@ -1,0 +1,122 @@
+//! Payloads above 64 MiB stream: memory stays bounded whatever their length.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::support::program::{self, exit};
+use super::support::{Fixture, Scratch, git, snapshot};
+
+/// What a conversion on one thread may hold beyond the source's mapped packs, in KiB: far less than the payload of 70 MiB where the
+/// codec streams, one block of 64 MiB (store: the new pack, mapped to verify it) or two (lz4: before and after) where it does not.
+const PEAKS: &[(&str, u64)] = &[
+    ("zlib:1", STREAMED),
+    ("zlib-rs:1", STREAMED),
+    ("libdeflate:1", STREAMED),
+    ("zstd:1", STREAMED),
+    ("store", 100 << 10),
+    ("lz4", 170 << 10),
+];
+
+/// What a command may hold that reads or writes a large chunk piece by piece, in KiB.
+const STREAMED: u64 = 40 << 10;
+
+/// What writing lz4 may hold where nothing shrinks, in KiB: a block of 64 MiB, what it became, and that in its chunk, each of
+/// the latter up to a tenth longer.
+const LZ4_WRITTEN: u64 = 220 << 10;
+
+/// What reading such lz4 may hold, in KiB: the stored bytes of a block and its payload.
+const LZ4_READ: u64 = 160 << 10;
+
+/// Length of the loose blob, in bytes: its file is as long.
+const LOOSE_LEN: usize = 70 << 20;
+
+/// Asks the kernel for the peak memory of one child; the shell's own `time` does not tell.
+const MEASURE: &str = "\
+import os, sys
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(child, 0)
+print(usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+";
+
+/// The peak of a run of the program with these arguments, in KiB.
+#[track_caller]
+fn peak<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> u64 {
+    let mut command = Command::new("python3");
+    program::isolate(&mut command);
+    let outcome = program::run(command.args(["-c", MEASURE, env!("CARGO_BIN_EXE_repackbench")]).args(arguments));
+    let outcome = outcome.exits(exit::OK);
+    // Below what the program itself printed.
+    outcome.text().lines().last().and_then(|line| line.parse().ok()).expect("a number of KiB")
+}
+
+#[track_caller]
+fn convert_peak(source: &Path, codec: &str, out: &Path) -> u64 {
+    let words = ["convert", "--quiet", "--threads", "1", "--codec", codec].map(OsStr::new);
+    peak(words.into_iter().chain([source.as_os_str(), "-o".as_ref(), out.as_os_str()]))
+}
+
+#[test]
+fn memory_stays_bounded() {
+    let source = Fixture::get("large-blob").repo();
+    let mapped: u64 = git::pack_files(&source, "pack").iter().map(|pack| pack.metadata().expect("a pack").len()).sum();
+    for &(codec, limit) in PEAKS {
+        let scratch = Scratch::new();
+        let peak = convert_peak(&source, codec, &scratch.join("variant"));
+        assert!(peak < limit + mapped / 1024, "{codec}: {peak} KiB resident");
+    }
+}
+
+/// A repository of one loose blob that hardly shrinks, so that its file too is above 64 MiB.
+fn large_loose_blob(scratch: &Scratch) -> PathBuf {
+    let repo = scratch.join("repo");
+    program::run(Command::new("git").args(["init", "--quiet", "--bare"]).arg(&repo)).exits(exit::OK);
+    // A multiplicative generator (Lehmer, 64 bits of 128): noise, the same on every run.
+    let mut state = 0x2545_f491_4f6c_dd1d_u128;
+    let noise: Vec<u8> = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(0xda94_2042_e4dd_58b5);
+        ((state >> 64) as u64).to_le_bytes()
+    })
+    .take(LOOSE_LEN / 8)
+    .flatten()
+    .collect();
+    let file = scratch.join("noise");
+    fs::write(&file, noise).expect("the blob's content");
+    git::output(
+        &repo,
+        ["-c".as_ref(), "core.compression=1".as_ref(), "hash-object".as_ref(), "-w".as_ref(), file.as_os_str()],
+    );
+    let stored: u64 = snapshot::content(&git::path(&repo, "objects"))
+        .into_values()
+        .map(|entry| match entry {
+            snapshot::Entry::File { content, .. } => content.len() as u64,
+            _ => 0,
+        })
+        .sum();
+    assert!(stored > LOOSE_LEN as u64, "{stored} stored bytes: the blob must be loose and must not shrink");
+    repo
+}
+
+#[test]
+fn a_large_loose_object_is_never_held_whole() {
+    let scratch = Scratch::new();
+    let source = large_loose_blob(&scratch);
+    for (codec, _) in PEAKS {
+        let (writing, reading) = if *codec == "lz4" { (LZ4_WRITTEN, LZ4_READ) } else { (STREAMED, STREAMED) };
+        let scratch = Scratch::new();
+        let (variant, back) = (scratch.join("variant"), scratch.join("back"));
+        let there_peak = convert_peak(&source, codec, &variant);
+        assert!(there_peak < writing, "to {codec}: {there_peak} KiB resident");
+        let back_peak = convert_peak(&variant, "zlib:0", &back);
+        assert!(back_peak < reading, "from {codec}: {back_peak} KiB resident");
+        for command in ["verify", "size"] {
+            let peak = peak([OsStr::new(command), source.as_os_str(), variant.as_os_str()]);
+            assert!(peak < reading, "{command} {codec}: {peak} KiB resident");
+        }
+        git::output(&back, ["fsck", "--full", "--strict"]);
+    }
+}

@@ -1,0 +1,124 @@
+//! The fixture repositories: made once by their scripts, kept under cargo's folder for tests until a script changes.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs::{self, File};
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Scratch, program};
+
+/// The fixtures that must convert.
+pub(crate) const CONVERTIBLE: &[&str] = &[
+    "alternates",
+    "bare",
+    "content",
+    "cruft",
+    "derived-files",
+    "detached-head",
+    "duplicate-base",
+    "duplicates",
+    "empty",
+    "grafts",
+    "history",
+    "index-64-bit",
+    "index-v1",
+    "keep",
+    "large-blob",
+    "linked-work-tree",
+    "no-config",
+    "pack-v3",
+    "padded-sizes",
+    "partial-clone",
+    "partial-clone-bare",
+    "ref-delta",
+    "refs",
+    "replace",
+    "reverse-index",
+    "sha256",
+    "shallow",
+    "submodule",
+    "work-tree",
+    "worktree-config",
+];
+
+/// The fixtures that must be refused by name.
+pub(crate) const REFUSED: &[&str] = &["outside-base", "reftable", "unknown-extension"];
+
+/// A repository made by `fixtures/git-NAME.sh`.
+pub(crate) struct Fixture {
+    /// The folder the script filled.
+    pub(crate) folder: PathBuf,
+}
+
+impl Fixture {
+    /// The fixture of that name, shared by all tests: nothing may write to it.
+    pub(crate) fn get(name: &str) -> Self {
+        let stem = format!("git-{name}");
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(&stem)));
+        let (folder, done) = (kept.join(&stem), kept.join(format!("{stem}.done")));
+        fs::create_dir_all(&kept).expect("the folder of fixtures");
+        // Held across threads and processes: the lock belongs to this open file.
+        let lock = File::create(kept.join(format!("{stem}.lock"))).expect("a lock file");
+        lock.lock().expect("the fixture's lock");
+        if !done.exists() {
+            let _ = fs::remove_dir_all(&folder);
+            make(&stem, &folder);
+            File::create(&done).expect("a marker");
+        }
+        Fixture { folder }
+    }
+
+    /// A copy in `scratch` that the test may change. Only for fixtures whose files name no absolute path.
+    pub(crate) fn copy(name: &str, scratch: &Scratch) -> Self {
+        let (original, folder) = (Self::get(name).folder, scratch.join("fixture"));
+        program::run(Command::new("cp").arg("-a").arg(&original).arg(&folder)).exits(program::exit::OK);
+        let kept = original.to_string_lossy().into_owned();
+        let found = program::run(Command::new("grep").args(["-r", "-F", "-q", "-e", &kept]).arg(&folder));
+        assert_eq!(found.code, Some(1), "{name} names its own folder: it cannot be copied");
+        Fixture { folder }
+    }
+
+    /// The repository, as a user would name it.
+    pub(crate) fn repo(&self) -> PathBuf {
+        self.folder.join("repo")
+    }
+
+    /// A file that the script left beside the repository, without surrounding space.
+    pub(crate) fn note(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).expect("a note of the fixture").trim().to_owned()
+    }
+}
+
+/// The folder that holds the scripts.
+pub(crate) fn scripts() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+fn make(stem: &str, folder: &Path) {
+    let outcome = program::run(Command::new("bash").arg(scripts().join(format!("{stem}.sh"))).arg(folder));
+    assert_eq!(outcome.code, Some(0), "{stem}.sh:\n{}\n{}", outcome.text(), outcome.stderr);
+}
+
+/// Changes whenever the fixture would: the scripts it is made by, and the git that runs them.
+fn recipe(stem: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for file in ["lib.sh", "gitconfig", "pack_builder.py", &format!("{stem}.sh")] {
+        fs::read(scripts().join(file)).unwrap_or_else(|error| panic!("{file}: {error}")).hash(&mut hasher);
+    }
+    program::run(Command::new("git").arg("--version")).stdout.hash(&mut hasher);
+    hasher.finish()
+}
+
+#[test]
+fn every_script_is_tested() {
+    let mut made: Vec<String> = fs::read_dir(scripts())
+        .expect("the fixtures")
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .filter_map(|name| Some(name.strip_prefix("git-")?.strip_suffix(".sh")?.to_owned()))
+        .collect();
+    made.sort();
+    let mut listed: Vec<&str> = CONVERTIBLE.iter().chain(REFUSED).copied().collect();
+    listed.sort_unstable();
+    assert_eq!(made, listed);
+}

@@ -1,0 +1,10 @@
+//! What the tests stand on: running programs, fixture repositories, questions to stock git, and looking at files.
+
+pub(crate) mod fixture;
+pub(crate) mod git;
+pub(crate) mod program;
+pub(crate) mod reseal;
+pub(crate) mod snapshot;
+
+pub(crate) use fixture::{CONVERTIBLE, Fixture};
+pub(crate) use program::{Scratch, repackbench};

@@ -1,0 +1,120 @@
+//! Running the binary (and anything else) in a known environment, and a folder of one's own to do it in.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The exit codes that the program promises.
+pub(crate) mod exit {
+    /// The job was done, or nothing differs.
+    pub(crate) const OK: i32 = 0;
+    /// The job failed, or something differs.
+    pub(crate) const FAILURE: i32 = 1;
+    /// The command line is wrong.
+    pub(crate) const USAGE: i32 = 2;
+    /// The input repository is damaged, not one at all, or of a sort that is not handled.
+    pub(crate) const BAD_INPUT: i32 = 65;
+    /// Something else was in the way: try again.
+    pub(crate) const TRY_AGAIN: i32 = 75;
+}
+
+/// What a program did.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Outcome {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Outcome {
+    /// Standard output as text.
+    pub(crate) fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Fails the test unless the program exited with `code`.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.text(), self.stderr);
+        self
+    }
+
+    /// The one `repackbench: ...` line of standard error. Fails the test when there is any other line but hints.
+    #[track_caller]
+    pub(crate) fn error_line(&self) -> String {
+        let lines: Vec<&str> = self.stderr.lines().filter(|line| !line.starts_with("hint: ")).collect();
+        assert_eq!(lines.len(), 1, "one line of error expected:\n{}", self.stderr);
+        assert!(lines[0].starts_with("repackbench: "), "{}", self.stderr);
+        lines[0].to_owned()
+    }
+}
+
+/// Runs a command to its end with nothing on its standard input.
+#[track_caller]
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    let output = command.stdin(Stdio::null()).output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    Outcome {
+        code: output.status.code(),
+        stdout: output.stdout,
+        stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+/// The binary under test, without anything of the user's environment that git or the program would heed.
+pub(crate) fn command() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_repackbench"));
+    isolate(&mut command);
+    command
+}
+
+/// Runs the binary with these arguments.
+#[track_caller]
+pub(crate) fn repackbench<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> Outcome {
+    run(command().args(arguments))
+}
+
+/// Removes what the user or an outer git set, and pins the rest.
+pub(crate) fn isolate(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    command.env("HOME", "/nonexistent").env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent");
+    command.env("LC_ALL", "C").env("TZ", "UTC");
+}
+
+/// A folder that vanishes at the end of the test. It lies outside the checkout, so no repository surrounds it.
+pub(crate) struct Scratch(tempfile::TempDir);
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        Scratch(tempfile::tempdir().expect("a temporary folder"))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn join(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+
+    /// The names in the folder, sorted: what a command left there.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path()).expect("the temporary folder");
+        let mut names: Vec<String> =
+            entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    }
+}
+
+/// Converts, quietly, and fails the test unless that worked without a word.
+#[track_caller]
+pub(crate) fn convert(source: &Path, codec: &str, out: &Path) {
+    let outcome = run(command().args(["convert", "--quiet", "--codec", codec]).arg(source).arg("-o").arg(out));
+    let outcome = outcome.exits(exit::OK);
+    assert_eq!(outcome.stderr, "", "--quiet says nothing when all is well");
+}
