@@ -1,0 +1,153 @@
+//! The chunks of a repository in memory, and the work of codecs on them without anything else: what a conversion cannot
+//! be faster than.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicUsize, Ordering},
+    time::{Duration, Instant},
+};
+
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_reader::{
+    Store,
+    git::{GitRepository, GitStore, chunk::decode_to_vec},
+};
+use repackbench_timing::clock::{SystemClock, measure};
+
+use crate::{BenchError, Result};
+
+/// The stored bytes of every chunk of a repository, in file order.
+#[derive(Debug)]
+pub struct StoredChunks {
+    bytes: Vec<u8>,
+    chunks: Vec<StoredChunk>,
+    payload_bytes: u64,
+}
+
+#[derive(Debug, Clone)]
+struct StoredChunk {
+    place: Range<usize>,
+    payload_len: u64,
+}
+
+/// How many chunks a thread takes at a time.
+const CHUNKS_AT_A_TIME: usize = 512;
+
+impl StoredChunks {
+    /// Reads every chunk of `repository` into memory, but for loose objects of more than 64 MiB.
+    ///
+    /// # Errors
+    /// The repository cannot be read.
+    pub fn load(repository: &GitRepository) -> Result<Self> {
+        let mut loaded = StoredChunks { bytes: Vec::new(), chunks: Vec::new(), payload_bytes: 0 };
+        GitStore::new(repository).for_each_chunk(&mut |chunk| {
+            // A large loose object is not held in memory; what is not measured is in neither of the sums compared.
+            if chunk.stored.len() as u64 != chunk.stored_len {
+                return Ok(());
+            }
+            let start = loaded.bytes.len();
+            loaded.bytes.extend_from_slice(chunk.stored);
+            loaded.chunks.push(StoredChunk { place: start..loaded.bytes.len(), payload_len: chunk.payload_len });
+            loaded.payload_bytes += chunk.payload_len;
+            Ok(())
+        })?;
+        Ok(loaded)
+    }
+
+    /// How many chunks there are.
+    pub fn len(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.chunks.is_empty()
+    }
+
+    /// Length of all payloads together, in bytes.
+    pub fn payload_bytes(&self) -> u64 {
+        self.payload_bytes
+    }
+
+    /// The CPU time that one thread takes to convert every chunk to `spec` in memory.
+    ///
+    /// # Errors
+    /// A chunk is damaged, or a codec fails.
+    pub fn cpu_time(&self, spec: &CodecSpec) -> Result<Duration> {
+        let mut work = CodecWork::new(spec)?;
+        let (result, sample) = measure(&SystemClock::new(), || self.convert(&mut work, 0..self.chunks.len()))?;
+        result.map(|()| sample.user + sample.sys)
+    }
+
+    /// The elapsed time that `threads` threads take for the same work at once: how well the machine's cores add up.
+    ///
+    /// # Errors
+    /// As [`cpu_time`](StoredChunks::cpu_time).
+    pub fn wall_time(&self, spec: &CodecSpec, threads: usize) -> Result<Duration> {
+        let next = AtomicUsize::new(0);
+        let work = || -> Result<()> {
+            let mut work = CodecWork::new(spec)?;
+            loop {
+                let start = next.fetch_add(CHUNKS_AT_A_TIME, Ordering::Relaxed);
+                if start >= self.chunks.len() {
+                    return Ok(());
+                }
+                self.convert(&mut work, start..self.chunks.len().min(start + CHUNKS_AT_A_TIME))?;
+            }
+        };
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+            threads.into_iter().try_for_each(|thread| match thread.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            })
+        })?;
+        Ok(start.elapsed())
+    }
+
+    fn convert(&self, work: &mut CodecWork, positions: Range<usize>) -> Result<()> {
+        for chunk in self.chunks.get(positions).unwrap_or_default() {
+            work.convert(self.bytes.get(chunk.place.clone()).unwrap_or_default(), chunk.payload_len)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a conversion does to a chunk, with the contexts and buffers of one thread: decode, encode, decode again, compare.
+/// Source chunks are decoded by the same implementations that the converter uses.
+pub struct CodecWork {
+    decoder: ChunkDecoder,
+    encoder: ChunkEncoder,
+    payload: Vec<u8>,
+    encoded: Vec<u8>,
+    again: Vec<u8>,
+}
+
+impl CodecWork {
+    /// Contexts for `spec`.
+    ///
+    /// # Errors
+    /// The codec cannot be set up.
+    pub fn new(spec: &CodecSpec) -> Result<Self> {
+        Ok(CodecWork {
+            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
+            encoder: ChunkEncoder::new(spec)?,
+            payload: Vec::new(),
+            encoded: Vec::new(),
+            again: Vec::new(),
+        })
+    }
+
+    /// Converts the chunk `stored`, which holds `payload_len` payload bytes.
+    ///
+    /// # Errors
+    /// It is damaged, a codec fails, or the new chunk does not give the payload back.
+    pub fn convert(&mut self, stored: &[u8], payload_len: u64) -> Result<()> {
+        decode_to_vec(&mut self.decoder, stored, payload_len, &mut self.payload)?;
+        self.encoded.clear();
+        self.encoder.encode(&self.payload, &mut self.encoded)?;
+        decode_to_vec(&mut self.decoder, &self.encoded, payload_len, &mut self.again)?;
+        if self.again == self.payload { Ok(()) } else { Err(BenchError::Unfaithful) }
+    }
+}

@@ -1,0 +1,105 @@
+//! The repository that is measured, and variants of it.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::git::GitRepository;
+use repackbench_writer::{NoProgress, git::convert_into};
+use tempfile::TempDir;
+
+use crate::{BenchError, Result, child::time_child, stock_git};
+
+/// The repository that is measured, with a scratch folder for what is made from it, which goes with this value.
+///
+/// A repository without packs, such as a young checkout, is measured through a bare clone of it, which git packs.
+#[derive(Debug)]
+pub struct Subject {
+    repository: GitRepository,
+    path: PathBuf,
+    name: String,
+    scratch: TempDir,
+}
+
+impl Subject {
+    /// Opens the repository at `path`, or else the one that `REPACKBENCH_REPO` names, or else the one that this
+    /// workspace is a checkout of.
+    ///
+    /// # Errors
+    /// There is none, which the message tells how to change, or it cannot be cloned where that is needed.
+    pub fn open(path: Option<PathBuf>) -> Result<Self> {
+        let named = || env::var_os("REPACKBENCH_REPO").filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = path.or_else(named).unwrap_or_else(|| workspace_root().to_owned());
+        let scratch = tempfile::Builder::new()
+            .prefix("repackbench-benches-")
+            .tempdir()
+            .map_err(|e| BenchError::io("make a folder in", env::temp_dir(), e))?;
+        let mut subject = Subject { repository: open(&path)?, name: path.display().to_string(), path, scratch };
+        if subject.repository.packs().is_empty() {
+            let clone = subject.scratch().join("clone");
+            let mut command = stock_git(subject.scratch());
+            command.args(["clone", "--quiet", "--mirror", "--no-local"]).arg(&subject.path).arg(&clone);
+            time_child(&mut command)?;
+            subject.repository = open(&clone)?;
+            subject.path = clone;
+            subject.name.push_str(" (has no packs: a clone of it)");
+        }
+        Ok(subject)
+    }
+
+    /// The repository.
+    pub fn repository(&self) -> &GitRepository {
+        &self.repository
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it is called in results.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The scratch folder.
+    pub fn scratch(&self) -> &Path {
+        self.scratch.path()
+    }
+
+    /// Makes the variant under `spec` in the scratch folder, on all cores, not synced to disk.
+    ///
+    /// # Errors
+    /// What [`convert_into`] returns, and when a variant under that spec was made before.
+    pub fn make_variant(&self, spec: &CodecSpec) -> Result<GitRepository> {
+        let folder = self.scratch().join(spec.file_stem());
+        fs::create_dir(&folder).map_err(|e| BenchError::io("make the folder", &folder, e))?;
+        convert_into(&self.repository, spec, &folder, cores(), &NoProgress)?;
+        Ok(GitRepository::open(&folder)?)
+    }
+}
+
+fn open(path: &Path) -> Result<GitRepository> {
+    GitRepository::open(path).map_err(|error| {
+        BenchError::Setup(format!("{error}\nhint: REPACKBENCH_REPO=PATH names another repository to measure"))
+    })
+}
+
+/// The folder that holds the workspace's `Cargo.toml`.
+pub(crate) fn workspace_root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
+/// Whether the run shall only show that everything works: small samples, short measurements.
+pub fn is_short_run() -> bool {
+    env::var_os("REPACKBENCH_BENCH_SHORT").is_some_and(|value| !value.is_empty() && value != "0")
+        || env::args().any(|argument| argument == "--quick")
+}
+
+/// How many threads run at once on this machine.
+pub fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
