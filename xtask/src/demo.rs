@@ -1,0 +1,72 @@
+//! `cargo xtask demo [REPO]`: what the program does, on a real repository, in two minutes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::process::{self, Failure, Outcome, cargo, succeeds};
+
+/// Enough blocks for an interval of the median (which takes six), few enough for a demonstration.
+const BLOCKS: &str = "6";
+
+/// Runs the chore on the repository that is named, or on this checkout.
+pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
+    let repository = match arguments {
+        [] => crate::workspace_root().to_path_buf(),
+        [repository] => std::path::absolute(repository)
+            .map_err(|error| Failure(format!("{}: {error}", repository.to_string_lossy())))?,
+        _ => return Err(Failure("demo takes one repository at most".into())),
+    };
+    require_commits(&repository)?;
+    let folder = fresh_folder()?;
+    process::run(cargo().args(["build", "--release", "--locked", "--package", "repackbench-cli"]))?;
+
+    let variant = folder.join("demo.zstd-5");
+    process::run(program(&folder).args(["convert", "--codec", "zstd:5"]).arg(&repository).arg("-o").arg(&variant))?;
+    process::run(program(&folder).arg("verify").arg(&repository).arg(&variant))?;
+    process::run(program(&folder).arg("size").arg(&repository).arg(&variant))?;
+    process::run(
+        program(&folder)
+            .arg("bench")
+            .arg(&repository)
+            .args(["--codec", "zlib:6", "--codec", "zstd:5", "--blocks", BLOCKS, "--json"])
+            .arg(folder.join("records.jsonl")),
+    )?;
+    eprintln!("The converted repository and the records of each run are in {}.", folder.display());
+    Ok(())
+}
+
+/// A repository without commits has nothing to show; say so before ten minutes of building.
+fn require_commits(repository: &Path) -> Outcome<()> {
+    let git = || {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(repository);
+        command
+    };
+    if !succeeds(git().args(["rev-parse", "--git-dir"])) {
+        return Err(Failure(format!("{} is not a git repository, or git is not installed", repository.display())));
+    }
+    if !succeeds(git().args(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"])) {
+        return Err(Failure(format!("{} has no commits yet: commit first, or name another", repository.display())));
+    }
+    Ok(())
+}
+
+/// An empty folder under target/: what an earlier demonstration left is removed.
+fn fresh_folder() -> Outcome<PathBuf> {
+    let folder = crate::target_dir().join("demo");
+    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
+        _ => fs::create_dir_all(&folder).map_err(failure)?,
+    }
+    Ok(folder)
+}
+
+/// The release binary, with its cache of variants inside the demonstration's folder.
+fn program(folder: &Path) -> Command {
+    let mut command = Command::new(crate::target_dir().join("release").join("repackbench"));
+    command.env("XDG_CACHE_HOME", folder.join("cache"));
+    command
+}

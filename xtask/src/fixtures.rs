@@ -1,0 +1,65 @@
+//! `cargo xtask fixtures`: make the fixture repositories where one can look at them. The tests make their own.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::process::{Failure, Outcome, run as run_command};
+
+/// Runs the chore. Each argument is a fixture's name with or without `.sh`; none means all.
+pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
+    let scripts = scripts()?;
+    for name in names {
+        if !scripts.iter().any(|script| is_called(script, name)) {
+            return Err(Failure(format!("no fixture is called {}", name.to_string_lossy())));
+        }
+    }
+    let target = crate::target_dir().join("fixtures");
+    for script in scripts {
+        if !names.is_empty() && !names.iter().any(|name| is_called(&script, name)) {
+            continue;
+        }
+        let Some(stem) = script.file_stem() else { continue };
+        let folder = target.join(stem);
+        match fs::remove_dir_all(&folder) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(Failure(format!("{}: {error}", folder.display())));
+            }
+            _ => run_command(Command::new("bash").arg(&script).arg(&folder))?,
+        }
+    }
+    Ok(())
+}
+
+/// Every fixture script, sorted by name: `git-*.sh` in `fixtures/`.
+fn scripts() -> Outcome<Vec<PathBuf>> {
+    let folder = crate::workspace_root().join("fixtures");
+    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failure)? {
+        let path = entry.map_err(failure)?.path();
+        let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        if name.starts_with("git-") && name.ends_with(".sh") {
+            scripts.push(path);
+        }
+    }
+    scripts.sort();
+    Ok(scripts)
+}
+
+fn is_called(script: &std::path::Path, name: &OsStr) -> bool {
+    script.file_name() == Some(name) || script.file_stem() == Some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fixtures_go_by_name_with_or_without_ending() {
+        let scripts = scripts().expect("the fixture scripts");
+        let named = |name: &str| scripts.iter().filter(|script| is_called(script, OsStr::new(name))).count();
+        assert_eq!((named("git-bare"), named("git-bare.sh"), named("bare"), named("lib.sh")), (1, 1, 0, 0));
+    }
+}

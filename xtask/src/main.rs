@@ -1,0 +1,66 @@
+//! The project's own chores, run as `cargo xtask CHORE`.
+//!
+//! What a newcomer needs is here, so that no document has to list commands that drift: a demonstration on a real
+//! repository, the whole test suite with what it needs, and the fixture repositories to look at.
+
+#![forbid(unsafe_code)]
+
+mod demo;
+mod fixtures;
+mod process;
+mod tests;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use process::Failure;
+
+const USAGE: &str = "\
+usage: cargo xtask CHORE
+
+chores:
+  demo [REPO]          build, then convert, verify, size and bench REPO (default: this checkout)
+  test [ARGUMENT...]   check for what the tests need, then run them all; arguments go to `cargo test`
+  fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
+";
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1);
+    let chore = arguments.next();
+    let rest: Vec<OsString> = arguments.collect();
+    let outcome = match chore.as_ref().and_then(|name| name.to_str()) {
+        Some("demo") => demo::run(&rest),
+        Some("test") => tests::run(&rest),
+        Some("fixtures") => fixtures::run(&rest),
+        Some("help" | "--help" | "-h") => {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprint!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure(message)) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The checkout's root: the folder above this package.
+fn workspace_root() -> &'static Path {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    package.parent().unwrap_or(package)
+}
+
+/// Where cargo builds, and where the chores may write.
+fn target_dir() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(dir) => workspace_root().join(dir),
+        None => workspace_root().join("target"),
+    }
+}

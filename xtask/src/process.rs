@@ -1,0 +1,44 @@
+//! Starting other programs: what is run is shown, and a failure says which command failed.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+
+/// Why a chore stopped, as one line for the user.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+/// The outcome of a chore or of a step of one.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// A cargo command in the workspace: the same cargo that started this program.
+pub(crate) fn cargo() -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.current_dir(crate::workspace_root());
+    command
+}
+
+/// Shows the command, runs it with the terminal's own streams, and fails unless it exits with 0.
+pub(crate) fn run(command: &mut Command) -> Outcome<()> {
+    let shown = shown(command);
+    eprintln!("$ {shown}");
+    let status = command.status().map_err(|error| Failure(format!("{shown}: {error}")))?;
+    if status.success() { Ok(()) } else { Err(Failure(format!("{shown}: {status}"))) }
+}
+
+/// Whether the command starts and exits with 0; its output is thrown away.
+pub(crate) fn succeeds(command: &mut Command) -> bool {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status()
+        .is_ok_and(|status| status.success())
+}
+
+/// The command as one would type it, up to quoting; cargo and our own binary by name instead of by path.
+fn shown(command: &Command) -> String {
+    let program = std::path::Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(command.get_program());
+    let words: Vec<_> = std::iter::once(name).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
+    words.join(" ")
+}
