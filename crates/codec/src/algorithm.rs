@@ -18,6 +18,8 @@ pub enum Algorithm {
     Zstd,
     /// LZ4 blocks by lz4_flex, fast mode only.
     Lz4,
+    /// LZ4 blocks by liblz4, the C library, in its high compression modes; read like those of `lz4`.
+    Lz4hc,
 }
 
 /// The levels a codec takes.
@@ -50,8 +52,15 @@ impl std::fmt::Display for Levels {
 
 impl Algorithm {
     /// Every codec, in the order in which they are listed to the user.
-    pub const ALL: [Algorithm; 6] =
-        [Algorithm::Store, Algorithm::Zlib, Algorithm::ZlibRs, Algorithm::Libdeflate, Algorithm::Zstd, Algorithm::Lz4];
+    pub const ALL: [Algorithm; 7] = [
+        Algorithm::Store,
+        Algorithm::Zlib,
+        Algorithm::ZlibRs,
+        Algorithm::Libdeflate,
+        Algorithm::Zstd,
+        Algorithm::Lz4,
+        Algorithm::Lz4hc,
+    ];
 
     /// The name that a codec spec begins with.
     pub fn name(self) -> &'static str {
@@ -62,6 +71,7 @@ impl Algorithm {
             Algorithm::Libdeflate => "libdeflate",
             Algorithm::Zstd => "zstd",
             Algorithm::Lz4 => "lz4",
+            Algorithm::Lz4hc => "lz4hc",
         }
     }
 
@@ -78,6 +88,7 @@ impl Algorithm {
             Algorithm::Libdeflate => (1..=12, None, 6),
             // To zstd, level 0 means "the default": it would measure level 3 under another name.
             Algorithm::Zstd => (-7..=22, Some(0), 3),
+            Algorithm::Lz4hc => (1..=12, None, 9),
         };
         Some(Levels { range, except, default })
     }

@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Algorithm, Levels};
 use crate::codec::Capabilities;
-use crate::codecs::{libdeflate, lz4, store, zlib, zstd};
+use crate::codecs::{libdeflate, lz4, lz4hc, store, zlib, zstd};
 
 /// One codec, as a user chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ fn describe(algorithm: Algorithm) -> CodecInfo {
             Algorithm::Zlib | Algorithm::ZlibRs => zlib::CAPABILITIES,
             Algorithm::Libdeflate => libdeflate::CAPABILITIES,
             Algorithm::Zstd => zstd::CAPABILITIES,
-            Algorithm::Lz4 => lz4::CAPABILITIES,
+            Algorithm::Lz4 | Algorithm::Lz4hc => lz4::CAPABILITIES,
         },
     }
 }
@@ -60,6 +60,8 @@ fn implementation(algorithm: Algorithm) -> (&'static str, String) {
         Algorithm::Libdeflate => ("libdeflate (C)", env!("REPACKBENCH_LIBDEFLATE_VERSION").to_owned()),
         Algorithm::Zstd => ("libzstd (C)", zstd_safe::version_string().to_owned()),
         Algorithm::Lz4 => ("lz4_flex (Rust)", env!("REPACKBENCH_LZ4_FLEX_VERSION").to_owned()),
+        // It decodes with lz4_flex, like lz4.
+        Algorithm::Lz4hc => ("liblz4 (C)", lz4hc::version()),
     }
 }
 

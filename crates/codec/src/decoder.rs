@@ -32,11 +32,24 @@ pub enum ZlibReader {
     Libdeflate,
 }
 
+impl ZlibReader {
+    /// zlib-rs for a zlib-rs variant, libdeflate for a libdeflate variant, stock zlib for all others.
+    pub(crate) fn for_spec(spec: &CodecSpec) -> Self {
+        match spec.algorithm() {
+            Algorithm::ZlibRs => ZlibReader::ZlibRs,
+            Algorithm::Libdeflate => ZlibReader::Libdeflate,
+            Algorithm::Store | Algorithm::Zlib | Algorithm::Zstd | Algorithm::Lz4 | Algorithm::Lz4hc => {
+                ZlibReader::Stock
+            }
+        }
+    }
+}
+
 /// How messages name a chunk of several blocks.
 const BLOCKED_BODY: &str = "blocked body";
 
 /// The level of codecs that only decode; no encoder is made for it.
-const UNUSED_LEVEL: i32 = 1;
+pub(crate) const UNUSED_LEVEL: i32 = 1;
 
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
@@ -64,11 +77,7 @@ impl ChunkDecoder {
     /// A decoder for a variant under `spec`: a zlib-rs variant is read by zlib-rs, a libdeflate variant by
     /// libdeflate, zlib streams in all others by stock zlib.
     pub fn for_spec(spec: &CodecSpec) -> Self {
-        ChunkDecoder::new(match spec.algorithm() {
-            Algorithm::ZlibRs => ZlibReader::ZlibRs,
-            Algorithm::Libdeflate => ZlibReader::Libdeflate,
-            Algorithm::Store | Algorithm::Zlib | Algorithm::Zstd | Algorithm::Lz4 => ZlibReader::Stock,
-        })
+        ChunkDecoder::new(ZlibReader::for_spec(spec))
     }
 
     /// Decodes the chunk at the start of `stored`, which may extend far beyond it, into `payload`, whose
@@ -190,7 +199,7 @@ impl ChunkDecoder {
                 let codec: &mut dyn Codec = match tag.body {
                     Body::Store => &mut self.store,
                     Body::Zstd => self.zstd.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, false)),
-                    Body::Lz4 => self.lz4.get_or_insert_with(Lz4::new),
+                    Body::Lz4 => self.lz4.get_or_insert_with(Lz4::fast),
                 };
                 codec.set_checksum(tag.checksum);
                 (codec, TAG_LEN)

@@ -39,7 +39,7 @@ impl ChunkEncoder {
         store.set_checksum(spec.checksum());
         let tagged = match spec.algorithm() {
             Algorithm::Store => Some(Body::Store),
-            Algorithm::Lz4 => Some(Body::Lz4),
+            Algorithm::Lz4 | Algorithm::Lz4hc => Some(Body::Lz4),
             Algorithm::Zstd if !spec.standard_frame() => Some(Body::Zstd),
             Algorithm::Zstd | Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => None,
         };

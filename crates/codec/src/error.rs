@@ -63,6 +63,35 @@ pub enum CodecError {
         found: FoundLength,
     },
 
+    /// The payload is longer than the caller allows.
+    #[error("{codec}: expected at most {limit} payload bytes, found {found}")]
+    PayloadLimit {
+        /// Name of the chunk.
+        codec: &'static str,
+        /// Payload bytes that the caller allows.
+        limit: u64,
+        /// Payload bytes that the chunk holds or claims.
+        found: FoundLength,
+    },
+
+    /// The stored bytes of one chunk go on behind its end.
+    #[error("{codec}: expected the end after {expected} stored bytes, found {found}")]
+    TrailingBytes {
+        /// Name of the chunk.
+        codec: &'static str,
+        /// Stored bytes that the chunk takes.
+        expected: u64,
+        /// Stored bytes that were given for it.
+        found: u64,
+    },
+
+    /// The first byte of a revlog chunk is none that is known.
+    #[error("revlog chunk: expected 00, u, x, ( or 4 as its first byte, found {header:#04x}")]
+    RevlogHeader {
+        /// The byte itself.
+        header: u8,
+    },
+
     /// The payload does not match the checksum stored beside it.
     #[error("{codec}: payload checksum: expected {expected:08x}, found {found:08x}")]
     Checksum {

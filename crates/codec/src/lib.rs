@@ -7,6 +7,7 @@
 //! - [`CodecSpec`] is what the user types, such as `zstd:5,checksum=no`, parsed and checked.
 //! - [`ChunkEncoder`] and [`ChunkDecoder`] read and write chunks as `FORMAT.md` fixes them: RFC 1950 streams for
 //!   the zlib family, a tag byte and a body for all others.
+//! - [`RevlogEncoder`] and [`RevlogDecoder`] do the same with the chunks of a Mercurial revlog.
 //! - [`Codec`] is the layer beneath: one algorithm in one implementation, without the container.
 //!
 //! Contexts are expensive: on payloads as small as a pack's, making a new one for each costs ten times the
@@ -37,6 +38,7 @@ mod decoder;
 mod encoder;
 mod error;
 mod leb128;
+mod revlog;
 mod source;
 mod spec;
 mod stored;
@@ -48,6 +50,7 @@ pub use codec::{Capabilities, Codec, Dictionary, PayloadSink};
 pub use decoder::{ChunkDecoder, ZlibReader};
 pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
+pub use revlog::{RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{CodecSpec, SpecError};
 
 /// The version of the container that this crate reads and writes.

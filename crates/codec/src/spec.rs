@@ -94,7 +94,8 @@ impl CodecSpec {
             Algorithm::ZlibRs => Box::new(ZlibRs::new(level)),
             Algorithm::Libdeflate => Box::new(Libdeflate::new(level)),
             Algorithm::Zstd => Box::new(Zstd::new(level, self.meaning.standard_frame)),
-            Algorithm::Lz4 => Box::new(Lz4::new()),
+            Algorithm::Lz4 => Box::new(Lz4::fast()),
+            Algorithm::Lz4hc => Box::new(Lz4::high(level)),
         };
         codec.set_checksum(self.meaning.checksum);
         Ok(codec)

@@ -2,19 +2,22 @@
 
 mod common;
 
-use common::{encode, spec};
-use repackbench_codec::{ChunkDecoder, FORMAT_VERSION};
+use common::{encode, revlog_chunk, revlog_payload, spec};
+use repackbench_codec::{ChunkDecoder, FORMAT_VERSION, RevlogDecoder};
 
 const FORMAT: &str = include_str!("../../../FORMAT.md");
 
-/// Heading of the table of examples, and the payload that its rows call by a name.
+/// Headings of the tables of examples, and the payload that their rows call by a name.
 const TABLE: &str = "| codec spec | payload | stored bytes |";
+const REVLOG_TABLE: &str = "| codec spec | payload | revlog chunk |";
 const LINE: &str = "hello, hello, hello, hello, hello\n";
 
 fn payload(named: &str) -> Vec<u8> {
     match named {
         "empty" => Vec::new(),
         "`hi`" => b"hi".to_vec(),
+        "`\\0hi`" => b"\0hi".to_vec(),
+        "twice" => LINE.repeat(2).into_bytes(),
         "greeting" => LINE.as_bytes().to_vec(),
         other => panic!("FORMAT.md names an unknown payload: {other}"),
     }
@@ -24,9 +27,17 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
-/// The cells of each row: codec spec, payload, stored bytes.
-fn examples() -> Vec<[&'static str; 3]> {
-    let (_, after) = FORMAT.split_once(TABLE).expect("FORMAT.md lacks the table of examples");
+/// The bytes that a cell spells.
+fn bytes(cell: &str) -> Vec<u8> {
+    match cell {
+        "none" => Vec::new(),
+        hex => hex.trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect(),
+    }
+}
+
+/// The cells of each row under `heading`: codec spec, payload, stored bytes.
+fn examples(heading: &str) -> Vec<[&'static str; 3]> {
+    let (_, after) = FORMAT.split_once(heading).expect("FORMAT.md lacks a table of examples");
     let rows = after.lines().skip(2).take_while(|line| line.starts_with('|'));
     rows.map(|row| {
         let cells: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).collect();
@@ -37,18 +48,26 @@ fn examples() -> Vec<[&'static str; 3]> {
 
 #[test]
 fn the_worked_examples_are_true() {
-    let examples = examples();
+    let examples = examples(TABLE);
     assert!(examples.len() >= 10, "found {} examples only", examples.len());
     for [typed, named, stored] in examples {
-        let typed = typed.trim_matches('`');
-        let payload = payload(named);
-        assert_eq!(hex(&encode(typed, &payload)), stored.trim_matches('`'), "{typed} of {named}");
-
-        let bytes: Vec<u8> =
-            stored.trim_matches('`').split(' ').map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect();
+        let (typed, payload, stored) = (typed.trim_matches('`'), payload(named), bytes(stored));
+        assert_eq!(hex(&encode(typed, &payload)), hex(&stored), "{typed} of {named}");
         let mut decoded = vec![0; payload.len()];
-        let consumed = ChunkDecoder::for_spec(&spec(typed)).decode(&bytes, &mut decoded).unwrap();
-        assert_eq!((consumed, decoded), (bytes.len(), payload), "{typed} of {named}");
+        let consumed = ChunkDecoder::for_spec(&spec(typed)).decode(&stored, &mut decoded).unwrap();
+        assert_eq!((consumed, decoded), (stored.len(), payload), "{typed} of {named}");
+    }
+}
+
+#[test]
+fn the_worked_examples_of_revlog_chunks_are_true() {
+    let examples = examples(REVLOG_TABLE);
+    assert!(examples.len() >= 8, "found {} examples only", examples.len());
+    for [typed, named, stored] in examples {
+        let (typed, payload, stored) = (typed.trim_matches('`'), payload(named), bytes(stored));
+        assert_eq!(hex(&revlog_chunk(typed, &payload)), hex(&stored), "{typed} of {named}");
+        let decoded = revlog_payload(&mut RevlogDecoder::for_spec(&spec(typed)), &stored, payload.len());
+        assert_eq!(decoded, Ok(payload), "{typed} of {named}");
     }
 }
 

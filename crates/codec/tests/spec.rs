@@ -26,6 +26,8 @@ fn defaults_are_filled_in() {
     expect("zstd", Algorithm::Zstd, Some(3), "zstd:3", "zstd-3");
     expect("zstd:-7", Algorithm::Zstd, Some(-7), "zstd:-7", "zstd-m7");
     expect("lz4,checksum=yes", Algorithm::Lz4, None, "lz4", "lz4");
+    expect("lz4hc", Algorithm::Lz4hc, Some(9), "lz4hc:9", "lz4hc-9");
+    expect("lz4hc:12,checksum=no", Algorithm::Lz4hc, Some(12), "lz4hc:12,checksum=no", "lz4hc-12-checksum-no");
     expect(
         "zstd:5,frame=standard,checksum=no",
         Algorithm::Zstd,
@@ -66,7 +68,7 @@ fn loose_objects_follow_git_for_the_baseline_only() {
 
 #[test]
 fn refusals_say_what_is_valid() {
-    let codecs = "store, zlib:0..9, zlib-rs:0..9, libdeflate:1..12, zstd:-7..22 without 0, lz4";
+    let codecs = "store, zlib:0..9, zlib-rs:0..9, libdeflate:1..12, zstd:-7..22 without 0, lz4, lz4hc:1..12";
     assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean libdeflate?); valid are {codecs}"));
@@ -77,6 +79,7 @@ fn refusals_say_what_is_valid() {
     assert_eq!(refusal("zlib:"), "zlib: expected a level from 0..9, found \"\"");
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");
+    assert_eq!(refusal("lz4hc:13"), "lz4hc: expected a level from 1..12, found \"13\"");
     assert_eq!(refusal("lz4:1"), "lz4 has no levels: expected lz4, found lz4:1");
     assert_eq!(
         refusal("zstd:5,chksum=no"),

@@ -101,6 +101,7 @@ fn payloads_above_one_block() {
         ("zstd:1,frame=standard", 0x28),
         ("lz4", 0x23),
         ("lz4,checksum=no", 0xa3),
+        ("lz4hc:3", 0x23),
     ] {
         assert_streams(typed, first_byte, &payload);
     }

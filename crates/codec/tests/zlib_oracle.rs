@@ -8,7 +8,8 @@ mod common;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{decoder, encode, noise, text};
+use common::{decoder, encode, noise, revlog_chunk, revlog_payload, text};
+use repackbench_codec::{RevlogDecoder, ZlibReader};
 
 /// Reads level and payload length as two ASCII lines, then the payload; writes the stream.
 const PROGRAM: &str = "
@@ -18,19 +19,26 @@ sys.stdout.buffer.write(zlib.compress(sys.stdin.buffer.read(length), level))
 ";
 
 fn python_compress(payload: &[u8], level: i32) -> Vec<u8> {
+    python(PROGRAM, &[format!("{level}\n{}\n", payload.len()).as_bytes(), payload])
+}
+
+/// What `program` writes when it has read `input`, piece after piece.
+fn python(program: &str, input: &[&[u8]]) -> Vec<u8> {
     let mut python = Command::new("python3")
-        .args(["-c", PROGRAM])
+        .args(["-c", program])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .expect("python3 is needed as the oracle");
-    let mut input = python.stdin.take().unwrap();
-    write!(input, "{level}\n{}\n", payload.len()).unwrap();
-    input.write_all(payload).unwrap();
-    drop(input);
-    let output = python.wait_with_output().unwrap();
-    assert!(output.status.success());
-    output.stdout
+    let mut stdin = python.stdin.take().unwrap();
+    std::thread::scope(|scope| {
+        // In a thread of its own: the program may write before it has read everything.
+        let writing = scope.spawn(move || input.iter().try_for_each(|piece| stdin.write_all(piece)));
+        let output = python.wait_with_output().unwrap();
+        assert!(output.status.success());
+        writing.join().unwrap().unwrap();
+        output.stdout
+    })
 }
 
 #[test]
@@ -64,9 +72,77 @@ sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))
 ";
     let payload = text(10_000);
     for typed in ["zlib:0", "zlib:6", "zlib-rs:1", "zlib-rs:9", "libdeflate:1", "libdeflate:12"] {
-        let mut python =
-            Command::new("python3").args(["-c", PROGRAM]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-        python.stdin.take().unwrap().write_all(&encode(typed, &payload)).unwrap();
-        assert_eq!(python.wait_with_output().unwrap().stdout, payload, "{typed}");
+        assert_eq!(python(PROGRAM, &[&encode(typed, &payload)]), payload, "{typed}");
+        // At level 0 a payload does not shrink and its revlog chunk is raw.
+        if typed != "zlib:0" {
+            assert_eq!(python(PROGRAM, &[&revlog_chunk(typed, &payload)]), payload, "{typed} in a revlog");
+        }
+    }
+}
+
+/// Reads the level as one ASCII line, then payloads, each after a line with its length, to the end. Writes each as a
+/// revlog chunk in the same manner.
+///
+/// hg's rules: raw below 44 bytes and unless the stream is shorter than the payload; above 1,000,000 bytes, the
+/// compressor is fed 1 MiB at a time.
+const REVLOG_PROGRAM: &str = "
+import sys, zlib
+source, sink = sys.stdin.buffer, sys.stdout.buffer
+level = int(source.readline())
+for line in iter(source.readline, b''):
+    payload = source.read(int(line))
+    if len(payload) <= 1000000:
+        stream = zlib.compress(payload, level)
+    else:
+        deflate = zlib.compressobj(level=level)
+        pieces = [payload[start:start + (1 << 20)] for start in range(0, len(payload), 1 << 20)]
+        stream = b''.join([deflate.compress(piece) for piece in pieces] + [deflate.flush()])
+    if len(payload) >= 44 and len(stream) < len(payload):
+        chunk = stream
+    elif payload[:1] in (b'', b'\\0'):
+        chunk = payload
+    else:
+        chunk = b'u' + payload
+    sink.write(b'%d\\n' % len(chunk) + chunk)
+";
+
+/// Payloads of every length around a boundary, and of textures that end in raw, stored, fixed and dynamic blocks.
+fn revlog_payloads() -> Vec<Vec<u8>> {
+    let mut payloads = vec![Vec::new(), b"\0nul".to_vec(), [&b"\0"[..], &text(500)].concat()];
+    payloads.extend((1..80).map(text));
+    payloads.extend((1..80).map(|length| vec![b'a'; length]));
+    payloads.extend((0..120).map(|noisy| [text(60), noise(noisy)].concat()));
+    payloads.extend([100, 200, 1_000, 32_767, 32_768, 65_535, 65_536, 300_000].map(text));
+    for length in [999_999, 1_000_000, 1_000_001, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 2_500_000, 3 << 20] {
+        payloads.push(text(length));
+        payloads.push([text(length / 2), noise(length / 8), vec![0; length / 4], text(length / 8)].concat());
+    }
+    payloads.push(noise(1_300_000));
+    payloads.push(vec![b'x'; 5_000_000]);
+    payloads
+}
+
+#[test]
+fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
+    let payloads = revlog_payloads();
+    let lengths: Vec<String> = payloads.iter().map(|payload| format!("{}\n", payload.len())).collect();
+    for level in [0, 1, 4, 6, 9] {
+        let first_line = format!("{level}\n");
+        let mut input = vec![first_line.as_bytes()];
+        input.extend(lengths.iter().zip(&payloads).flat_map(|(line, payload)| [line.as_bytes(), payload.as_slice()]));
+        let mut decoders = [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate].map(RevlogDecoder::new);
+        let written = python(REVLOG_PROGRAM, &input);
+        let mut rest = written.as_slice();
+        for payload in &payloads {
+            let end = rest.iter().position(|byte| *byte == b'\n').unwrap();
+            let length: usize = str::from_utf8(&rest[..end]).unwrap().parse().unwrap();
+            let chunk = &rest[end + 1..][..length];
+            rest = &rest[end + 1 + length..];
+            assert!(revlog_chunk(&format!("zlib:{level}"), payload) == chunk, "level {level}, {} bytes", payload.len());
+            for decoder in &mut decoders {
+                assert!(revlog_payload(decoder, chunk, payload.len()).as_ref() == Ok(payload), "level {level}");
+            }
+        }
+        assert!(rest.is_empty(), "more chunks than payloads");
     }
 }

@@ -10,10 +10,11 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
-use super::rfc1950::STREAM;
+use super::rfc1950::{STREAM, expect_no_more};
 use super::zlib::Zlib;
 use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
 use crate::error::{CodecError, FoundLength};
+use crate::revlog::{GrowingPayload, OpenEnded, first_room};
 
 /// What libdeflate can do by itself.
 pub(crate) const CAPABILITIES: Capabilities =
@@ -66,6 +67,14 @@ impl Drop for Compressor {
     }
 }
 
+/// What became of a stream.
+enum Decompressed {
+    /// It was `consumed` stored bytes long and its payload `produced` bytes.
+    Whole { consumed: usize, produced: usize },
+    /// Its payload has more bytes than there was room for.
+    DoesNotFit,
+}
+
 /// An owned decompression context of the C library.
 struct Decompressor(NonNull<sys::libdeflate_decompressor>);
 
@@ -79,7 +88,8 @@ impl Decompressor {
         NonNull::new(context).map(Decompressor).ok_or_else(no_context)
     }
 
-    fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+    /// Decodes the stream at the start of `stored` into `room`, unless its payload does not fit.
+    fn decompress(&mut self, stored: &[u8], room: &mut [u8]) -> Result<Decompressed, CodecError> {
         let (mut consumed, mut produced) = (0, 0);
         // SAFETY: both buffers are valid for the lengths passed with them, one for reads and one for writes, and
         // do not overlap; the two counters are valid for writes.
@@ -88,18 +98,15 @@ impl Decompressor {
                 self.0.as_ptr(),
                 stored.as_ptr().cast(),
                 stored.len(),
-                payload.as_mut_ptr().cast(),
-                payload.len(),
+                room.as_mut_ptr().cast(),
+                room.len(),
                 &mut consumed,
                 &mut produced,
             )
         };
-        let expected = payload.len() as u64;
-        let wrong_length = |found| CodecError::PayloadLength { codec: STREAM, expected, found };
         match result {
-            sys::libdeflate_result_LIBDEFLATE_SUCCESS if produced == payload.len() => Ok(consumed),
-            sys::libdeflate_result_LIBDEFLATE_SUCCESS => Err(wrong_length(FoundLength::Exactly(produced as u64))),
-            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Err(wrong_length(FoundLength::More)),
+            sys::libdeflate_result_LIBDEFLATE_SUCCESS => Ok(Decompressed::Whole { consumed, produced }),
+            sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Ok(Decompressed::DoesNotFit),
             _ => Err(CodecError::Corrupt {
                 codec: STREAM,
                 expected: "a valid stream",
@@ -135,6 +142,32 @@ impl Libdeflate {
         let zlib_level = level.clamp(1, 9).unsigned_abs();
         Libdeflate { level, compressor: None, decompressor: None, zlib: Zlib::new(zlib_level) }
     }
+
+    fn decompressor(&mut self) -> Result<&mut Decompressor, CodecError> {
+        Ok(match &mut self.decompressor {
+            Some(decompressor) => decompressor,
+            none => none.insert(Decompressor::new()?),
+        })
+    }
+}
+
+impl OpenEnded for Libdeflate {
+    /// Begins again with twice the room as long as the payload does not fit.
+    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let decompressor = self.decompressor()?;
+        let mut payload = GrowingPayload::new(payload, first_room(stored.len(), limit), limit);
+        loop {
+            match decompressor.decompress(stored, payload.whole_room())? {
+                Decompressed::Whole { consumed, produced } => {
+                    expect_no_more(stored, consumed as u64)?;
+                    payload.advance(produced);
+                    return Ok(payload.finish());
+                }
+                Decompressed::DoesNotFit if payload.grow() => {}
+                Decompressed::DoesNotFit => return Err(payload.too_long(STREAM)),
+            }
+        }
+    }
 }
 
 impl Codec for Libdeflate {
@@ -151,11 +184,13 @@ impl Codec for Libdeflate {
     }
 
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        let decompressor = match &mut self.decompressor {
-            Some(decompressor) => decompressor,
-            none => none.insert(Decompressor::new()?),
-        };
-        decompressor.decompress(stored, payload)
+        let expected = payload.len() as u64;
+        let wrong_length = |found| Err(CodecError::PayloadLength { codec: STREAM, expected, found });
+        match self.decompressor()?.decompress(stored, payload)? {
+            Decompressed::Whole { consumed, produced } if produced == payload.len() => Ok(consumed),
+            Decompressed::Whole { produced, .. } => wrong_length(FoundLength::Exactly(produced as u64)),
+            Decompressed::DoesNotFit => wrong_length(FoundLength::More),
+        }
     }
 
     fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {

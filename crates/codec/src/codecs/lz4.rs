@@ -1,4 +1,4 @@
-//! `lz4`: LZ4 blocks by lz4_flex.
+//! `lz4` and `lz4hc`: the same body, its block compressed by lz4_flex in fast mode or by liblz4 at a level.
 //!
 //! | field | length | meaning |
 //! |---|---|---|
@@ -12,9 +12,9 @@
 
 use std::io::{BufRead, Read, Write};
 
-use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into, get_maximum_output_size};
-
+use super::lz4_block::{self, BlockCompressor, MAX_EXPANSION};
 use crate::BLOCK_LEN;
+use crate::algorithm::Algorithm;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
 use crate::error::{CodecError, FoundLength};
@@ -24,18 +24,15 @@ use crate::stored::StoredBytes;
 
 const BODY: &str = "lz4 body";
 
-/// An LZ4 sequence adds at most 255 payload bytes for each stored byte.
-const MAX_EXPANSION: u64 = 255;
-
-/// What lz4 can do.
+/// What lz4 and lz4hc can do.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: false, streams: false, partial_decode: false, dictionaries: false };
 
-/// The lz4 codec.
+/// The codecs lz4 and lz4hc.
 pub(crate) struct Lz4 {
+    name: &'static str,
     checksum: bool,
-    small_table: Option<CompressTable>,
-    large_table: Option<CompressTable>,
+    compressor: BlockCompressor,
     /// Holds a block while its length is not yet known, or while its bytes arrive; encoding keeps its greatest length,
     /// so that growth alone is zeroed.
     block: Vec<u8>,
@@ -55,7 +52,7 @@ impl Lengths {
         let payload = leb128::read(stored)?;
         let block = leb128::read(stored)?;
         let most_payload = block.saturating_mul(MAX_EXPANSION).min(BLOCK_LEN as u64);
-        let most_block = get_maximum_output_size(BLOCK_LEN);
+        let most_block = lz4_block::bound(BLOCK_LEN);
         match (usize::try_from(payload), usize::try_from(block)) {
             (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= most_block => {
                 Ok(Lengths { payload: payload_len, block: block_len })
@@ -95,22 +92,26 @@ fn decode_block<'p, R: BufRead + ?Sized>(
     }
     let block = if in_place { stored.at_hand()?.get(..block_len).unwrap_or_default() } else { copy };
     let payload = room();
-    let corrupt = |found| CodecError::Corrupt { codec: BODY, expected: "a valid block", found };
-    let written = decompress_into(block, payload).map_err(|error| corrupt(error.to_string()))?;
+    lz4_block::decompress(block, payload, BODY)?;
     if in_place {
         stored.advance(block_len);
-    }
-    if written != payload.len() {
-        let found = FoundLength::Exactly(written as u64);
-        return Err(CodecError::PayloadLength { codec: BODY, expected: payload.len() as u64, found });
     }
     Ok(payload)
 }
 
 impl Lz4 {
-    /// A codec whose bodies carry a checksum. Tables are made when first used.
-    pub(crate) fn new() -> Self {
-        Lz4 { checksum: true, small_table: None, large_table: None, block: Vec::new(), whole: Vec::new() }
+    /// `lz4`, whose bodies carry a checksum.
+    pub(crate) fn fast() -> Self {
+        Lz4::with(Algorithm::Lz4.name(), BlockCompressor::fast())
+    }
+
+    /// `lz4hc` at `level`, which is 1 to 12, whose bodies carry a checksum.
+    pub(crate) fn high(level: i32) -> Self {
+        Lz4::with(Algorithm::Lz4hc.name(), BlockCompressor::high(level))
+    }
+
+    fn with(name: &'static str, compressor: BlockCompressor) -> Self {
+        Lz4 { name, checksum: true, compressor, block: Vec::new(), whole: Vec::new() }
     }
 
     /// Takes what follows the lengths, block and checksum, and decodes it into `room`; see [`decode_block`].
@@ -141,19 +142,11 @@ impl Lz4 {
 
     /// Compresses `payload` into `self.block`; returns the block's length.
     fn compress(&mut self, payload: &[u8]) -> Result<usize, CodecError> {
-        let most = get_maximum_output_size(payload.len());
+        let most = lz4_block::bound(payload.len());
         if self.block.len() < most {
             self.block.resize(most, 0);
         }
-        // The small table is faster to clear and takes payloads below 64 KiB; the library would replace
-        // it by a large one for good at the first longer payload, hence one of each.
-        let table = if payload.len() < usize::from(u16::MAX) {
-            self.small_table.get_or_insert_with(CompressTable::small)
-        } else {
-            self.large_table.get_or_insert_with(CompressTable::large)
-        };
-        compress_into_with_table(payload, &mut self.block, table)
-            .map_err(|error| CodecError::Implementation { codec: BODY, message: error.to_string() })
+        self.compressor.compress(payload, &mut self.block)
     }
 }
 
@@ -233,6 +226,6 @@ impl Codec for Lz4 {
     }
 
     fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        Err(CodecError::NoDictionaries { codec: "lz4" })
+        Err(CodecError::NoDictionaries { codec: self.name })
     }
 }

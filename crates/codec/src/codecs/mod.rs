@@ -2,6 +2,8 @@
 
 pub(crate) mod libdeflate;
 pub(crate) mod lz4;
+pub(crate) mod lz4_block;
+pub(crate) mod lz4hc;
 mod rfc1950;
 pub(crate) mod store;
 pub(crate) mod zlib;

@@ -8,6 +8,7 @@ use std::io::{BufRead, Write};
 
 use crate::codec::PayloadSink;
 use crate::error::{CodecError, FoundLength};
+use crate::revlog::{GrowingPayload, first_room};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 
@@ -41,8 +42,8 @@ pub(super) trait Inflater {
     /// Prepares for a new stream, keeping allocations.
     fn restart(&mut self);
 
-    /// Takes from `input` and writes to `output` as much as possible. `whole` promises that both
-    /// suffice for the rest of the stream, which spares the implementation its window.
+    /// Takes from `input` and writes to `output` as much as possible. `whole` says that both most likely
+    /// suffice for the rest of the stream, which spares the implementation its window where they do.
     fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError>;
 }
 
@@ -129,6 +130,41 @@ pub(super) fn decode(
     }
     position.expect_end(inflater, payload.len() as u64)?;
     Ok(stored.len() - rest.len())
+}
+
+/// [`OpenEnded::decode_to_end`](crate::revlog::OpenEnded::decode_to_end) for any inflater.
+pub(super) fn decode_to_end(
+    inflater: &mut (impl Inflater + ?Sized),
+    stored: &[u8],
+    limit: usize,
+    payload: &mut Vec<u8>,
+) -> Result<usize, CodecError> {
+    inflater.restart();
+    let mut rest = stored;
+    let mut position = Position::start(&mut rest);
+    let mut payload = GrowingPayload::new(payload, first_room(stored.len(), limit), limit);
+    while !position.ended {
+        if payload.is_full() && !payload.grow() {
+            let mut beyond = [0; 1];
+            if position.step(inflater, &mut beyond, false)? > 0 {
+                return Err(payload.too_long(STREAM));
+            }
+            continue;
+        }
+        let produced = position.step(inflater, payload.room(), true)?;
+        payload.advance(produced);
+    }
+    expect_no_more(stored, position.stored.consumed())?;
+    Ok(payload.finish())
+}
+
+/// An error unless the stream takes all of `stored`.
+pub(super) fn expect_no_more(stored: &[u8], stream_len: u64) -> Result<(), CodecError> {
+    let found = stored.len() as u64;
+    if stream_len == found {
+        return Ok(());
+    }
+    Err(CodecError::TrailingBytes { codec: STREAM, expected: stream_len, found })
 }
 
 /// [`Codec::decode_prefix_from`](crate::Codec::decode_prefix_from) for any inflater.

@@ -8,6 +8,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::rfc1950::{self, Deflater, Inflater, Pieces, STREAM, Step, added};
 use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
 use crate::error::CodecError;
+use crate::revlog::OpenEnded;
 use crate::source::PayloadSource;
 
 /// What stock zlib and zlib-rs can do.
@@ -110,6 +111,12 @@ impl Codec for Zlib {
 
     fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         Err(CodecError::NoDictionaries { codec: "zlib" })
+    }
+}
+
+impl OpenEnded for Zlib {
+    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+        rfc1950::decode_to_end(Self::decompress(&mut self.decompress), stored, limit, payload)
     }
 }
 

@@ -8,6 +8,7 @@ use super::rfc1950::{self, Deflater, Inflater, Pieces, STREAM, Step, added};
 use super::zlib;
 use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
 use crate::error::CodecError;
+use crate::revlog::OpenEnded;
 use crate::source::PayloadSource;
 
 /// The window that zlib and git use, as the base-2 logarithm of its bytes.
@@ -86,6 +87,12 @@ impl Codec for ZlibRs {
 
     fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         Err(CodecError::NoDictionaries { codec: "zlib-rs" })
+    }
+}
+
+impl OpenEnded for ZlibRs {
+    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+        rfc1950::decode_to_end(Self::inflate(&mut self.inflate), stored, limit, payload)
     }
 }
 

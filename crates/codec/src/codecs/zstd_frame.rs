@@ -54,6 +54,15 @@ pub(super) struct FrameHeader {
     pub(super) dictionary: Option<u32>,
 }
 
+/// What a walk over a frame's blocks finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FrameExtent {
+    /// Stored bytes from the header to the last block or the checksum.
+    pub(super) frame_len: usize,
+    /// Payload bytes that the blocks hold at most.
+    pub(super) most_content: u64,
+}
+
 impl FrameHeader {
     /// Takes the header at the start of `stored`.
     ///
@@ -119,8 +128,18 @@ impl FrameHeader {
     /// # Errors
     /// When it goes beyond `stored`, or a block has the reserved type.
     pub(super) fn frame_len(&self, stored: &[u8]) -> Result<usize, CodecError> {
+        self.extent(stored).map(|extent| extent.frame_len)
+    }
+
+    /// Where the frame at the start of `stored` ends, and how many payload bytes its blocks can hold.
+    ///
+    /// # Errors
+    /// As [`frame_len`](Self::frame_len).
+    pub(super) fn extent(&self, stored: &[u8]) -> Result<FrameExtent, CodecError> {
+        const RAW: usize = 0;
         const RUN: usize = 1;
         const RESERVED: usize = 3;
+        let mut most_content = 0u64;
         let mut position = self.len;
         let mut skip = |length: usize| {
             let start = position;
@@ -129,12 +148,15 @@ impl FrameHeader {
         };
         loop {
             let header = skip(BLOCK_HEADER_LEN)?.iter().rev().fold(0, |header, byte| header << 8 | usize::from(*byte));
-            let content_len = match (header >> 1) & 3 {
+            let size = header >> 3;
+            let (content_len, most) = match (header >> 1) & 3 {
                 RESERVED => return Err(corrupt("a known block type", "the reserved one".to_owned())),
-                RUN => 1,
-                _ => header >> 3,
+                RAW => (size, size as u64),
+                RUN => (1, size as u64),
+                _ => (size, MAX_BLOCK_CONTENT),
             };
             skip(content_len)?;
+            most_content = most_content.saturating_add(most);
             if header & 1 != 0 {
                 break;
             }
@@ -142,7 +164,7 @@ impl FrameHeader {
         if self.checksum {
             skip(checksum::LEN)?;
         }
-        Ok(position)
+        Ok(FrameExtent { frame_len: position, most_content })
     }
 }
 

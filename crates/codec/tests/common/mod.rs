@@ -2,10 +2,10 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use proptest::prelude::*;
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder};
 
 /// One spec for each codec and container option, at levels that take different paths.
-pub(crate) const SPECS: [&str; 22] = [
+pub(crate) const SPECS: [&str; 26] = [
     "store",
     "store,checksum=no",
     "zlib:0",
@@ -28,6 +28,10 @@ pub(crate) const SPECS: [&str; 22] = [
     "zstd:5,checksum=no,frame=standard",
     "lz4",
     "lz4,checksum=no",
+    "lz4hc:1",
+    "lz4hc",
+    "lz4hc:12",
+    "lz4hc:4,checksum=no",
 ];
 
 pub(crate) fn spec(typed: &str) -> CodecSpec {
@@ -46,6 +50,29 @@ pub(crate) fn encode(typed: &str, payload: &[u8]) -> Vec<u8> {
     let mut stored = Vec::new();
     assert_eq!(encoder(typed).encode(payload, &mut stored).unwrap(), stored.len());
     stored
+}
+
+/// The revlog chunk of `payload`.
+pub(crate) fn revlog_chunk(typed: &str, payload: &[u8]) -> Vec<u8> {
+    let mut stored = Vec::new();
+    let length = RevlogEncoder::new(&spec(typed)).unwrap().encode(payload, &mut stored).unwrap();
+    assert_eq!(length, stored.len());
+    stored
+}
+
+/// The payload of a revlog chunk, of at most `limit` bytes.
+pub(crate) fn revlog_payload(decoder: &mut RevlogDecoder, stored: &[u8], limit: usize) -> Result<Vec<u8>, String> {
+    let mut payload = Vec::new();
+    match decoder.decode(stored, limit, &mut payload) {
+        Ok(length) => {
+            assert_eq!(length, payload.len());
+            Ok(payload)
+        }
+        Err(error) => {
+            assert_eq!(payload.len(), 0, "a part of a damaged payload was left in the buffer");
+            Err(error.to_string())
+        }
+    }
 }
 
 /// Text-like bytes: compressible, without long runs.

@@ -1,0 +1,82 @@
+//! The container of chunks in a Mercurial revlog.
+//!
+//! The first byte says how to read the rest. Source: Mercurial's internals documentation (`hg help internals.revlogs`);
+//! header `4` is that of the lz4revlog extension of 2012.
+//!
+//! | first byte | the payload |
+//! |---|---|
+//! | none: the chunk is empty | is empty |
+//! | `00` | is the chunk, this byte included |
+//! | `75` (`u`) | follows, as it is |
+//! | `78` (`x`) | in an RFC 1950 stream, which begins with this byte |
+//! | `28` (`(`) | in a standard zstd frame (RFC 8878), which begins with this byte |
+//! | `34` (`4`) | its length in four bytes, little-endian, then an LZ4 block |
+//!
+//! Chunks carry no checksum but that of a zlib stream, and no payload length but that of most zstd frames and of header
+//! `4`; every full text is guarded by the SHA-1 that names it. So the options `checksum=`, `frame=` and `loose=` of a codec
+//! spec mean nothing here, and are ignored.
+
+mod decoder;
+mod encoder;
+mod growing;
+
+pub use decoder::RevlogDecoder;
+pub use encoder::RevlogEncoder;
+pub(crate) use growing::{GrowingPayload, OpenEnded, first_room};
+
+use crate::algorithm::Algorithm;
+use crate::spec::CodecSpec;
+
+/// Begins a raw payload that begins with this byte itself.
+const RAW_AS_IT_IS: u8 = 0x00;
+/// Precedes any other raw payload.
+const RAW: u8 = b'u';
+/// The first byte of every RFC 1950 stream with a window of 32 KiB.
+const ZLIB: u8 = b'x';
+/// The first byte of a standard zstd frame.
+const ZSTD: u8 = b'(';
+/// Precedes payload length and block.
+const LZ4: u8 = b'4';
+
+/// How messages name a raw chunk.
+const RAW_CHUNK: &str = "raw revlog chunk";
+/// How messages name a chunk with header `4`.
+const LZ4_CHUNK: &str = "lz4 revlog chunk";
+
+/// Which of Mercurial's compression engines a spec is written with in revlogs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RevlogEngine {
+    /// hg's `zlib`: RFC 1950 streams, whichever implementation writes them.
+    Zlib,
+    /// hg's `zstd`: standard frames.
+    Zstd,
+    /// hg's `none`: every payload is raw.
+    None,
+    /// `lz4`, which hg itself does not have: blocks behind header `4`, of `lz4` and `lz4hc` alike.
+    Lz4,
+}
+
+impl RevlogEngine {
+    /// The entry of `.hg/store/requires` (or `.hg/requires`) by which hg knows the engine; `None` for zlib, which needs
+    /// none.
+    pub fn requirement(self) -> Option<&'static str> {
+        match self {
+            RevlogEngine::Zlib => None,
+            RevlogEngine::Zstd => Some("revlog-compression-zstd"),
+            RevlogEngine::None => Some("exp-compression-none"),
+            RevlogEngine::Lz4 => Some("exp-compression-lz4"),
+        }
+    }
+}
+
+impl CodecSpec {
+    /// The engine that revlogs under this spec are written with.
+    pub fn revlog_engine(&self) -> RevlogEngine {
+        match self.algorithm() {
+            Algorithm::Store => RevlogEngine::None,
+            Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => RevlogEngine::Zlib,
+            Algorithm::Zstd => RevlogEngine::Zstd,
+            Algorithm::Lz4 | Algorithm::Lz4hc => RevlogEngine::Lz4,
+        }
+    }
+}
