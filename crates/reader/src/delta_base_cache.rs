@@ -5,10 +5,8 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::ObjectKind;
-
 /// git's default for `core.deltaBaseCacheLimit`, in bytes.
-pub const DEFAULT_LIMIT: usize = 96 << 20;
+pub(crate) const DEFAULT_LIMIT: usize = 96 << 20;
 
 /// Buffers kept for reuse. More would only sit there: one is taken for each one that an eviction gives.
 const SPARE_BUFFERS: usize = 64;
@@ -19,23 +17,23 @@ const OVERSIZE: usize = 4;
 const NONE: usize = usize::MAX;
 
 #[derive(Debug)]
-struct Slot {
+struct Slot<T> {
     key: Key,
-    kind: ObjectKind,
+    tag: T,
     data: Vec<u8>,
     newer: usize,
     older: usize,
 }
 
-/// Where an object came from: which pack, and the offset of its entry.
-pub type Key = (usize, u64);
+/// Where an object came from: which pack and the offset of its entry, or which revlog and revision.
+pub(crate) type Key = (usize, u64);
 
-/// A least-recently-used cache of decoded objects.
+/// A least-recently-used cache of decoded objects, each with a tag that says something of it: Git's kind, say.
 #[derive(Debug)]
-pub struct DeltaBaseCache {
+pub(crate) struct DeltaBaseCache<T> {
     limit: usize,
     used: usize,
-    slots: Vec<Slot>,
+    slots: Vec<Slot<T>>,
     free: Vec<usize>,
     by_key: FxHashMap<Key, usize>,
     newest: usize,
@@ -43,9 +41,9 @@ pub struct DeltaBaseCache {
     spare: Vec<Vec<u8>>,
 }
 
-impl DeltaBaseCache {
+impl<T: Copy> DeltaBaseCache<T> {
     /// An empty cache for at most `limit` decoded bytes.
-    pub fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         DeltaBaseCache {
             limit,
             used: 0,
@@ -59,22 +57,29 @@ impl DeltaBaseCache {
     }
 
     /// Forgets everything, so that a run starts cold.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = DeltaBaseCache::new(self.limit);
     }
 
     /// The object at `key`, which becomes the most recently used.
-    pub fn get(&mut self, key: Key) -> Option<(ObjectKind, &[u8])> {
+    pub(crate) fn get(&mut self, key: Key) -> Option<(T, &[u8])> {
         let at = *self.by_key.get(&key)?;
         if at != self.newest {
             self.unlink(at);
             self.link_newest(at);
         }
-        self.slots.get(at).map(|slot| (slot.kind, slot.data.as_slice()))
+        self.slots.get(at).map(|slot| (slot.tag, slot.data.as_slice()))
+    }
+
+    /// Gives the object at `key` another tag.
+    pub(crate) fn set_tag(&mut self, key: Key, tag: T) {
+        if let Some(slot) = self.by_key.get(&key).and_then(|at| self.slots.get_mut(*at)) {
+            slot.tag = tag;
+        }
     }
 
     /// An empty buffer for about `len` bytes, recycled where possible.
-    pub fn buffer(&mut self, len: usize) -> Vec<u8> {
+    pub(crate) fn buffer(&mut self, len: usize) -> Vec<u8> {
         let mut buffer = self.spare.pop().unwrap_or_default();
         if buffer.capacity() / OVERSIZE > len {
             buffer = Vec::new();
@@ -84,14 +89,14 @@ impl DeltaBaseCache {
     }
 
     /// Takes a buffer back that was not put into the cache.
-    pub fn recycle(&mut self, buffer: Vec<u8>) {
+    pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
         if self.spare.len() < SPARE_BUFFERS && buffer.capacity() > 0 {
             self.spare.push(buffer);
         }
     }
 
     /// Puts an object in, unless it is larger than half of the cache: one such would sweep all others out.
-    pub fn put(&mut self, key: Key, kind: ObjectKind, data: Vec<u8>) {
+    pub(crate) fn put(&mut self, key: Key, tag: T, data: Vec<u8>) {
         if data.len() > self.limit / 2 || self.by_key.contains_key(&key) {
             return self.recycle(data);
         }
@@ -99,7 +104,7 @@ impl DeltaBaseCache {
         while self.used > self.limit && self.oldest != NONE {
             self.evict_oldest();
         }
-        let slot = Slot { key, kind, data, newer: NONE, older: NONE };
+        let slot = Slot { key, tag, data, newer: NONE, older: NONE };
         let at = match self.free.pop() {
             Some(at) => {
                 if let Some(place) = self.slots.get_mut(at) {
@@ -157,14 +162,15 @@ impl DeltaBaseCache {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ObjectKind;
 
-    fn put(cache: &mut DeltaBaseCache, offset: u64, len: usize) {
+    fn put(cache: &mut DeltaBaseCache<ObjectKind>, offset: u64, len: usize) {
         let mut data = cache.buffer(len);
         data.resize(len, offset as u8);
         cache.put((0, offset), ObjectKind::Blob, data);
     }
 
-    fn holds(cache: &DeltaBaseCache) -> Vec<u64> {
+    fn holds(cache: &DeltaBaseCache<ObjectKind>) -> Vec<u64> {
         let mut keys: Vec<u64> = cache.by_key.keys().map(|(_, offset)| *offset).collect();
         keys.sort_unstable();
         keys

@@ -17,6 +17,15 @@ pub enum Place {
     Object(gix_hash::ObjectId),
     /// A line of a text file, counted from 1.
     Line(usize),
+    /// A revision of a revlog, by its number.
+    Revision(usize),
+    /// A revision of a revlog, by its number and the byte offset of its chunk.
+    RevisionAt {
+        /// The revision's number.
+        revision: usize,
+        /// Where its chunk starts.
+        offset: u64,
+    },
 }
 
 impl fmt::Display for Place {
@@ -26,6 +35,8 @@ impl fmt::Display for Place {
             Place::Offset(offset) => write!(f, " at offset {offset}"),
             Place::Object(id) => write!(f, ", object {id}"),
             Place::Line(line) => write!(f, ", line {line}"),
+            Place::Revision(revision) => write!(f, ", revision {revision}"),
+            Place::RevisionAt { revision, offset } => write!(f, " at offset {offset}, revision {revision}"),
         }
     }
 }
@@ -75,6 +86,12 @@ pub enum ReaderError {
     #[error("{}: changed while it was read", path.display())]
     Changed {
         /// The file or folder that changed.
+        path: PathBuf,
+    },
+    /// Another program is writing to the repository.
+    #[error("{}: another program holds this lock", path.display())]
+    Locked {
+        /// The lock.
         path: PathBuf,
     },
     /// The user named a revision that is not there.

@@ -1,6 +1,7 @@
 //! Understands stored repositories: where their objects lie, how they are framed, what they say.
 //!
-//! Folders mirror the formats: [`git`] holds packs, loose objects, deltas, refs and history. [`traits`] holds what the
+//! Folders mirror the formats: [`git`] holds packs, loose objects, deltas, refs and history, [`hg`] revlogs, store names and
+//! history. [`traits`] holds what the
 //! rest of the program sees of any version-control system: [`Store`], chunks in file order, which conversion reads, and
 //! [`History`], revisions and content, which workloads replay.
 #![forbid(unsafe_code)]
@@ -16,11 +17,16 @@
     )
 )]
 
+mod delta_base_cache;
 mod error;
+mod file_state;
 pub mod git;
+pub mod hg;
+mod repository;
 pub mod traits;
 
 pub use error::{Place, ReaderError, Result};
+pub use repository::{Repository, Snapshot};
 pub use traits::{
     Change, Changes, Chunk, ChunkKind, FileVersion, History, ObjectKind, Revision, Store, TraverseVisitor,
 };

@@ -4,7 +4,7 @@ use std::{fmt, ops::Range, path::Path};
 
 use gix_hash::{ObjectId, oid};
 
-use crate::Result;
+use crate::{Result, git::SharedObjectStore};
 
 /// The kind of a stored object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -17,11 +17,20 @@ pub enum ObjectKind {
     Blob,
     /// A Git annotated tag.
     Tag,
+    /// A Mercurial changeset.
+    Changelog,
+    /// A Mercurial manifest, of all files or of one directory.
+    Manifest,
+    /// A revision of a file in Mercurial.
+    Filelog,
 }
 
 impl ObjectKind {
     /// Git's four kinds, in the order in which tables list them.
     pub const GIT: [ObjectKind; 4] = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob, ObjectKind::Tag];
+
+    /// Mercurial's three kinds, in the order in which tables list them.
+    pub const HG: [ObjectKind; 3] = [ObjectKind::Changelog, ObjectKind::Manifest, ObjectKind::Filelog];
 
     /// The name that the version-control system itself uses.
     pub fn name(self) -> &'static str {
@@ -30,10 +39,13 @@ impl ObjectKind {
             ObjectKind::Tree => "tree",
             ObjectKind::Blob => "blob",
             ObjectKind::Tag => "tag",
+            ObjectKind::Changelog => "changelog",
+            ObjectKind::Manifest => "manifest",
+            ObjectKind::Filelog => "filelog",
         }
     }
 
-    /// The kind of that name.
+    /// Git's kind of that name.
     pub fn from_name(name: &[u8]) -> Option<Self> {
         ObjectKind::GIT.into_iter().find(|kind| kind.name().as_bytes() == name)
     }
@@ -175,8 +187,9 @@ pub struct Revision {
     pub manifest: ObjectId,
     /// The manifest of its first parent; `None` for a root.
     pub parent_manifest: Option<ObjectId>,
-    /// How many parents it has.
-    pub parents: usize,
+    /// Whether the log compares it with its first parent, or with nothing if it has none. Git's log leaves merges out,
+    /// Mercurial's does not.
+    pub is_compared: bool,
 }
 
 /// Told of every object that a traversal visits, once each.
@@ -213,4 +226,10 @@ pub trait History {
 
     /// How many different objects were asked for and are missing.
     fn missing(&self) -> u64;
+
+    /// The object store behind a Git repository, for what only Git has: attributes of paths, which lie in files of the
+    /// revision, and ids of content in patches. `None` for any other system.
+    fn git_objects(&self) -> Option<SharedObjectStore> {
+        None
+    }
 }

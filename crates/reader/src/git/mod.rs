@@ -3,7 +3,6 @@
 
 pub mod chunk;
 pub mod delta;
-pub mod delta_base_cache;
 pub mod hash;
 pub mod history;
 pub mod loose;

@@ -10,13 +10,14 @@ use repackbench_codec::ChunkDecoder;
 
 use super::{
     chunk::decode_to_vec,
-    delta,
-    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache, Key},
-    loose,
+    delta, loose,
     pack::{EntryKind, PackFile},
     repository::{GitRepository, LooseObjects},
 };
-use crate::{ObjectKind, Place, ReaderError, Result};
+use crate::{
+    ObjectKind, Place, ReaderError, Result,
+    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache, Key},
+};
 
 /// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
 const KEEP_LIMIT: usize = 4 << 20;
@@ -27,7 +28,7 @@ pub struct ObjectStore {
     loose: LooseObjects,
     object_dir: PathBuf,
     decoder: ChunkDecoder,
-    cache: DeltaBaseCache,
+    cache: DeltaBaseCache<ObjectKind>,
     last_pack: usize,
     may_lack_objects: bool,
     missing: BTreeSet<ObjectId>,
@@ -363,7 +364,7 @@ fn decode_chunk(
 }
 
 /// Keeps a copy of a tree or blob that was just read. Commits and tags are read once in any walk.
-fn keep(cache: &mut DeltaBaseCache, key: Key, kind: ObjectKind, content: &[u8]) {
+fn keep(cache: &mut DeltaBaseCache<ObjectKind>, key: Key, kind: ObjectKind, content: &[u8]) {
     if matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT {
         let mut copy = cache.buffer(content.len());
         copy.extend_from_slice(content);

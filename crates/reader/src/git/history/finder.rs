@@ -45,9 +45,10 @@ impl gix_object::Find for SharedObjectStore {
 
 fn gix_kind(kind: ObjectKind) -> gix_object::Kind {
     match kind {
-        ObjectKind::Commit => gix_object::Kind::Commit,
-        ObjectKind::Tree => gix_object::Kind::Tree,
-        ObjectKind::Blob => gix_object::Kind::Blob,
+        // A Git store holds none of Mercurial's kinds.
+        ObjectKind::Commit | ObjectKind::Changelog => gix_object::Kind::Commit,
+        ObjectKind::Tree | ObjectKind::Manifest => gix_object::Kind::Tree,
+        ObjectKind::Blob | ObjectKind::Filelog => gix_object::Kind::Blob,
         ObjectKind::Tag => gix_object::Kind::Tag,
     }
 }

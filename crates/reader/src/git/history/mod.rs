@@ -116,6 +116,8 @@ impl GitHistory {
                         .ok_or_else(|| damaged(&store, id, "a tag with an object line", "another beginning"))?;
                     continue;
                 }
+                // No Git store holds them.
+                Some(ObjectKind::Changelog | ObjectKind::Manifest | ObjectKind::Filelog) => {}
             }
             return Ok(());
         }
@@ -230,6 +232,10 @@ impl History for GitHistory {
 
     fn missing(&self) -> u64 {
         self.store.lock().missing_objects().len() as u64
+    }
+
+    fn git_objects(&self) -> Option<SharedObjectStore> {
+        Some(self.objects())
     }
 }
 

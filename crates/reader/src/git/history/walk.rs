@@ -71,7 +71,7 @@ impl CommitWalk {
                 }
             }
         }
-        Ok(Some(Revision { id, manifest, parent_manifest, parents: parents.len() }))
+        Ok(Some(Revision { id, manifest, parent_manifest, is_compared: parents.len() < 2 }))
     }
 
     fn queue_commit(&mut self, at: CommitAt) {

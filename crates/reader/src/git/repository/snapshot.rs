@@ -8,16 +8,15 @@
 //! write again, and a local clone hard-links them, which changes their inodes' times. Loose objects are compared by name.
 
 use std::{
-    cmp::Ordering,
-    fs::{self, Metadata},
     hash::{DefaultHasher, Hash, Hasher},
-    io,
-    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
 use super::{GitRepository, location::Location, loose_listing, pack_listing, references};
-use crate::error::{ReaderError, Result};
+use crate::{
+    error::{ReaderError, Result},
+    file_state::{FileState, Seen, first_difference, look_at_file},
+};
 
 /// The state of every file that a conversion reads, at one moment.
 #[derive(Debug, Clone)]
@@ -32,48 +31,6 @@ struct Scope {
     location: Location,
     object_dirs: Vec<PathBuf>,
     hash: gix_hash::Kind,
-}
-
-/// What was found at one path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Seen {
-    Absent,
-    File(FileState),
-    /// How many loose objects one fan-out folder holds, and a digest of their names that does not depend on their order.
-    Names {
-        count: u64,
-        digest: u64,
-    },
-}
-
-/// What tells a file from its earlier and later self.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct FileState {
-    inode: u64,
-    len: u64,
-    /// Of a file that may be rewritten in place.
-    times: Option<Times>,
-}
-
-/// Of content and of inode, in seconds and nanoseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Times {
-    modified: (i64, i64),
-    inode_changed: (i64, i64),
-}
-
-impl FileState {
-    fn of_small_file(metadata: &Metadata) -> Self {
-        let times = Times {
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            inode_changed: (metadata.ctime(), metadata.ctime_nsec()),
-        };
-        FileState { times: Some(times), ..FileState::of_pack_file(metadata) }
-    }
-
-    fn of_pack_file(metadata: &Metadata) -> Self {
-        FileState { inode: metadata.ino(), len: metadata.len(), times: None }
-    }
 }
 
 impl SourceSnapshot {
@@ -138,26 +95,6 @@ impl Scope {
     }
 }
 
-/// Adds the state of the file at `path`; of a symbolic link, its own and that of the file it leads to.
-fn look_at_file(path: PathBuf, state: fn(&Metadata) -> FileState, seen: &mut Vec<(PathBuf, Seen)>) -> Result<()> {
-    let seen_as = |metadata: Option<&Metadata>| metadata.map_or(Seen::Absent, |metadata| Seen::File(state(metadata)));
-    let own = inspect(&path, fs::symlink_metadata(&path))?;
-    if own.as_ref().is_some_and(Metadata::is_symlink) {
-        let led_to = inspect(&path, fs::metadata(&path))?;
-        seen.push((path.clone(), seen_as(led_to.as_ref())));
-    }
-    seen.push((path, seen_as(own.as_ref())));
-    Ok(())
-}
-
-fn inspect(path: &Path, answer: io::Result<Metadata>) -> Result<Option<Metadata>> {
-    match answer {
-        Ok(metadata) => Ok(Some(metadata)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(ReaderError::io("inspect", path, error)),
-    }
-}
-
 fn look_at_fan_out(object_dir: &Path, first_byte: u8, hash: gix_hash::Kind) -> Result<(PathBuf, Seen)> {
     let (mut count, mut digest) = (0_u64, 0_u64);
     loose_listing::visit_fan_out(object_dir, first_byte, hash, |id| {
@@ -167,19 +104,6 @@ fn look_at_fan_out(object_dir: &Path, first_byte: u8, hash: gix_hash::Kind) -> R
         digest = digest.wrapping_add(hasher.finish());
     })?;
     Ok((object_dir.join(format!("{first_byte:02x}")), Seen::Names { count, digest }))
-}
-
-/// The first path, in order, at which two sorted looks differ.
-fn first_difference<'seen>(before: &'seen [(PathBuf, Seen)], after: &'seen [(PathBuf, Seen)]) -> Option<&'seen Path> {
-    let differs = before.iter().zip(after).find(|(before, after)| before != after);
-    match differs {
-        Some(((before, _), (after, _))) => match before.cmp(after) {
-            Ordering::Greater => Some(after),
-            Ordering::Less | Ordering::Equal => Some(before),
-        },
-        // One is a prefix of the other: the first entry of the rest appeared or vanished.
-        None => before.get(after.len()).or_else(|| after.get(before.len())).map(|(path, _)| path.as_path()),
-    }
 }
 
 /// The file whose content makes two openings of one repository differ.

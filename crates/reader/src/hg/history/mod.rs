@@ -1,0 +1,232 @@
+//! A Mercurial repository as revisions and content.
+//!
+//! Hidden changesets count as all others do: what is seen is what `hg --hidden` sees.
+
+mod manifests;
+mod open_logs;
+mod revision_name;
+
+use std::{collections::BTreeSet, fs, path::PathBuf};
+
+use gix_hash::{ObjectId, oid};
+use repackbench_codec::RevlogDecoder;
+
+use self::{manifests::Manifests, open_logs::OpenLogs};
+use super::{
+    HgRepository, changeset, filelog,
+    revlog::{NodeMap, Revlog, TextReader},
+};
+use crate::{Changes, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, TraverseVisitor};
+
+/// The number by which the changelog is known; every other revlog's is its place among [`HgRepository::revlogs`].
+const CHANGELOG: usize = usize::MAX;
+
+/// The history of a Mercurial repository.
+#[derive(Debug)]
+pub struct HgHistory {
+    hg_dir: PathBuf,
+    changelog: Revlog,
+    nodes: NodeMap,
+    logs: OpenLogs,
+    texts: TextReader,
+    manifests: Manifests,
+    log: Log,
+    text: Vec<u8>,
+    missing: BTreeSet<ObjectId>,
+}
+
+/// A log under way: the revisions that are still to be listed, each reachable from where it started.
+#[derive(Debug, Default)]
+struct Log {
+    is_reached: Vec<bool>,
+    /// One above the next revision to look at.
+    next: usize,
+}
+
+impl HgHistory {
+    /// The history of `repository`, whose chunks `decoder` decodes.
+    ///
+    /// # Errors
+    /// When the changelog or the manifest cannot be opened.
+    pub fn new(repository: &HgRepository, decoder: RevlogDecoder) -> Result<Self> {
+        let changelog = match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
+            Some(files) => Revlog::open(files)?,
+            // A repository without a commit.
+            None => Revlog::empty(),
+        };
+        Ok(HgHistory {
+            hg_dir: repository.hg_dir().to_owned(),
+            nodes: NodeMap::new(&changelog),
+            changelog,
+            logs: OpenLogs::new(repository),
+            texts: TextReader::new(decoder),
+            manifests: Manifests::default(),
+            log: Log::default(),
+            text: Vec::new(),
+            missing: BTreeSet::new(),
+        })
+    }
+
+    /// The changelog revision of the changeset `id`.
+    fn changeset(&self, id: &oid) -> Result<usize> {
+        self.nodes.get(id).ok_or_else(|| ReaderError::Missing { path: self.changelog_path(), id: id.to_owned() })
+    }
+
+    fn changelog_path(&self) -> PathBuf {
+        self.hg_dir.join("store/00changelog.i")
+    }
+
+    /// The manifest of the changeset `revision`.
+    fn manifest_of(&mut self, revision: usize) -> Result<ObjectId> {
+        self.texts.read(&self.changelog, CHANGELOG, revision, &mut self.text)?;
+        changeset::manifest(&self.text).ok_or_else(|| self.changelog.corrupt(revision, "a changeset", "another text"))
+    }
+
+    /// Puts the content that the pointer in `content` leads to in its place; `false` if it is not in this repository.
+    ///
+    /// Source: `hg help -e lfs`; a pointer is as Git LFS has it, a line of it `oid sha256:` and 64 digits.
+    fn follow_pointer(&self, content: &mut Vec<u8>) -> Result<bool> {
+        let id = content.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(b"oid sha256:"));
+        let Some((first, rest)) = id.and_then(|id| std::str::from_utf8(id).ok()?.split_at_checked(2)) else {
+            return Ok(false);
+        };
+        if rest.len() != 62 || !rest.bytes().chain(first.bytes()).all(|digit| digit.is_ascii_hexdigit()) {
+            return Ok(false);
+        }
+        let path = self.hg_dir.join("store/lfs/objects").join(first).join(rest);
+        match fs::read(&path) {
+            Ok(object) => *content = object,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(ReaderError::io("read", path, error)),
+        }
+        Ok(true)
+    }
+
+    /// Lists every revision of every revlog but the changelog as (changeset, revlog, revision), in the order of changesets.
+    fn introductions(&mut self) -> Result<Vec<(u32, u32, u32)>> {
+        let mut introductions = Vec::new();
+        for number in self.logs.numbers() {
+            let revlog = self.logs.open(number)?;
+            for (revision, entry) in (0_u32..).zip(revlog.entries()) {
+                let link = u32::try_from(entry.link).ok().filter(|link| (*link as usize) < self.changelog.len());
+                let Some(link) = link else {
+                    let place = Place::Revision(revision as usize);
+                    let expected = format!("a changeset below {}", self.changelog.len());
+                    return Err(ReaderError::corrupt(&revlog.files().index, place, expected, entry.link.to_string()));
+                };
+                introductions.push((link, u32::try_from(number).unwrap_or(u32::MAX), revision));
+            }
+        }
+        introductions.sort_unstable();
+        Ok(introductions)
+    }
+}
+
+impl History for HgHistory {
+    fn resolve(&mut self, name: &str) -> Result<ObjectId> {
+        self.revision_named(name)
+    }
+
+    /// Visits every changeset, its manifest, and every file revision that it introduced, and decodes them all.
+    fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        let introductions = self.introductions()?;
+        let mut rest = introductions.as_slice();
+        for changeset in 0..self.changelog.len() {
+            self.texts.read(&self.changelog, CHANGELOG, changeset, &mut self.text)?;
+            visit(ObjectKind::Changelog, &self.changelog.entry(changeset)?.node);
+            let introduced = rest.partition_point(|(link, _, _)| *link as usize <= changeset);
+            let (now, later) = rest.split_at(introduced);
+            rest = later;
+            for (_, number, revision) in now {
+                let (number, revision) = (*number as usize, *revision as usize);
+                let revlog = self.logs.open(number)?;
+                self.texts.read(revlog, number, revision, &mut self.text)?;
+                visit(revlog.files().kind, &revlog.entry(revision)?.node);
+            }
+        }
+        Ok(())
+    }
+
+    fn start_log(&mut self, from: ObjectId) -> Result<()> {
+        let start = self.changeset(&from)?;
+        self.log.is_reached.clear();
+        self.log.is_reached.resize(start + 1, false);
+        self.log.next = start + 1;
+        if let Some(reached) = self.log.is_reached.last_mut() {
+            *reached = true;
+        }
+        Ok(())
+    }
+
+    /// The next ancestor, by descending revision number: as `hg log -r 'reverse(::START)'` lists them.
+    fn next_revision(&mut self) -> Result<Option<Revision>> {
+        let Log { is_reached, next } = &mut self.log;
+        let Some(at) = is_reached.get(..*next).and_then(|left| left.iter().rposition(|reached| *reached)) else {
+            return Ok(None);
+        };
+        *next = at;
+        let entry = *self.changelog.entry(at)?;
+        for parent in entry.parents.into_iter().filter_map(|parent| usize::try_from(parent).ok()) {
+            // A parent is an earlier revision; one that is not would never be listed.
+            if let Some(reached) = is_reached.get_mut(parent).filter(|_| parent < at) {
+                *reached = true;
+            }
+        }
+        let parent_manifest = match usize::try_from(entry.parents[0]) {
+            Ok(parent) => Some(self.manifest_of(parent)?),
+            Err(_) => None,
+        };
+        let manifest = self.manifest_of(at)?;
+        Ok(Some(Revision { id: entry.node, manifest, parent_manifest, is_compared: true }))
+    }
+
+    fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()> {
+        changes.clear();
+        let HgHistory { manifests, logs, texts, .. } = self;
+        manifests.compare(revision.parent_manifest.as_ref(), &revision.manifest, logs, texts, changes)
+    }
+
+    fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {
+        files.clear();
+        let revision = self.changeset(id)?;
+        let manifest = self.manifest_of(revision)?;
+        let HgHistory { manifests, logs, texts, .. } = self;
+        manifests.compare(None, &manifest, logs, texts, files)
+    }
+
+    /// As hg writes it into a work tree: without metadata, and with what a pointer leads to. A censored file is missing.
+    fn content(&mut self, path: &[u8], file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
+        let Some(number) = self.logs.filelog(path) else {
+            self.missing.insert(file.id);
+            return Ok(false);
+        };
+        let revlog = self.logs.open(number)?;
+        let Some(revision) = revlog.find(&file.id) else {
+            self.missing.insert(file.id);
+            return Ok(false);
+        };
+        let entry = *revlog.entry(revision)?;
+        self.texts.read(revlog, number, revision, content)?;
+        let is_here = if entry.is_stored_externally() {
+            self.follow_pointer(content)?
+        } else {
+            content.drain(..filelog::metadata_len(content));
+            !entry.is_censored()
+        };
+        if !is_here {
+            content.clear();
+            self.missing.insert(file.id);
+        }
+        Ok(is_here)
+    }
+
+    fn forget(&mut self) {
+        self.texts.forget();
+        self.logs.close();
+        self.missing.clear();
+    }
+
+    fn missing(&self) -> u64 {
+        self.missing.len() as u64
+    }
+}

@@ -1,0 +1,174 @@
+//! What a manifest says: a line for each file, sorted by path.
+//!
+//! A line is the path, NUL, the node in hexadecimal, flags, and a line feed. Flags: `x` executable, `l` symbolic link, and
+//! `t` for a directory with a manifest of its own.
+
+use gix_hash::ObjectId;
+
+use crate::{FileVersion, traits::FileMode};
+
+/// One line of a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) path: &'a [u8],
+    pub(super) node: ObjectId,
+    /// `None` for a directory.
+    pub(super) mode: Option<FileMode>,
+}
+
+impl Line<'_> {
+    /// The file that it stands for; `None` for a directory.
+    pub(super) fn version(&self) -> Option<FileVersion> {
+        self.mode.map(|mode| FileVersion { id: self.node, mode })
+    }
+}
+
+/// A line that is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct BadLine;
+
+/// Length in bytes of a node in hexadecimal.
+const HEX_LEN: usize = 40;
+
+/// Takes the first line off `rest`; `None` at the end.
+pub(super) fn next_line<'a>(rest: &mut &'a [u8]) -> Option<Result<Line<'a>, BadLine>> {
+    if rest.is_empty() {
+        return None;
+    }
+    Some(take_line(rest).ok_or(BadLine))
+}
+
+fn take_line<'a>(rest: &mut &'a [u8]) -> Option<Line<'a>> {
+    let (line, after) = split_line(rest)?;
+    *rest = after;
+    parse(line)
+}
+
+/// The first line without its line feed, and what follows. The node's place follows from the path's end, so that most of
+/// the line need not be searched.
+fn split_line(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let nul = memchr::memchr(0, text)?;
+    let flags = nul + 1 + HEX_LEN;
+    let end = flags + memchr::memchr(b'\n', text.get(flags..)?)?;
+    Some((text.get(..end)?, text.get(end + 1..)?))
+}
+
+fn parse(line: &[u8]) -> Option<Line<'_>> {
+    let nul = memchr::memchr(0, line)?;
+    let path = line.get(..nul)?;
+    let node = line.get(nul + 1..nul + 1 + HEX_LEN)?;
+    let mode = match line.get(nul + 1 + HEX_LEN..)? {
+        b"" => Some(FileMode::Regular),
+        b"x" => Some(FileMode::Executable),
+        b"l" => Some(FileMode::Symlink),
+        b"t" => None,
+        _ => return None,
+    };
+    (!path.is_empty()).then_some(())?;
+    Some(Line { path, node: ObjectId::from_hex(node).ok()?, mode })
+}
+
+/// Calls `visit` on every line that differs between two manifests, with the old line and the new one. Lines are in the
+/// order of paths; equal stretches, which are most of it, are skipped without being parsed.
+pub(super) fn differences<E: From<BadLine>>(
+    mut old: &[u8],
+    mut new: &[u8],
+    mut visit: impl FnMut(Option<Line<'_>>, Option<Line<'_>>) -> Result<(), E>,
+) -> Result<(), E> {
+    loop {
+        skip_common_lines(&mut old, &mut new);
+        let (mut old_rest, mut new_rest) = (old, new);
+        let (left, right) = match (next_line(&mut old_rest), next_line(&mut new_rest)) {
+            (None, None) => return Ok(()),
+            (left, right) => (left.transpose()?, right.transpose()?),
+        };
+        let order = match (&left, &right) {
+            (Some(left), Some(right)) => left.path.cmp(right.path),
+            (Some(_), None) => std::cmp::Ordering::Less,
+            (None, _) => std::cmp::Ordering::Greater,
+        };
+        if order.is_le() {
+            old = old_rest;
+        }
+        if order.is_ge() {
+            new = new_rest;
+        }
+        visit(left.filter(|_| order.is_le()), right.filter(|_| order.is_ge()))?;
+    }
+}
+
+/// Takes the lines off both that they have in common at their beginning.
+fn skip_common_lines(old: &mut &[u8], new: &mut &[u8]) {
+    let common = common_prefix_len(old, new);
+    let end = old.get(..common).and_then(|common| memchr::memrchr(b'\n', common)).map_or(0, |at| at + 1);
+    if let (Some(old_rest), Some(new_rest)) = (old.get(end..), new.get(end..)) {
+        (*old, *new) = (old_rest, new_rest);
+    }
+}
+
+fn common_prefix_len(left: &[u8], right: &[u8]) -> usize {
+    const STEP: usize = 32;
+    let whole = left.chunks_exact(STEP).zip(right.chunks_exact(STEP)).take_while(|(left, right)| left == right).count();
+    let start = whole * STEP;
+    let (left, right) = (left.get(start..).unwrap_or_default(), right.get(start..).unwrap_or_default());
+    start + left.iter().zip(right).take_while(|(left, right)| left == right).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest(lines: &[(&str, u8, &str)]) -> Vec<u8> {
+        let mut text = Vec::new();
+        for (path, digit, flags) in lines {
+            text.extend_from_slice(format!("{path}\0{}{flags}\n", format!("{digit:x}").repeat(40)).as_bytes());
+        }
+        text
+    }
+
+    /// What was in the old manifest and what is in the new one.
+    type Difference = (Option<String>, Option<String>);
+
+    fn diff(old: &[u8], new: &[u8]) -> Result<Vec<Difference>, BadLine> {
+        let show = |line: Line<'_>| format!("{}:{:?}", String::from_utf8_lossy(line.path), line.mode);
+        let mut found = Vec::new();
+        differences(old, new, |old, new| {
+            found.push((old.map(show), new.map(show)));
+            Ok::<(), BadLine>(())
+        })?;
+        Ok(found)
+    }
+
+    #[test]
+    fn only_lines_that_differ_are_visited() {
+        let old = manifest(&[("a", 1, ""), ("b", 2, "x"), ("d/e", 3, "l"), ("z", 4, "")]);
+        let new = manifest(&[("a", 1, ""), ("b", 2, ""), ("c", 5, ""), ("z", 4, ""), ("zz", 1, "t")]);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            diff(&old, &new).unwrap(),
+            [
+                (some("b:Some(Executable)"), some("b:Some(Regular)")),
+                (None, some("c:Some(Regular)")),
+                (some("d/e:Some(Symlink)"), None),
+                (None, some("zz:None")),
+            ]
+        );
+        assert_eq!(diff(&old, &old).unwrap(), []);
+        assert_eq!(diff(b"", &old).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn bad_lines_are_refused() {
+        let node = "1".repeat(40);
+        for text in [
+            "a\n".to_owned(),
+            format!("a\0{node}"),
+            format!("a\0{}\n", &node[..39]),
+            format!("a\0{node}q\n"),
+            format!("\0{node}\n"),
+            format!("a\0g{}\n", &node[1..]),
+        ] {
+            assert_eq!(diff(b"", text.as_bytes()), Err(BadLine), "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Which files a store holds, found by walking it: an `fncache` may list too much or too little.
+
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    ObjectKind, ReaderError, Result,
+    hg::{
+        revlog::RevlogFiles,
+        store_names::{self, NameEncoding},
+    },
+};
+
+/// What a walk found.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) revlogs: Vec<RevlogFiles>,
+    pub(super) other_files: Vec<PathBuf>,
+    pub(super) notes: Vec<String>,
+}
+
+/// The folders in which every `.i` file is a revlog.
+const REVLOG_FOLDERS: [&str; 3] = ["data", "dh", "meta"];
+
+/// The revlogs directly in the store.
+const ROOT_REVLOGS: [(&str, ObjectKind); 2] =
+    [("00changelog", ObjectKind::Changelog), ("00manifest", ObjectKind::Manifest)];
+
+/// Names directly in the store that are not copied: locks, what is written anew, and what undoes the last transaction.
+fn is_left_out(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name == b"requires" || name == b"lock" || name.starts_with(b"undo") || name.starts_with(b"journal")
+}
+
+/// Walks `store`.
+pub(super) fn list(store: &Path, encoding: NameEncoding) -> Result<Listing> {
+    let mut paths = Vec::new();
+    for entry in read_dir(store)? {
+        if entry.is_directory {
+            walk(store, &entry.path, &mut paths)?;
+        } else if !is_left_out(entry.path.as_os_str()) {
+            paths.push(entry.path);
+        }
+    }
+    paths.sort();
+    let mut tracked = TrackedPaths { store, encoding, hashed: None };
+    let mut listing = Listing::default();
+    for path in &paths {
+        match kind_of(path) {
+            None if is_data_of_a_revlog(path, &paths) => {}
+            None => listing.other_files.push(path.clone()),
+            Some(kind) => listing.revlogs.push(RevlogFiles {
+                index: store.join(path),
+                data: store.join(path.with_extension("d")),
+                kind,
+                path: tracked.of(path, kind)?,
+            }),
+        }
+    }
+    listing.revlogs.sort_by_key(|files| files.kind);
+    for path in &listing.other_files {
+        if path.extension().is_some_and(|extension| extension == "d") && in_revlog_folder(path) {
+            listing
+                .notes
+                .push(format!("{}: copied as it is: a data file without an index", store.join(path).display()));
+        }
+    }
+    Ok(listing)
+}
+
+struct Found {
+    /// Below the store.
+    path: PathBuf,
+    is_directory: bool,
+}
+
+fn read_dir(store: &Path) -> Result<Vec<Found>> {
+    list_folder(store, Path::new(""))
+}
+
+fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
+    let absolute = store.join(folder);
+    let failed = |e| ReaderError::io("list", &absolute, e);
+    let mut found = Vec::new();
+    for entry in fs::read_dir(&absolute).map_err(failed)? {
+        let entry = entry.map_err(failed)?;
+        let kind = entry.file_type().map_err(failed)?;
+        let path = folder.join(entry.file_name());
+        // A store that is spread over disks by symbolic links is read through them, as hg does.
+        let is_directory = if kind.is_symlink() { entry.path().is_dir() } else { kind.is_dir() };
+        found.push(Found { path, is_directory });
+    }
+    Ok(found)
+}
+
+fn walk(store: &Path, folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in list_folder(store, &folder)? {
+            if entry.is_directory { &mut folders } else { &mut *paths }.push(entry.path);
+        }
+    }
+    Ok(())
+}
+
+/// Adds `name` in `folder`, or the files below it, to `files`; nothing if it is not there.
+pub(super) fn files_at(folder: &Path, name: &str, files: &mut Vec<PathBuf>) -> Result<()> {
+    if folder.join(name).is_dir() {
+        let mut below = Vec::new();
+        walk(folder, Path::new(name), &mut below)?;
+        files.extend(below.into_iter().map(|path| folder.join(path)));
+    } else if folder.join(name).exists() {
+        files.push(folder.join(name));
+    }
+    Ok(())
+}
+
+fn in_revlog_folder(path: &Path) -> bool {
+    path.iter().next().is_some_and(|first| REVLOG_FOLDERS.iter().any(|folder| first == *folder))
+}
+
+/// What the revlog whose index lies at `path` is for; `None` if that is no revlog's index.
+fn kind_of(path: &Path) -> Option<ObjectKind> {
+    let stem = path.file_stem()?;
+    path.extension().filter(|extension| *extension == "i")?;
+    if path.parent().is_some_and(|parent| parent.as_os_str().is_empty()) {
+        return ROOT_REVLOGS.into_iter().find(|(name, _)| stem == *name).map(|(_, kind)| kind);
+    }
+    if !in_revlog_folder(path) {
+        return None;
+    }
+    // A directory's manifest has this name; hashed ones do too, at the start.
+    let is_manifest = path.starts_with("meta")
+        || path.starts_with("dh") && stem.as_bytes().starts_with(b"00manifest.i") && stem.len() > 40;
+    Some(if is_manifest { ObjectKind::Manifest } else { ObjectKind::Filelog })
+}
+
+/// Whether `path` is the data file of a revlog among `paths`, which are sorted.
+fn is_data_of_a_revlog(path: &Path, paths: &[PathBuf]) -> bool {
+    let index = path.with_extension("i");
+    path.extension().is_some_and(|extension| extension == "d")
+        && kind_of(&index).is_some()
+        && paths.binary_search(&index).is_ok()
+}
+
+/// Finds out which tracked files names of the store stand for.
+struct TrackedPaths<'a> {
+    store: &'a Path,
+    encoding: NameEncoding,
+    /// Made when the first hashed name is met.
+    hashed: Option<HashMap<Vec<u8>, Vec<u8>>>,
+}
+
+impl TrackedPaths<'_> {
+    /// The path behind `path`, a revlog's index below the store. One that nothing explains, such as a hashed one without
+    /// an fncache, is given as it lies on disk.
+    fn of(&mut self, path: &Path, kind: ObjectKind) -> Result<Vec<u8>> {
+        let name = path.as_os_str().as_bytes();
+        let decoded =
+            if name.starts_with(b"dh/") { self.hashed()?.get(name).cloned() } else { store_names::decode(name) };
+        let full = decoded.unwrap_or_else(|| name.to_vec());
+        let stem = full.strip_suffix(b".i").unwrap_or(&full);
+        let below = stem.strip_prefix(b"data/").or_else(|| stem.strip_prefix(b"meta/")).unwrap_or(stem);
+        Ok(match kind {
+            ObjectKind::Changelog => Vec::new(),
+            ObjectKind::Manifest => below.strip_suffix(b"00manifest").unwrap_or(below).to_vec(),
+            _ => below.to_vec(),
+        })
+    }
+
+    fn hashed(&mut self) -> Result<&HashMap<Vec<u8>, Vec<u8>>> {
+        if self.hashed.is_none() {
+            let mut names = store_names::hashed_names(&read_if_there(&self.store.join("fncache"))?, self.encoding);
+            names.extend(store_names::hashed_tracked_paths(&self.file_index()?, self.encoding));
+            self.hashed = Some(names);
+        }
+        Ok(self.hashed.get_or_insert_default())
+    }
+
+    /// The tracked paths that a `fileindex` lists, each ended by NUL; nothing where there is none.
+    ///
+    /// Source: hg 7.2's `mercurial/store_utils`: `fileindex` holds the name of its format, three file lengths as big-endian
+    /// 32-bit numbers and three identifiers of 8 bytes; the first of each are those of the list.
+    fn file_index(&self) -> Result<Vec<u8>> {
+        let docket = read_if_there(&self.store.join("fileindex"))?;
+        let Some(fields) = docket.strip_prefix(b"fileindex-v1") else { return Ok(Vec::new()) };
+        let (Some(len), Some(id)) = (fields.first_chunk(), fields.get(12..20)) else { return Ok(Vec::new()) };
+        let name = [b"fileindex-list.", id].concat();
+        let mut list = read_if_there(&self.store.join(OsStr::from_bytes(&name)))?;
+        list.truncate(u32::from_be_bytes(*len) as usize);
+        Ok(list)
+    }
+}
+
+fn read_if_there(file: &Path) -> Result<Vec<u8>> {
+    match fs::read(file) {
+        Ok(content) => Ok(content),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(ReaderError::io("read", file, error)),
+    }
+}

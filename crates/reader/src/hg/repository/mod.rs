@@ -1,0 +1,153 @@
+//! A Mercurial repository on disk: where its store is, what it demands, which revlogs it holds.
+
+mod listing;
+mod requirements;
+mod snapshot;
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+pub use self::{requirements::Requirements, snapshot::HgSnapshot};
+use super::revlog::RevlogFiles;
+use crate::{ReaderError, Result};
+
+/// Names directly in `.hg` that a bare copy holds; the rest serves the work tree, is derived, or is another program's.
+pub const KEPT_IN_HG_DIR: [&str; 8] =
+    ["00changelog.i", "bookmarks", "hgrc", "hgrc-not-shared", "largefiles", "localtags", "remotenames", "sparse"];
+
+/// Names directly in `.hg` that hold somebody's work and are not copied: worth a note.
+const WORK_LEFT_ASIDE: [(&str, &str); 3] =
+    [("patches", "patch queues"), ("shelved", "shelved changes"), ("strip-backup", "backups of stripped changesets")];
+
+/// An open Mercurial repository.
+#[derive(Debug)]
+pub struct HgRepository {
+    hg_dir: PathBuf,
+    requirements: Requirements,
+    revlogs: Vec<RevlogFiles>,
+    other_files: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl HgRepository {
+    /// The `.hg` folder that `path`, a work tree's root or `.hg` itself, names; `None` if it is no Mercurial repository.
+    pub fn locate(path: &Path) -> Option<PathBuf> {
+        let is_hg_dir = |path: &Path| path.join("requires").is_file() || path.join("store").is_dir();
+        let below = path.join(".hg");
+        if below.is_dir() {
+            return Some(below);
+        }
+        let is_named = path.file_name().is_some_and(|name| name == ".hg");
+        (is_named && is_hg_dir(path)).then(|| path.to_owned())
+    }
+
+    /// Opens the repository at `path`: a work tree's root, or its `.hg`.
+    ///
+    /// # Errors
+    /// [`ReaderError::NotARepository`], [`ReaderError::Unsupported`] for what is not handled, by name,
+    /// [`ReaderError::Locked`] when another program is writing to it, [`ReaderError::Io`].
+    pub fn open(path: &Path) -> Result<Self> {
+        let Some(hg_dir) = Self::locate(path) else {
+            let why = "there is no .hg in it".to_owned();
+            return Err(ReaderError::NotARepository { path: path.to_owned(), why });
+        };
+        let requirements = Requirements::read(&hg_dir)?;
+        refuse_writers(&hg_dir)?;
+        let listing = listing::list(&hg_dir.join("store"), requirements.name_encoding())?;
+        let mut notes = listing.notes;
+        for (name, what) in WORK_LEFT_ASIDE {
+            let path = hg_dir.join(name);
+            if path.exists() {
+                notes.push(format!("{}: left aside: {what}", path.display()));
+            }
+        }
+        Ok(HgRepository { hg_dir, requirements, revlogs: listing.revlogs, other_files: listing.other_files, notes })
+    }
+
+    /// Its `.hg` folder.
+    pub fn hg_dir(&self) -> &Path {
+        &self.hg_dir
+    }
+
+    /// The folder of its revlogs.
+    pub fn store_dir(&self) -> PathBuf {
+        self.hg_dir.join("store")
+    }
+
+    /// What it demands of a program that reads it.
+    pub fn requirements(&self) -> &Requirements {
+        &self.requirements
+    }
+
+    /// Its revlogs: the changelog, the manifests, then the filelogs, each sorted by the name of its file.
+    pub fn revlogs(&self) -> &[RevlogFiles] {
+        &self.revlogs
+    }
+
+    /// Every other file of the store, as paths below [`store_dir`](HgRepository::store_dir), sorted. Leftovers of finished
+    /// transactions (`undo*`) are left out, and so are `requires` and locks.
+    pub fn other_store_files(&self) -> &[PathBuf] {
+        &self.other_files
+    }
+
+    /// Every file that belongs to the stored repository: what a copy of it holds, `requires` included.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when a folder cannot be listed.
+    pub fn files(&self) -> Result<Vec<PathBuf>> {
+        let store = self.store_dir();
+        let mut files = vec![self.hg_dir.join("requires"), store.join("requires")];
+        files.extend(self.revlogs.iter().flat_map(|revlog| [revlog.index.clone(), revlog.data.clone()]));
+        files.extend(self.other_files.iter().map(|path| store.join(path)));
+        for name in KEPT_IN_HG_DIR {
+            listing::files_at(&self.hg_dir, name, &mut files)?;
+        }
+        files.retain(|file| file.is_file());
+        Ok(files)
+    }
+
+    /// What was found and left aside, one sentence each, for the summary.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    ///
+    /// # Errors
+    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
+    /// folder cannot be listed.
+    pub fn snapshot(&self) -> Result<HgSnapshot> {
+        HgSnapshot::take(self)
+    }
+}
+
+/// Refuses a repository that somebody is writing to, or that somebody stopped writing to half-way.
+fn refuse_writers(hg_dir: &Path) -> Result<()> {
+    for lock in ["store/lock", "wlock"] {
+        let path = hg_dir.join(lock);
+        // A symbolic link that leads nowhere: its target names host and process.
+        match fs::symlink_metadata(&path) {
+            Ok(_) => return Err(ReaderError::Locked { path }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(ReaderError::io("inspect", path, error)),
+        }
+    }
+    let store = hg_dir.join("store");
+    let entries = match fs::read_dir(&store) {
+        Ok(entries) => entries,
+        Err(error) => return Err(ReaderError::io("list", store, error)),
+    };
+    for entry in entries {
+        let entry = entry.map_err(|e| ReaderError::io("list", &store, e))?;
+        let name = entry.file_name();
+        if name == "journal" {
+            return Err(ReaderError::unsupported(
+                &entry.path(),
+                "a repository with an interrupted transaction (hg recover ends it)",
+            ));
+        }
+    }
+    Ok(())
+}

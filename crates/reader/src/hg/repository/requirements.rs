@@ -1,0 +1,187 @@
+//! What a repository demands of a program that reads it: `requires`.
+//!
+//! Source: `hg help internals.requirements`.
+
+use std::{collections::BTreeSet, fs, io, path::Path};
+
+use crate::{Place, ReaderError, Result, hg::store_names::NameEncoding};
+
+/// What conversion and replay handle, or what concerns only a work tree and is copied.
+const KNOWN: &[&str] = &[
+    "bookmarksinstore",
+    "delta-info-revlog",
+    "dirstate-tracked-key-v1",
+    "dirstate-v2",
+    "dotencode",
+    "exp-archived-phase",
+    "exp-compression-lz4",
+    "exp-compression-none",
+    "exp-sparse",
+    "fileindex-v1",
+    "fncache",
+    "generaldelta",
+    "internal-phase",
+    "internal-phase-2",
+    "largefiles",
+    "lfs",
+    "persistent-nodemap",
+    "revlog-compression-zstd",
+    "revlogv1",
+    "share-safe",
+    "sparserevlog",
+    "store",
+    "treemanifest",
+];
+
+/// Without these nothing is where this program looks for it.
+const NEEDED: [&str; 2] = ["store", "revlogv1"];
+
+/// The requirement that moves those of the store into a file of their own.
+const SHARE_SAFE: &str = "share-safe";
+
+/// The requirements of a repository, by the file that they stand in.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Requirements {
+    /// In `.hg/requires`.
+    pub work_tree: BTreeSet<String>,
+    /// In `.hg/store/requires`, which is only read and written if [`is_share_safe`](Requirements::is_share_safe).
+    pub store: BTreeSet<String>,
+}
+
+impl Requirements {
+    /// Reads the requirements of the repository whose `.hg` is `hg_dir`.
+    ///
+    /// # Errors
+    /// [`ReaderError::Unsupported`] names a requirement that is not handled, or one that is needed and absent.
+    pub(super) fn read(hg_dir: &Path) -> Result<Self> {
+        let file = hg_dir.join("requires");
+        let work_tree = read_lines(&file)?;
+        let is_share_safe = work_tree.contains(SHARE_SAFE);
+        let store_file = hg_dir.join("store/requires");
+        // A share has its store elsewhere, so this comes first.
+        check(&file, &work_tree)?;
+        let store = if is_share_safe { read_lines(&store_file)? } else { BTreeSet::new() };
+        check(&store_file, &store)?;
+        let requirements = Requirements { work_tree, store };
+        match NEEDED.into_iter().find(|needed| !requirements.contains(needed)) {
+            Some(needed) => {
+                let file = if is_share_safe { store_file } else { file };
+                Err(ReaderError::unsupported(&file, format!("a repository without the requirement '{needed}'")))
+            }
+            None => Ok(requirements),
+        }
+    }
+
+    /// Whether `name` is among them.
+    pub fn contains(&self, name: &str) -> bool {
+        self.work_tree.contains(name) || self.store.contains(name)
+    }
+
+    /// Whether the store's requirements stand in a file of their own.
+    pub fn is_share_safe(&self) -> bool {
+        self.work_tree.contains(SHARE_SAFE)
+    }
+
+    /// How the store names its files.
+    pub fn name_encoding(&self) -> NameEncoding {
+        if self.contains("fncache") || self.contains("fileindex-v1") {
+            NameEncoding::Hybrid { dots: self.contains("dotencode") || self.contains("fileindex-v1") }
+        } else {
+            NameEncoding::Plain
+        }
+    }
+
+    /// The requirements with those of compression replaced by `compression`, in the file where hg would look for it.
+    #[must_use]
+    pub fn with_compression(&self, compression: Option<&str>) -> Self {
+        let mut requirements = self.clone();
+        let is_compression =
+            |name: &String| name.starts_with("revlog-compression-") || name.starts_with("exp-compression-");
+        requirements.work_tree.retain(|name| !is_compression(name));
+        requirements.store.retain(|name| !is_compression(name));
+        if let Some(compression) = compression {
+            let file = if self.is_share_safe() { &mut requirements.store } else { &mut requirements.work_tree };
+            file.insert(compression.to_owned());
+        }
+        requirements
+    }
+}
+
+fn read_lines(file: &Path) -> Result<BTreeSet<String>> {
+    let content = match fs::read(file) {
+        Ok(content) => content,
+        // The oldest repositories have no such file, and thus none of what is needed.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+        Err(error) => return Err(ReaderError::io("read", file, error)),
+    };
+    let mut lines = BTreeSet::new();
+    for (number, line) in (1..).zip(content.split(|byte| *byte == b'\n')) {
+        match std::str::from_utf8(line) {
+            Ok("") => {}
+            Ok(line) if line.bytes().all(|byte| byte.is_ascii_graphic()) => drop(lines.insert(line.to_owned())),
+            _ => {
+                let found = String::from_utf8_lossy(line).escape_debug().to_string();
+                return Err(ReaderError::corrupt(file, Place::Line(number), "the name of a requirement", found));
+            }
+        }
+    }
+    Ok(lines)
+}
+
+fn check(file: &Path, requirements: &BTreeSet<String>) -> Result<()> {
+    let unknown = requirements.iter().find(|name| !KNOWN.contains(&name.as_str()));
+    match unknown.map(String::as_str) {
+        None => Ok(()),
+        Some("shared" | "relshared") => Err(ReaderError::unsupported(
+            file,
+            "a share, whose store lies elsewhere (name the repository that it shares with)",
+        )),
+        Some(unknown) => Err(ReaderError::unsupported(file, format!("the requirement '{unknown}'"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(work_tree: &str, store: Option<&str>) -> Result<Requirements> {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("store")).unwrap();
+        fs::write(folder.path().join("requires"), work_tree).unwrap();
+        if let Some(store) = store {
+            fs::write(folder.path().join("store/requires"), store).unwrap();
+        }
+        Requirements::read(folder.path())
+    }
+
+    #[test]
+    fn each_file_is_read_where_it_counts() {
+        let safe =
+            read("share-safe\n", Some("revlogv1\nstore\nfncache\ndotencode\nrevlog-compression-zstd\n")).unwrap();
+        assert!(safe.is_share_safe() && safe.contains("fncache"));
+        assert_eq!(safe.name_encoding(), NameEncoding::Hybrid { dots: true });
+        let old = read("revlogv1\nstore\n", Some("shared\n")).unwrap();
+        assert_eq!(old.name_encoding(), NameEncoding::Plain);
+        let changed = safe.with_compression(Some("exp-compression-none"));
+        assert!(changed.store.contains("exp-compression-none") && !changed.contains("revlog-compression-zstd"));
+        assert!(old.with_compression(Some("x")).work_tree.contains("x"));
+        assert_eq!(old.with_compression(None), old);
+    }
+
+    #[test]
+    fn what_is_not_handled_is_refused_by_name() {
+        for (work_tree, store, expected) in [
+            ("revlogv1\nstore\nexp-revlogv2.2\n", None, "exp-revlogv2.2"),
+            ("share-safe\n", Some("revlogv1\nstore\nnew-thing\n"), "new-thing"),
+            ("share-safe\nrelshared\n", None, "a share"),
+            ("revlogv1\n", None, "'store'"),
+            ("store\n", None, "'revlogv1'"),
+            ("", None, "'store'"),
+        ] {
+            let error = read(work_tree, store).unwrap_err();
+            assert!(matches!(error, ReaderError::Unsupported { .. }), "{error:?}");
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+        assert!(matches!(read("\u{1}\n", None), Err(ReaderError::Corrupt { .. })));
+    }
+}

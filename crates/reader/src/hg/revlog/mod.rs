@@ -1,0 +1,369 @@
+//! Revlogs: append-only lists of revisions, each a full text or a delta, each compressed on its own.
+
+mod entry;
+mod text;
+
+use std::{
+    borrow::Cow,
+    fs::File,
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::{ObjectId, oid};
+
+pub use self::{
+    entry::{ENTRY_LEN, Entry, RevlogHeader},
+    text::{TextReader, node_of},
+};
+use crate::{ObjectKind, Place, ReaderError, Result};
+
+/// The files of a revlog, and what it is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RevlogFiles {
+    /// The entries, and the chunks of an inline revlog: `.i`.
+    pub index: PathBuf,
+    /// The chunks of a revlog that is not inline: `.d`. There is no such file otherwise.
+    pub data: PathBuf,
+    /// What its revisions are.
+    pub kind: ObjectKind,
+    /// The tracked file that it belongs to, or the directory of a manifest with a slash at the end; empty for the whole
+    /// repository's.
+    pub path: Vec<u8>,
+}
+
+impl RevlogFiles {
+    /// For people: the tracked file or directory that it belongs to.
+    pub fn name(&self) -> String {
+        match (self.kind, self.path.as_slice()) {
+            (ObjectKind::Changelog, _) => "changelog".to_owned(),
+            (ObjectKind::Manifest, b"") => "manifest".to_owned(),
+            (ObjectKind::Manifest, directory) => format!("manifest of {}", String::from_utf8_lossy(directory)),
+            (_, file) => String::from_utf8_lossy(file).into_owned(),
+        }
+    }
+}
+
+/// An open revlog.
+#[derive(Debug)]
+pub struct Revlog {
+    files: RevlogFiles,
+    header: Option<RevlogHeader>,
+    entries: Vec<Entry>,
+    chunks: Chunks,
+}
+
+#[derive(Debug)]
+enum Chunks {
+    /// The whole index file.
+    Inline(Vec<u8>),
+    /// The data file; an empty revlog has none.
+    Split(Option<File>),
+}
+
+impl Revlog {
+    /// Opens the revlog of `files` and reads its index.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] for an index that contradicts itself or its data file, [`ReaderError::Unsupported`] for
+    /// another version, [`ReaderError::Io`].
+    pub fn open(files: &RevlogFiles) -> Result<Self> {
+        let index = std::fs::read(&files.index).map_err(|e| ReaderError::io("read", &files.index, e))?;
+        let header = read_header(files, &index)?;
+        let revlog = match header {
+            None => Revlog { files: files.clone(), header, entries: Vec::new(), chunks: Chunks::Split(None) },
+            Some(header) if header.is_inline() => {
+                let entries = inline_entries(files, &index)?;
+                Revlog { files: files.clone(), header: Some(header), entries, chunks: Chunks::Inline(index) }
+            }
+            Some(header) => {
+                let (entries, data_len) = split_entries(files, &index)?;
+                let chunks = Chunks::Split(open_data(files, data_len)?);
+                Revlog { files: files.clone(), header: Some(header), entries, chunks }
+            }
+        };
+        revlog.check_bases()?;
+        Ok(revlog)
+    }
+
+    /// A revlog of no revisions, which no file needs to hold.
+    pub fn empty() -> Self {
+        let files =
+            RevlogFiles { index: PathBuf::new(), data: PathBuf::new(), kind: ObjectKind::Changelog, path: Vec::new() };
+        Revlog { files, header: None, entries: Vec::new(), chunks: Chunks::Split(None) }
+    }
+
+    /// Its files.
+    pub fn files(&self) -> &RevlogFiles {
+        &self.files
+    }
+
+    /// What its header says; `None` if it is empty.
+    pub fn header(&self) -> Option<RevlogHeader> {
+        self.header
+    }
+
+    /// Its revisions.
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The number of its revisions.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether it has no revision.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The revision `revision`.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] if there is none: what was asked for came from a file.
+    pub fn entry(&self, revision: usize) -> Result<&Entry> {
+        self.entries.get(revision).ok_or_else(|| {
+            let expected = format!("at least {} revisions", revision.saturating_add(1));
+            ReaderError::corrupt(&self.files.index, Place::Whole, expected, self.entries.len().to_string())
+        })
+    }
+
+    /// The index as it lies on disk: entries, and chunks between them if it is inline. Read again if it is not.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when it can no longer be read.
+    pub fn index_bytes(&self) -> Result<Cow<'_, [u8]>> {
+        match &self.chunks {
+            Chunks::Inline(index) => Ok(Cow::Borrowed(index)),
+            Chunks::Split(_) => {
+                let index = std::fs::read(&self.files.index);
+                index.map(Cow::Owned).map_err(|e| ReaderError::io("read", &self.files.index, e))
+            }
+        }
+    }
+
+    /// The revision that the chunk of `revision` is a delta against; `None` if the chunk is a full text.
+    pub fn delta_base(&self, revision: usize) -> Option<usize> {
+        let base = usize::try_from(self.entries.get(revision)?.base).ok()?;
+        if base == revision {
+            None
+        } else if self.header.is_some_and(RevlogHeader::has_general_delta) {
+            Some(base)
+        } else {
+            revision.checked_sub(1)
+        }
+    }
+
+    /// Where the chunk of `revision` starts, and in which file.
+    pub fn place(&self, revision: usize) -> (&Path, u64) {
+        let offset = self.entries.get(revision).map_or(0, |entry| entry.offset);
+        match self.chunks {
+            Chunks::Inline(_) => (&self.files.index, offset + inline_header_bytes(revision)),
+            Chunks::Split(_) => (&self.files.data, offset),
+        }
+    }
+
+    /// The chunks of consecutive revisions, of which `buffer` may come to hold the bytes: they lie end to end.
+    ///
+    /// # Errors
+    /// [`ReaderError::Io`] when the data file cannot be read, [`ReaderError::Corrupt`] for revisions that are not there.
+    pub fn chunks<'a>(&'a self, first: usize, last: usize, buffer: &'a mut Vec<u8>) -> Result<ChunkRun<'a>> {
+        let (start, end) = (self.entry(first)?.offset, end_of(self.entry(last)?));
+        match &self.chunks {
+            Chunks::Inline(_) => Ok(ChunkRun { revlog: self, start, bytes: &[] }),
+            Chunks::Split(file) => {
+                // Checked against the file's length when it was opened.
+                let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+                buffer.clear();
+                buffer.resize(len, 0);
+                if let Some(file) = file {
+                    let failed = |e| ReaderError::io("read", &self.files.data, e);
+                    file.read_exact_at(buffer, start).map_err(failed)?;
+                }
+                Ok(ChunkRun { revlog: self, start, bytes: buffer })
+            }
+        }
+    }
+
+    /// The revision of `node`.
+    ///
+    /// Searches from the end, where revisions are asked for most; use [`NodeMap`] for many.
+    pub fn find(&self, node: &oid) -> Option<usize> {
+        self.entries.iter().rposition(|entry| entry.node == node)
+    }
+
+    /// Every delta is against an earlier revision, and full texts lie within what an index can say.
+    fn check_bases(&self) -> Result<()> {
+        for (revision, entry) in self.entries.iter().enumerate() {
+            let fails = |expected: &str, found: i64| {
+                let place = Place::Revision(revision);
+                Err(ReaderError::corrupt(&self.files.index, place, expected, found.to_string()))
+            };
+            match usize::try_from(entry.base) {
+                Ok(base) if base <= revision => {}
+                _ => return fails("a base that is this revision or an earlier one", entry.base.into()),
+            }
+            if entry.text_len > i32::MAX.cast_unsigned() {
+                return fails("a full text of less than 2 GiB", entry.text_len.into());
+            }
+            for parent in entry.parents {
+                if parent < -1 || usize::try_from(parent).is_ok_and(|parent| parent >= self.entries.len()) {
+                    return fails("parents among the revisions", parent.into());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Damage of the chunk of `revision`.
+    pub fn corrupt(&self, revision: usize, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
+        let (path, offset) = self.place(revision);
+        ReaderError::corrupt(path, Place::RevisionAt { revision, offset }, expected, found)
+    }
+}
+
+/// Chunks of consecutive revisions.
+#[derive(Debug, Clone, Copy)]
+pub struct ChunkRun<'a> {
+    revlog: &'a Revlog,
+    start: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> ChunkRun<'a> {
+    /// The stored bytes of `revision`, which is one of them.
+    pub fn get(&self, revision: usize) -> Result<&'a [u8]> {
+        let entry = self.revlog.entry(revision)?;
+        let (bytes, start) = match &self.revlog.chunks {
+            Chunks::Inline(index) => (index.as_slice(), entry.offset + inline_header_bytes(revision)),
+            Chunks::Split(_) => (self.bytes, entry.offset.saturating_sub(self.start)),
+        };
+        let chunk = usize::try_from(start).ok().and_then(|start| bytes.get(start..)?.get(..entry.stored_len as usize));
+        chunk.ok_or_else(|| self.revlog.corrupt(revision, format!("{} stored bytes", entry.stored_len), "fewer"))
+    }
+}
+
+fn end_of(entry: &Entry) -> u64 {
+    entry.offset + u64::from(entry.stored_len)
+}
+
+/// How many bytes of entries lie before the chunk of `revision` in an inline revlog.
+fn inline_header_bytes(revision: usize) -> u64 {
+    (revision as u64 + 1) * ENTRY_LEN as u64
+}
+
+fn read_header(files: &RevlogFiles, index: &[u8]) -> Result<Option<RevlogHeader>> {
+    if index.is_empty() {
+        return Ok(None);
+    }
+    let Some(number) = index.first_chunk().copied().map(u32::from_be_bytes) else {
+        return Err(ReaderError::corrupt(&files.index, Place::Offset(0), "a header of 4 bytes", "the end of the file"));
+    };
+    match RevlogHeader::new(number) {
+        Ok(header) => Ok(Some(header)),
+        Err(entry::BadHeader::Version(version @ (0 | 2 | 0xd34d))) => {
+            Err(ReaderError::unsupported(&files.index, format!("revlog version {version:#x}")))
+        }
+        Err(entry::BadHeader::Version(version)) => {
+            Err(ReaderError::corrupt(&files.index, Place::Offset(0), "revlog version 1", format!("{version:#x}")))
+        }
+        Err(entry::BadHeader::Flags(flags)) => {
+            Err(ReaderError::unsupported(&files.index, format!("a revlog with the unknown flags {flags:#x}")))
+        }
+    }
+}
+
+fn inline_entries(files: &RevlogFiles, index: &[u8]) -> Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    let mut rest = index;
+    let mut offset = 0;
+    while !rest.is_empty() {
+        let at = (index.len() - rest.len()) as u64;
+        let entry = take_entry(files, &mut rest, entries.len(), at)?;
+        if entry.offset != offset {
+            let (expected, found) = (format!("the chunk's offset {offset}"), entry.offset.to_string());
+            return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
+        }
+        let Some((_, after)) = rest.split_at_checked(entry.stored_len as usize) else {
+            let (expected, found) = (format!("a chunk of {} bytes", entry.stored_len), format!("{} left", rest.len()));
+            return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
+        };
+        rest = after;
+        offset = end_of(&entry);
+        entries.push(entry);
+    }
+    Ok(entries)
+}
+
+/// The entries, and how long the data file has to be.
+fn split_entries(files: &RevlogFiles, index: &[u8]) -> Result<(Vec<Entry>, u64)> {
+    let mut entries = Vec::with_capacity(index.len() / ENTRY_LEN);
+    let mut rest = index;
+    let mut data_len = 0;
+    while !rest.is_empty() {
+        let at = (index.len() - rest.len()) as u64;
+        let entry = take_entry(files, &mut rest, entries.len(), at)?;
+        // Chunks may leave gaps, in theory, but never overlap: a conversion puts them end to end.
+        if entry.offset < data_len {
+            let (expected, found) = (format!("the chunk's offset {data_len} or more"), entry.offset.to_string());
+            return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
+        }
+        data_len = end_of(&entry);
+        entries.push(entry);
+    }
+    Ok((entries, data_len))
+}
+
+fn take_entry(files: &RevlogFiles, rest: &mut &[u8], revision: usize, at: u64) -> Result<Entry> {
+    let Some((bytes, after)) = rest.split_first_chunk() else {
+        let (expected, found) = (format!("an entry of {ENTRY_LEN} bytes"), format!("{} left", rest.len()));
+        return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
+    };
+    *rest = after;
+    Ok(Entry::parse(bytes, revision == 0))
+}
+
+fn open_data(files: &RevlogFiles, data_len: u64) -> Result<Option<File>> {
+    let file = match File::open(&files.data) {
+        Ok(file) => file,
+        // Revisions without any bytes need no file.
+        Err(error) if error.kind() == io::ErrorKind::NotFound && data_len == 0 => return Ok(None),
+        Err(error) => return Err(ReaderError::io("open", &files.data, error)),
+    };
+    let len = file.metadata().map_err(|e| ReaderError::io("inspect", &files.data, e))?.len();
+    if len < data_len {
+        let (expected, found) = (format!("{data_len} bytes, as the index says"), len.to_string());
+        return Err(ReaderError::corrupt(&files.data, Place::Whole, expected, found));
+    }
+    Ok(Some(file))
+}
+
+/// Revisions by node, for a revlog that is asked often.
+#[derive(Debug, Default)]
+pub struct NodeMap {
+    sorted: Vec<(ObjectId, u32)>,
+}
+
+impl NodeMap {
+    /// The nodes of `revlog`. Of a node that occurs twice the first revision counts.
+    pub fn new(revlog: &Revlog) -> Self {
+        let mut sorted: Vec<_> = revlog.entries().iter().zip(0..).map(|(entry, at)| (entry.node, at)).collect();
+        sorted.sort_unstable();
+        NodeMap { sorted }
+    }
+
+    /// The revision of `node`.
+    pub fn get(&self, node: &oid) -> Option<usize> {
+        let at = self.sorted.partition_point(|(other, _)| other.as_ref() < node);
+        self.sorted.get(at).filter(|(other, _)| other.as_ref() == node).map(|(_, revision)| *revision as usize)
+    }
+
+    /// The revisions whose nodes start with the hexadecimal `prefix`; at most two are looked for.
+    pub fn with_prefix(&self, prefix: &gix_hash::Prefix) -> impl Iterator<Item = usize> {
+        let start = self.sorted.partition_point(|(node, _)| prefix.cmp_oid(node).is_gt());
+        let found = self.sorted.get(start..).unwrap_or_default().iter().take(2);
+        found.filter(move |(node, _)| prefix.cmp_oid(node).is_eq()).map(|(_, at)| *at as usize)
+    }
+}

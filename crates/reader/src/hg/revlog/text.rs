@@ -1,0 +1,217 @@
+//! Full texts: a snapshot and the deltas of its chain.
+
+use gix_hash::ObjectId;
+use repackbench_codec::RevlogDecoder;
+use sha1::{Digest, Sha1};
+
+use super::{Entry, Revlog};
+use crate::{
+    Place, ReaderError, Result,
+    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache},
+    hg::delta::{DeltaApplier, Deltas, longest_payload},
+};
+
+/// A chain with this many deltas or more leaves texts on its way in the cache. Logs go backwards, from the end of a chain to
+/// its start: without those, each of its texts would be made from the snapshot anew.
+const WORTH_STOPS: usize = 8;
+
+/// Chunks this many bytes apart are read in one go, with what lies between.
+const WORTH_READING: u64 = 16 << 10;
+
+/// Reads full texts, with contexts and buffers that are reused, through a cache of texts that is the same for every codec.
+pub struct TextReader {
+    decoder: RevlogDecoder,
+    /// Texts, and whether they were found to hash to their node.
+    cache: DeltaBaseCache<bool>,
+    applier: DeltaApplier,
+    chain: Vec<usize>,
+    stored: Vec<u8>,
+    payloads: Vec<u8>,
+    ends: Vec<usize>,
+}
+
+impl std::fmt::Debug for TextReader {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TextReader").finish_non_exhaustive()
+    }
+}
+
+impl TextReader {
+    /// Reads chunks with `decoder`.
+    pub fn new(decoder: RevlogDecoder) -> Self {
+        TextReader {
+            decoder,
+            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            applier: DeltaApplier::default(),
+            chain: Vec::new(),
+            stored: Vec::new(),
+            payloads: Vec::new(),
+            ends: Vec::new(),
+        }
+    }
+
+    /// Empties the cache of texts.
+    pub fn forget(&mut self) {
+        self.cache.clear();
+    }
+
+    /// Puts the full text of `revision` into `text`. `number` tells `revlog` from others in the cache.
+    ///
+    /// # Errors
+    /// [`ReaderError::Corrupt`] names the chunk that cannot be decoded or applied, or the text that does not hash to its node.
+    pub fn read(&mut self, revlog: &Revlog, number: usize, revision: usize, text: &mut Vec<u8>) -> Result<()> {
+        let entry = revlog.entry(revision)?;
+        text.clear();
+        let is_checked = self.find_chain(revlog, number, revision, text);
+        if !self.chain.is_empty() {
+            self.decode_chain(revlog, number, text)?;
+        }
+        if !is_checked {
+            check_text(revlog, revision, entry, text)?;
+        }
+        if self.chain.is_empty() {
+            self.cache.set_tag((number, revision as u64), true);
+        } else {
+            keep(&mut self.cache, (number, revision as u64), text, true);
+        }
+        Ok(())
+    }
+
+    /// Lists in `self.chain` the revisions whose chunks make `revision`, oldest first, on top of `text`, which is the
+    /// longest start of the chain that the cache holds. `true` if that is all of it and was checked.
+    fn find_chain(&mut self, revlog: &Revlog, number: usize, revision: usize, text: &mut Vec<u8>) -> bool {
+        self.chain.clear();
+        let mut at = revision;
+        let mut is_checked = false;
+        loop {
+            if let Some((checked, cached)) = self.cache.get((number, at as u64)) {
+                text.extend_from_slice(cached);
+                is_checked = checked;
+                break;
+            }
+            self.chain.push(at);
+            // Bases are earlier revisions, which was checked: this comes to an end.
+            match revlog.delta_base(at) {
+                Some(base) => at = base,
+                None => break,
+            }
+        }
+        self.chain.reverse();
+        is_checked && self.chain.is_empty()
+    }
+
+    /// Decodes the chunks of `self.chain` and applies them to `text`.
+    fn decode_chain(&mut self, revlog: &Revlog, number: usize, text: &mut Vec<u8>) -> Result<()> {
+        self.payloads.clear();
+        self.ends.clear();
+        let has_snapshot = self.chain.first().is_some_and(|first| revlog.delta_base(*first).is_none());
+        let mut longest = text.len();
+        let mut rest = self.chain.as_slice();
+        while let Some(first) = rest.first() {
+            let (run, after) = rest.split_at(run_len(revlog, rest)?);
+            let chunks = revlog.chunks(*first, *run.last().unwrap_or(first), &mut self.stored)?;
+            for revision in run {
+                let text_len = revlog.entry(*revision)?.text_len as usize;
+                let is_snapshot = has_snapshot && self.chain.first() == Some(revision);
+                let (target, limit) = match is_snapshot {
+                    true => (&mut *text, text_len),
+                    false => (&mut self.payloads, longest_payload(longest, text_len)),
+                };
+                let decoded = self.decoder.decode(chunks.get(*revision)?, limit, target);
+                decoded.map_err(|e| revlog.corrupt(*revision, "a chunk that decodes", e.to_string()))?;
+                longest = longest.max(text_len);
+                if !is_snapshot {
+                    self.ends.push(self.payloads.len());
+                }
+            }
+            rest = after;
+        }
+        self.apply(revlog, number, usize::from(has_snapshot), longest, text)
+    }
+
+    /// Applies the deltas of the revisions in `self.chain`, without the first `skipped` ones, to `text`. A long chain is
+    /// halved again and again on the way, and what the text is at those stops goes into the cache.
+    fn apply(
+        &mut self,
+        revlog: &Revlog,
+        number: usize,
+        skipped: usize,
+        longest: usize,
+        text: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut rest = Deltas::new(&self.payloads, &self.ends);
+        let mut at = skipped;
+        while !rest.is_empty() {
+            let stop = if rest.len() >= WORTH_STOPS { rest.len() / 2 } else { rest.len() };
+            let (now, later) = rest.split_at(stop);
+            rest = later;
+            at += stop;
+            let last = self.chain.get(at - 1).copied().unwrap_or_default();
+            let applied = self.applier.apply(text, now, longest);
+            applied.map_err(|e| revlog.corrupt(last, "deltas that fit their base", e.to_string()))?;
+            if !rest.is_empty() {
+                keep(&mut self.cache, (number, last as u64), text, false);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts a copy of `text` into the cache.
+fn keep(cache: &mut DeltaBaseCache<bool>, key: (usize, u64), text: &[u8], is_checked: bool) {
+    let mut kept = cache.buffer(text.len());
+    kept.extend_from_slice(text);
+    cache.put(key, is_checked, kept);
+}
+
+/// How many chunks at the start of `chain` are read in one go.
+fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
+    let mut end: Option<u64> = None;
+    for (len, revision) in chain.iter().enumerate() {
+        let entry = revlog.entry(*revision)?;
+        if end.is_some_and(|end| entry.offset.saturating_sub(end) > WORTH_READING) {
+            return Ok(len);
+        }
+        end = Some(super::end_of(entry));
+    }
+    Ok(chain.len())
+}
+
+/// The node of a revision with these parents' nodes and this full text: SHA-1 of the parents, smaller first, and the text.
+pub fn node_of(first: &ObjectId, second: &ObjectId, text: &[u8]) -> ObjectId {
+    let (low, high) = if first <= second { (first, second) } else { (second, first) };
+    let mut hasher = Sha1::new();
+    hasher.update(low.as_bytes());
+    hasher.update(high.as_bytes());
+    hasher.update(text);
+    ObjectId::Sha1(hasher.finalize().into())
+}
+
+/// Holds a full text against what its entry says: no chunk but zlib's has a checksum, and hg checks this on every read.
+fn check_text(revlog: &Revlog, revision: usize, entry: &Entry, text: &[u8]) -> Result<()> {
+    if text.len() != entry.text_len as usize {
+        let expected = format!("a full text of {} bytes", entry.text_len);
+        return Err(revlog.corrupt(revision, expected, text.len().to_string()));
+    }
+    if !entry.is_hashed() {
+        return Ok(());
+    }
+    let [first, second] = revlog.parent_nodes(entry);
+    let node = node_of(&first, &second, text);
+    if node != entry.node {
+        let place = Place::Revision(revision);
+        let expected = format!("a text that hashes to its node {}", entry.node);
+        return Err(ReaderError::corrupt(&revlog.files().index, place, expected, node.to_string()));
+    }
+    Ok(())
+}
+
+impl Revlog {
+    /// The nodes of the parents of `entry`; null where there is none.
+    pub fn parent_nodes(&self, entry: &Entry) -> [ObjectId; 2] {
+        entry.parents.map(|parent| {
+            let parent = usize::try_from(parent).ok().and_then(|parent| self.entries.get(parent));
+            parent.map_or_else(|| ObjectId::null(gix_hash::Kind::Sha1), |parent| parent.node)
+        })
+    }
+}

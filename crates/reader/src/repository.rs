@@ -1,0 +1,129 @@
+//! A stored repository of either version-control system, found out from its path.
+
+use std::path::Path;
+
+use repackbench_codec::{ChunkDecoder, CodecSpec, RevlogDecoder, ZlibReader};
+
+use crate::{
+    History, ReaderError, Result, Store,
+    git::{GitHistory, GitRepository, GitStore, ObjectStore, repository::SourceSnapshot},
+    hg::{HgHistory, HgRepository, HgStore, repository::HgSnapshot},
+};
+
+/// An open repository.
+#[derive(Debug)]
+pub enum Repository {
+    /// Git's.
+    Git(Box<GitRepository>),
+    /// Mercurial's.
+    Hg(Box<HgRepository>),
+}
+
+/// The state of every file that a conversion reads, at one moment.
+#[derive(Debug, Clone)]
+pub enum Snapshot {
+    /// Of a Git repository.
+    Git(SourceSnapshot),
+    /// Of a Mercurial repository.
+    Hg(HgSnapshot),
+}
+
+impl Repository {
+    /// Opens the repository at `path`: the root of a work tree, a git directory, or `.hg`.
+    ///
+    /// # Errors
+    /// [`ReaderError::NotARepository`], also when the work tree is one of both systems; else see [`GitRepository::open`] and
+    /// [`HgRepository::open`].
+    pub fn open(path: &Path) -> Result<Self> {
+        if HgRepository::locate(path).is_none() {
+            return GitRepository::open(path).map(|git| Repository::Git(Box::new(git)));
+        }
+        if path.join(".git").exists() {
+            let why = "it is one of Git and one of Mercurial: name the .git or the .hg in it".to_owned();
+            return Err(ReaderError::NotARepository { path: path.to_owned(), why });
+        }
+        HgRepository::open(path).map(|hg| Repository::Hg(Box::new(hg)))
+    }
+
+    /// What was found and left aside, one sentence each, for the summary.
+    pub fn notes(&self) -> &[String] {
+        match self {
+            Repository::Git(git) => git.notes(),
+            Repository::Hg(hg) => hg.notes(),
+        }
+    }
+
+    /// The folder that it is named by: the common git directory, or `.hg`.
+    pub fn folder(&self) -> &Path {
+        match self {
+            Repository::Git(git) => git.common_dir(),
+            Repository::Hg(hg) => hg.hg_dir(),
+        }
+    }
+
+    /// The revision that users mean when they name none: `HEAD`, or `tip`.
+    pub fn default_revision(&self) -> &'static str {
+        match self {
+            Repository::Git(_) => "HEAD",
+            Repository::Hg(_) => "tip",
+        }
+    }
+
+    /// The spec that it was converted with, as far as it says so itself: a Git variant that stock git cannot read does.
+    pub fn recorded_spec(&self) -> Option<CodecSpec> {
+        match self {
+            Repository::Git(git) => git.extension_spec().and_then(|spec| spec.parse().ok()),
+            Repository::Hg(_) => None,
+        }
+    }
+
+    /// Its history. Chunks that `spec` encoded are decoded by the same library; without one, zlib's by stock zlib.
+    ///
+    /// # Errors
+    /// When it is damaged so that not even its indexes can be read.
+    pub fn history(&self, spec: Option<&CodecSpec>) -> Result<Box<dyn History>> {
+        match self {
+            Repository::Git(git) => {
+                let decoder = spec.map_or_else(|| ChunkDecoder::new(ZlibReader::Stock), ChunkDecoder::for_spec);
+                Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoder)?)?))
+            }
+            Repository::Hg(hg) => {
+                let decoder = spec.map_or_else(|| RevlogDecoder::new(ZlibReader::Stock), RevlogDecoder::for_spec);
+                Ok(Box::new(HgHistory::new(hg, decoder)?))
+            }
+        }
+    }
+
+    /// Its chunks.
+    pub fn store(&self) -> Box<dyn Store + '_> {
+        match self {
+            Repository::Git(git) => Box::new(GitStore::new(git)),
+            Repository::Hg(hg) => Box::new(HgStore::new(hg)),
+        }
+    }
+
+    /// Records the state of every file that a conversion reads. Take it before reading, check it after.
+    ///
+    /// # Errors
+    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
+    /// folder cannot be listed.
+    pub fn snapshot(&self) -> Result<Snapshot> {
+        match self {
+            Repository::Git(git) => git.snapshot().map(Snapshot::Git),
+            Repository::Hg(hg) => hg.snapshot().map(Snapshot::Hg),
+        }
+    }
+}
+
+impl Snapshot {
+    /// Looks again.
+    ///
+    /// # Errors
+    /// [`ReaderError::Changed`] that names the first file that changed; [`ReaderError::Io`] when a folder cannot be listed.
+    pub fn check(&self) -> Result<()> {
+        match self {
+            Snapshot::Git(snapshot) => snapshot.check(),
+            Snapshot::Hg(snapshot) => snapshot.check(),
+        }
+    }
+}
