@@ -34,6 +34,28 @@ pub enum WriterError {
         /// Whether `--force` would help.
         force_helps: bool,
     },
+    /// A new chunk, or where it would lie, is more than the entry of a revlog can say.
+    #[error("{}: revision {revision}: {what} would be {found}, at most {limit} can be written", path.display())]
+    TooLarge {
+        /// The source's index file.
+        path: PathBuf,
+        /// The revision's number.
+        revision: usize,
+        /// What is too large.
+        what: &'static str,
+        /// The largest possible, in bytes.
+        limit: u64,
+        /// What it would be, in bytes.
+        found: u64,
+    },
+    /// The hg program could not be run, or failed.
+    #[error("{command}: {why}")]
+    Hg {
+        /// The command line.
+        command: String,
+        /// What it said last.
+        why: String,
+    },
     /// The user stopped the work. Nothing is left of it.
     #[error("interrupted; nothing was written")]
     Interrupted,

@@ -13,11 +13,17 @@
 )]
 
 pub mod cache;
+mod conversion;
 mod error;
 pub mod git;
+pub mod hg;
 mod output;
+mod pipeline;
 mod progress;
+mod variant;
 
+pub use conversion::{Conversion, convert};
 pub use error::{Result, WriterError};
 pub use output::{OutputPath, default_output};
 pub use progress::{NoProgress, Progress, ProgressUnit};
+pub use variant::{cached_rechosen, cached_variant, fingerprint};

@@ -21,8 +21,8 @@ pub fn default_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
     if path.components().any(|component| component == Component::ParentDir) {
         path = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
     }
-    // A work tree's .git goes by the work tree's name, and the variant lies beside that, not in it.
-    if path.file_name().is_some_and(|name| name == ".git") {
+    // A work tree's .git or .hg goes by the work tree's name, and the variant lies beside that, not in it.
+    if path.file_name().is_some_and(|name| name == ".git" || name == ".hg") {
         path.pop();
     }
     let mut name: OsString = path.file_name().map(Into::into).ok_or_else(|| WriterError::Output {
@@ -34,6 +34,9 @@ pub fn default_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
     name.push(spec.file_stem());
     Ok(path.with_file_name(name))
 }
+
+/// How many files are synced at the same time. They wait for the disk and not for a processor.
+const SYNC_THREADS: usize = 16;
 
 /// A folder under construction, and the name that it is to get.
 #[derive(Debug)]
@@ -94,15 +97,17 @@ impl OutputPath {
     /// Syncs everything that was built to disk, so that what gets the final name survives a crash.
     pub fn sync(&self) -> Result<()> {
         let mut folders = Vec::new();
+        let mut files = Vec::new();
         for entry in walkdir::WalkDir::new(self.building()).contents_first(true) {
             let entry = entry.map_err(|e| WriterError::io("list", self.building(), e.into()))?;
             if entry.file_type().is_dir() {
                 folders.push(entry.into_path());
             } else if entry.file_type().is_file() {
-                sync(entry.path())?;
+                files.push(entry.into_path());
             }
         }
-        folders.iter().try_for_each(|folder| sync(folder))
+        sync_all(&files)?;
+        sync_all(&folders)
     }
 
     /// Gives the folder its final name.
@@ -142,24 +147,48 @@ impl OutputPath {
     }
 }
 
+/// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
+/// do not wait for the disk one after another.
+fn sync_all(paths: &[PathBuf]) -> Result<()> {
+    std::thread::scope(|scope| {
+        let share = paths.len().div_ceil(SYNC_THREADS).max(1);
+        let threads: Vec<_> = paths
+            .chunks(share)
+            .map(|share| scope.spawn(move || share.iter().try_for_each(|path| sync(path))))
+            .collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).fold(Ok(()), Result::and)
+    })
+}
+
 fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| WriterError::io("sync", path, e))
 }
 
 fn is_replaceable(folder: &Path) -> Result<bool> {
-    let mut entries = fs::read_dir(folder).map_err(|e| WriterError::io("list", folder, e))?;
+    let failed = |e| WriterError::io("list", folder, e);
+    let mut entries = fs::read_dir(folder).map_err(failed)?;
     let is_git_directory =
         folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir();
     // A work tree's own git directory has an index as soon as there is anything in it to lose.
     let has_work_tree = folder.file_name().is_some_and(|name| name == ".git") || folder.join("index").exists();
     let is_bare = is_git_directory && !has_work_tree;
-    Ok(is_bare || entries.next().is_none())
+    // A Mercurial repository without a checkout is nothing but its .hg.
+    let is_only_hg = match (entries.next().transpose().map_err(failed)?, entries.next().is_none()) {
+        (None, _) => return Ok(true),
+        (Some(first), is_only) => is_only && first.file_name() == ".hg" && first.path().join("requires").is_file(),
+    };
+    Ok(is_bare || is_only_hg)
 }
 
 /// A temporary folder is private to its owner; a repository has the permissions that the user's mask gives.
 #[cfg(unix)]
 fn set_default_permissions(folder: &Path) -> Result<()> {
-    let probe = folder.join("objects");
+    // What is always there in a Git repository, or in one of Mercurial.
+    let [objects, hg] = ["objects", ".hg"].map(|name| folder.join(name));
+    let probe = if hg.is_dir() { hg } else { objects };
     let permissions = fs::metadata(&probe).map_err(|e| WriterError::io("inspect", probe, e))?.permissions();
     fs::set_permissions(folder, permissions).map_err(|e| WriterError::io("set the permissions of", folder, e))
 }

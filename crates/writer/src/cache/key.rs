@@ -67,7 +67,7 @@ impl VariantInputs {
         self.refs.sort_unstable();
         self.pack_checksums.sort_unstable();
         self.loose_ids.sort_unstable();
-        let mut hasher = FieldHasher(Sha256::new());
+        let mut hasher = KeyHasher::default();
         hasher.number(u64::from(self.format_version));
         hasher.text(self.spec.as_bytes());
         hasher.text(self.encoder.as_bytes());
@@ -85,20 +85,34 @@ impl VariantInputs {
         }
         hasher.text(&self.shallow);
         hasher.text(&self.grafts);
-        VariantKey(hasher.0.finalize().into())
+        hasher.finish()
     }
 }
 
-struct FieldHasher(Sha256);
+/// Hashes fields so that no two different lists of fields hash the same bytes.
+#[derive(Default)]
+pub(crate) struct KeyHasher(Sha256);
 
-impl FieldHasher {
-    fn number(&mut self, number: u64) {
+impl KeyHasher {
+    /// A number, as a 64-bit little-endian integer.
+    pub(crate) fn number(&mut self, number: u64) {
         self.0.update(number.to_le_bytes());
     }
 
-    fn text(&mut self, text: &[u8]) {
+    /// A text, preceded by its length.
+    pub(crate) fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
-        self.0.update(text);
+        self.bytes(text);
+    }
+
+    /// A piece of a text whose length was hashed before.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The key.
+    pub(crate) fn finish(self) -> VariantKey {
+        VariantKey(self.0.finalize().into())
     }
 }
 

@@ -29,6 +29,7 @@ mod metadata;
 mod prune;
 
 pub use error::{CacheError, GetOrMakeError};
+pub(crate) use key::KeyHasher;
 pub use key::{VariantInputs, VariantKey};
 pub use metadata::VariantOrigin;
 pub use prune::{CachedVariant, Freed, PrunePolicy};

@@ -4,30 +4,21 @@ mod loose;
 pub mod metadata;
 pub mod pack;
 mod stream;
-pub mod variant;
+pub(crate) mod variant;
 
 use std::{
     fs::{File, OpenOptions},
     io::Write,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
 };
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::{ReaderError, git::GitRepository};
+use repackbench_reader::{ReaderError, Snapshot, git::GitRepository};
 
-use crate::{OutputPath, Progress, ProgressUnit, Result, WriterError};
-
-/// What a conversion did.
-#[derive(Debug, Clone, Default)]
-pub struct Conversion {
-    /// How long reading, encoding, verifying and writing took.
-    pub elapsed: Duration,
-    /// How long the final sync to disk took.
-    pub sync: Duration,
-    /// What was left aside or is worth knowing, one sentence each.
-    pub notes: Vec<String>,
-}
+use crate::{
+    Progress, ProgressUnit, Result, WriterError,
+    conversion::{Conversion, build_beside, watched},
+};
 
 /// Converts the repository at `source` into a new bare repository at `target`.
 ///
@@ -43,13 +34,7 @@ pub fn convert(
 ) -> Result<(Conversion, PathBuf)> {
     let mut sources = source.object_dirs().to_vec();
     sources.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
-    let output = OutputPath::create(target, force, &sources)?;
-    let mut conversion = convert_into(source, spec, output.building(), threads, progress)?;
-    let start = Instant::now();
-    output.sync()?;
-    conversion.sync = start.elapsed();
-    let path = output.publish()?;
-    Ok((conversion, path))
+    build_beside(target, force, &sources, |out| convert_into(source, spec, out, threads, progress))
 }
 
 /// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
@@ -60,16 +45,7 @@ pub fn convert_into(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Conversion> {
-    let start = Instant::now();
-    let snapshot = source.snapshot()?;
-    let result = convert_parts(source, spec, out, threads, progress);
-    // A source that was repacked meanwhile explains whatever else went wrong, such as a file that is gone.
-    if let Err(changed @ ReaderError::Changed { .. }) = snapshot.check() {
-        return Err(changed.into());
-    }
-    let notes = result?;
-    snapshot.check()?;
-    Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, spec, out, threads, progress))
 }
 
 fn convert_parts(

@@ -6,7 +6,7 @@ use repackbench_reader::git::{
     pack::{EntryKind, EntryTable, PackFile, StoredEntry},
 };
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, pipeline::EncodedBatch};
 
 /// A batch holds about so many stored bytes: enough to make hand-over cheap, little enough to keep the buffers small.
 const BATCH_STORED_BYTES: u64 = 256 << 10;
@@ -75,14 +75,6 @@ pub(super) fn cut(pack: &PackFile, table: &EntryTable) -> Result<Cut> {
     Ok(Cut { batches, has_ref_deltas })
 }
 
-/// The new chunks of a batch, one behind the other.
-#[derive(Debug, Default)]
-pub(super) struct EncodedBatch {
-    pub(super) stored: Vec<u8>,
-    /// The length of each entry's new chunk.
-    pub(super) lengths: Vec<usize>,
-}
-
 /// One thread's contexts and buffers.
 pub(super) struct EntryConverter<'a> {
     pack: &'a PackFile,
@@ -109,8 +101,7 @@ impl<'a> EntryConverter<'a> {
 
     /// Converts the entries at `positions` into `encoded`, replacing what is there.
     pub(super) fn convert(&mut self, positions: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
-        encoded.stored.clear();
-        encoded.lengths.clear();
+        encoded.clear();
         for position in positions {
             let entry = self.table.entry(self.pack, position)?;
             entry.check_crc(self.pack)?;

@@ -1,14 +1,6 @@
-//! From a source pack to a finished one: threads that convert, one that writes in order.
+//! From a source pack to a finished one.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::{
-        Condvar, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
-};
+use std::path::{Path, PathBuf};
 
 use gix_hash::ObjectId;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
@@ -21,17 +13,15 @@ use repackbench_reader::{
 };
 
 use super::{
-    batch::{Batch, Cut, EncodedBatch, EntryConverter, cut, unfaithful},
+    batch::{Batch, Cut, EntryConverter, cut, unfaithful},
     emit::{FinishedPack, PackEmitter},
     index,
 };
-use crate::{Progress, Result, WriterError, git::stream};
-
-/// About how many bytes of new chunks may wait while one slow batch holds the order up.
-const WAITING_BYTES: u64 = 64 << 20;
-
-/// A buffer larger than this is given back to the allocator when its batch is written.
-const LARGEST_SPARE: usize = 4 << 20;
+use crate::{
+    Progress, Result, WriterError,
+    git::stream,
+    pipeline::{self, BatchConverter, EncodedBatch},
+};
 
 /// A pack that was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,8 +57,10 @@ pub fn convert_pack(
     }
     let unnamed = out.join("tmp_pack");
     let mut emitter = PackEmitter::create(&pack, &table, unnamed)?;
-    Pipeline { pack: &pack, table: &table, spec, batches: &batches, progress }
-        .run(threads.clamp(1, batches.len().max(1)), &mut emitter)?;
+    let pipeline = Pipeline { pack: &pack, table: &table, spec, progress };
+    pipeline::run(&pipeline, &batches, threads, progress, &mut |batch, encoded| {
+        pipeline.write(batch, encoded, &mut emitter)
+    })?;
     let finished = emitter.finish()?;
     name_and_index(files, &pack, &table, finished, out)
 }
@@ -109,137 +101,35 @@ struct Pipeline<'a> {
     pack: &'a PackFile,
     table: &'a EntryTable,
     spec: &'a CodecSpec,
-    batches: &'a [Batch],
     progress: &'a dyn Progress,
 }
 
-/// What threads and writer share.
-struct Shared {
-    next: AtomicUsize,
-    written: Mutex<Written>,
-    advanced: Condvar,
-    spare: Mutex<Vec<EncodedBatch>>,
-}
+impl<'a> BatchConverter for Pipeline<'a> {
+    type Batch = Batch;
+    type Contexts = EntryConverter<'a>;
 
-struct Written {
-    batches: usize,
-    /// What batches cost that were begun and are not written.
-    waiting_bytes: u64,
-    stopped: bool,
-}
+    fn cost(&self, batch: &Batch) -> u64 {
+        batch.cost()
+    }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // A thread that panics ends the conversion anyway: the scope hands its panic on.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
+    fn contexts(&self) -> Result<EntryConverter<'a>> {
+        EntryConverter::new(self.pack, self.table, self.spec)
+    }
 
-impl Shared {
-    /// Waits until there is room for batch `number`, or it is the next to be written; `false` if there is no point any
-    /// more.
-    fn wait_for_turn(&self, number: usize, cost: u64) -> bool {
-        let mut written = lock(&self.written);
-        while !written.stopped && number != written.batches && written.waiting_bytes + cost > WAITING_BYTES {
-            written = self.advanced.wait(written).unwrap_or_else(PoisonError::into_inner);
+    fn convert(&self, converter: &mut EntryConverter<'a>, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {
+        match batch {
+            Batch::InMemory { positions, .. } => converter.convert(positions.clone(), encoded),
+            Batch::Streamed(_) => Ok(()),
         }
-        written.waiting_bytes += cost;
-        !written.stopped
-    }
-
-    fn update(&self, change: impl FnOnce(&mut Written)) {
-        change(&mut lock(&self.written));
-        self.advanced.notify_all();
     }
 }
-
-/// Stops the threads when the writer leaves, for whatever reason.
-struct StopOnDrop<'a>(&'a Shared);
-
-impl Drop for StopOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.update(|written| written.stopped = true);
-    }
-}
-
-type Outcome = (usize, Result<EncodedBatch>);
 
 impl Pipeline<'_> {
-    fn run(&self, threads: usize, emitter: &mut PackEmitter<'_>) -> Result<()> {
-        let shared = Shared {
-            next: AtomicUsize::new(0),
-            written: Mutex::new(Written { batches: 0, waiting_bytes: 0, stopped: false }),
-            advanced: Condvar::new(),
-            spare: Mutex::new(Vec::new()),
-        };
-        std::thread::scope(|scope| {
-            let (sender, receiver) = mpsc::channel();
-            for _ in 0..threads {
-                let (sender, shared) = (sender.clone(), &shared);
-                scope.spawn(move || self.convert_batches(shared, &sender));
-            }
-            drop(sender);
-            let _stop = StopOnDrop(&shared);
-            self.write_in_order(&shared, &receiver, emitter)
-        })
-    }
-
-    /// A thread's work: batch after batch, until none is left or the writer has stopped.
-    fn convert_batches(&self, shared: &Shared, sender: &mpsc::Sender<Outcome>) {
-        let mut converter = match EntryConverter::new(self.pack, self.table, self.spec) {
-            Ok(converter) => converter,
-            // The writer receives it as the outcome of the batch that it waits for.
-            Err(error) => return drop(sender.send((shared.next.fetch_add(1, Ordering::Relaxed), Err(error)))),
-        };
-        loop {
-            let number = shared.next.fetch_add(1, Ordering::Relaxed);
-            let Some(batch) = self.batches.get(number) else { return };
-            if !shared.wait_for_turn(number, batch.cost()) {
-                return;
-            }
-            let mut encoded = lock(&shared.spare).pop().unwrap_or_default();
-            let result = match batch {
-                Batch::InMemory { positions, .. } => converter.convert(positions.clone(), &mut encoded),
-                Batch::Streamed(_) => Ok(()),
-            };
-            if sender.send((number, result.map(|()| encoded))).is_err() {
-                return;
-            }
+    fn write(&self, batch: &Batch, encoded: &EncodedBatch, emitter: &mut PackEmitter<'_>) -> Result<()> {
+        match batch {
+            Batch::InMemory { positions, .. } => self.write_batch(positions.clone(), encoded, emitter),
+            Batch::Streamed(position) => self.stream_entry(*position, emitter),
         }
-    }
-
-    fn write_in_order(
-        &self,
-        shared: &Shared,
-        receiver: &mpsc::Receiver<Outcome>,
-        emitter: &mut PackEmitter<'_>,
-    ) -> Result<()> {
-        let mut waiting = BTreeMap::new();
-        for (number, batch) in self.batches.iter().enumerate() {
-            if self.progress.is_cancelled() {
-                return Err(WriterError::Interrupted);
-            }
-            let encoded = loop {
-                if let Some(outcome) = waiting.remove(&number) {
-                    break outcome;
-                }
-                match receiver.recv() {
-                    Ok((received, outcome)) => drop(waiting.insert(received, outcome)),
-                    // Only a thread that panicked leaves a batch out; the scope is about to hand that panic on.
-                    Err(_) => return Ok(()),
-                }
-            }?;
-            match batch {
-                Batch::InMemory { positions, .. } => self.write_batch(positions.clone(), &encoded, emitter)?,
-                Batch::Streamed(position) => self.stream_entry(*position, emitter)?,
-            }
-            if encoded.stored.capacity() <= LARGEST_SPARE {
-                lock(&shared.spare).push(encoded);
-            }
-            shared.update(|written| {
-                written.batches = number + 1;
-                written.waiting_bytes -= batch.cost();
-            });
-        }
-        Ok(())
     }
 
     fn write_batch(
@@ -248,13 +138,10 @@ impl Pipeline<'_> {
         encoded: &EncodedBatch,
         emitter: &mut PackEmitter<'_>,
     ) -> Result<()> {
-        let mut rest = encoded.stored.as_slice();
         let mut done = 0;
-        for (position, length) in positions.zip(&encoded.lengths) {
+        for (position, chunk) in positions.zip(encoded.chunks()) {
             let entry = self.table.entry(self.pack, position)?;
-            let (chunk, tail) = rest.split_at_checked(*length).unwrap_or_default();
             emitter.entry(&entry, chunk)?;
-            rest = tail;
             done += entry.bytes.len() as u64;
         }
         self.progress.advance(done);

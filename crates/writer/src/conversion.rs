@@ -1,0 +1,76 @@
+//! What conversions of every version-control system have in common.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{ReaderError, Repository, Snapshot};
+
+use crate::{OutputPath, Progress, Result, git, hg};
+
+/// What a conversion did.
+#[derive(Debug, Clone, Default)]
+pub struct Conversion {
+    /// How long reading, encoding, verifying and writing took.
+    pub elapsed: Duration,
+    /// How long the final sync to disk took.
+    pub sync: Duration,
+    /// What was left aside or is worth knowing, one sentence each.
+    pub notes: Vec<String>,
+}
+
+/// Converts `source` into a new repository without a checkout at `target`.
+///
+/// # Errors
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left
+/// under `target` then.
+pub fn convert(
+    source: &Repository,
+    spec: &CodecSpec,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    match source {
+        Repository::Git(source) => git::convert(source, spec, target, force, threads, progress),
+        Repository::Hg(source) => hg::convert(source, spec, target, force, threads, progress),
+    }
+}
+
+/// Lets `build` fill a folder, syncs it, and names it `target`. `sources` are what must not be written to.
+pub(crate) fn build_beside(
+    target: &Path,
+    force: bool,
+    sources: &[PathBuf],
+    build: impl FnOnce(&Path) -> Result<Conversion>,
+) -> Result<(Conversion, PathBuf)> {
+    let output = OutputPath::create(target, force, sources)?;
+    let mut conversion = build(output.building())?;
+    let start = Instant::now();
+    output.sync()?;
+    conversion.sync = start.elapsed();
+    let path = output.publish()?;
+    Ok((conversion, path))
+}
+
+/// Does `work`, which returns notes, on a source that must not change meanwhile.
+pub(crate) fn watched(
+    snapshot: impl FnOnce() -> repackbench_reader::Result<Snapshot>,
+    work: impl FnOnce() -> Result<Vec<String>>,
+) -> Result<Conversion> {
+    let start = Instant::now();
+    let snapshot = snapshot()?;
+    let result = work();
+    // A source that was written to meanwhile explains whatever else went wrong, such as a file that is gone.
+    match snapshot.check() {
+        Err(written_to @ (ReaderError::Changed { .. } | ReaderError::Locked { .. })) => Err(written_to.into()),
+        checked => {
+            let notes = result?;
+            checked?;
+            Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+        }
+    }
+}

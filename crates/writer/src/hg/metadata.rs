@@ -1,0 +1,131 @@
+//! Everything of a Mercurial repository that is no revlog.
+//!
+//! | written | how |
+//! |---|---|
+//! | `.hg/requires`, `.hg/store/requires` | with the requirement of the compression; byte for byte where that changes nothing |
+//! | what [`KEPT_IN_HG_DIR`] names | byte for byte |
+//! | all other files of the store: `fncache`, phases, bookmarks, markers, node maps, lfs | byte for byte |
+//!
+//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout. Node maps
+//! name revisions and nodes, no offsets, and stay valid.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, Permissions},
+    io::{self, Write as _},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{
+    ReaderError,
+    hg::{HgRepository, repository::KEPT_IN_HG_DIR},
+};
+use walkdir::WalkDir;
+
+use crate::{Progress, ProgressUnit, Result, WriterError};
+
+/// A folder that its owner cannot write to could not be filled.
+const OWNER_MAY_ALL: u32 = 0o700;
+
+/// Creates `hg_dir` and all folders below it that `source` has files for, and copies all files but revlogs.
+pub(super) fn write_metadata(
+    source: &HgRepository,
+    spec: &CodecSpec,
+    hg_dir: &Path,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let kept = kept_files(source.hg_dir())?;
+    create_folders(source, &kept, hg_dir)?;
+    write_requirements(source, spec, hg_dir)?;
+    let store = Path::new("store");
+    let others: Vec<PathBuf> = source.other_store_files().iter().map(|path| store.join(path)).collect();
+    progress.start("copying other files", (kept.len() + others.len()) as u64, ProgressUnit::Items);
+    for path in kept.iter().chain(&others) {
+        if progress.is_cancelled() {
+            return Err(WriterError::Interrupted);
+        }
+        let from = source.hg_dir().join(path);
+        fs::copy(&from, hg_dir.join(path)).map_err(|e| WriterError::io("copy", &from, e))?;
+        progress.advance(1);
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// The files below `hg_dir` that [`KEPT_IN_HG_DIR`] names, or that lie in folders that it names.
+pub(super) fn kept_files(hg_dir: &Path) -> Result<Vec<PathBuf>> {
+    let mut files = Vec::new();
+    for name in KEPT_IN_HG_DIR {
+        let root = hg_dir.join(name);
+        match fs::symlink_metadata(&root) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            Err(error) => return Err(ReaderError::io("inspect", root, error).into()),
+            Ok(_) => {}
+        }
+        for entry in WalkDir::new(&root).follow_links(true).sort_by_file_name() {
+            let entry = entry.map_err(|e| ReaderError::io("list", &root, e.into()))?;
+            if entry.file_type().is_file()
+                && let Ok(below) = entry.path().strip_prefix(hg_dir)
+            {
+                files.push(below.to_owned());
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Creates the folders that files go into, with the modes that they have in the source: hg takes those of new files from
+/// them.
+fn create_folders(source: &HgRepository, kept: &[PathBuf], hg_dir: &Path) -> Result<()> {
+    let store = Path::new("store");
+    let mut folders = BTreeSet::from([Path::new("").to_owned(), store.to_owned()]);
+    let revlogs = source.revlogs().iter().filter_map(|files| files.index.strip_prefix(source.hg_dir()).ok());
+    let others = source.other_store_files().iter().map(|path| store.join(path));
+    let all = kept.iter().cloned().chain(revlogs.map(Path::to_owned)).chain(others);
+    for path in all {
+        for folder in path.ancestors().skip(1) {
+            // Those above it are there too, then.
+            if !folders.insert(folder.to_owned()) {
+                break;
+            }
+        }
+    }
+    // Sorted, so that each comes after the one that it lies in.
+    for folder in folders {
+        let from = source.hg_dir().join(&folder);
+        let mode = fs::metadata(&from).map_err(|e| ReaderError::io("inspect", &from, e))?.permissions().mode();
+        let to = hg_dir.join(&folder);
+        fs::create_dir(&to).map_err(|e| WriterError::io("create", &to, e))?;
+        fs::set_permissions(&to, Permissions::from_mode(mode & 0o7777 | OWNER_MAY_ALL))
+            .map_err(|e| WriterError::io("set the permissions of", &to, e))?;
+    }
+    Ok(())
+}
+
+fn write_requirements(source: &HgRepository, spec: &CodecSpec, hg_dir: &Path) -> Result<()> {
+    let old = source.requirements();
+    let new = old.with_compression(spec.revlog_engine().requirement());
+    write_requirements_file(source, "requires", &old.work_tree, &new.work_tree, hg_dir)?;
+    if old.is_share_safe() {
+        write_requirements_file(source, "store/requires", &old.store, &new.store, hg_dir)?;
+    }
+    Ok(())
+}
+
+fn write_requirements_file(
+    source: &HgRepository,
+    name: &str,
+    old: &BTreeSet<String>,
+    new: &BTreeSet<String>,
+    hg_dir: &Path,
+) -> Result<()> {
+    let (from, to) = (source.hg_dir().join(name), hg_dir.join(name));
+    let mode = fs::metadata(&from).map_err(|e| ReaderError::io("inspect", &from, e))?.permissions().mode();
+    let content = match old == new {
+        true => fs::read(&from).map_err(|e| ReaderError::io("read", &from, e))?,
+        false => new.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect(),
+    };
+    super::create(&to, mode)?.write_all(&content).map_err(|e| WriterError::io("write", &to, e))
+}

@@ -1,0 +1,75 @@
+//! Mercurial repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
+
+mod chunks;
+mod emit;
+mod metadata;
+pub mod rechosen;
+mod revlogs;
+pub(crate) mod variant;
+
+use std::{
+    fs::{File, OpenOptions, Permissions},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{Snapshot, hg::HgRepository};
+
+use crate::{
+    Progress, Result, WriterError,
+    conversion::{Conversion, build_beside, watched},
+};
+
+/// Converts the repository `source` into a new one at `target`: a folder with a `.hg` in it, and no checkout.
+///
+/// # Errors
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) or
+/// [`Locked`](repackbench_reader::ReaderError::Locked) when the source was written to meanwhile. Nothing is left under
+/// `target` then.
+pub fn convert(
+    source: &HgRepository,
+    spec: &CodecSpec,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| convert_into(source, spec, out, threads, progress))
+}
+
+/// The folders of `source`. A store may be linked in from elsewhere.
+fn folders(source: &HgRepository) -> [PathBuf; 2] {
+    [source.hg_dir().to_owned(), source.store_dir()]
+}
+
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
+pub fn convert_into(
+    source: &HgRepository,
+    spec: &CodecSpec,
+    out: &Path,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Conversion> {
+    watched(
+        || source.snapshot().map(Snapshot::Hg),
+        || {
+            let hg_dir = out.join(".hg");
+            metadata::write_metadata(source, spec, &hg_dir, progress)?;
+            revlogs::convert_revlogs(source, spec, threads, &hg_dir.join("store"), progress)?;
+            Ok(source.notes().to_vec())
+        },
+    )
+}
+
+/// Creates the file `path`, which must not exist, with the permission bits of `mode`.
+fn create(path: &Path, mode: u32) -> Result<File> {
+    let mode = mode & 0o777;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(mode);
+    let file = options.open(path).map_err(|e| WriterError::io("create", path, e))?;
+    // Whatever the user's mask takes away: in a repository for several users hg gives files the mode of their folder.
+    file.set_permissions(Permissions::from_mode(mode))
+        .map_err(|e| WriterError::io("set the permissions of", path, e))?;
+    Ok(file)
+}

@@ -1,0 +1,258 @@
+//! The second arm: deltas chosen again by the user's own hg, under the codec of the variant.
+//!
+//! hg limits a chain of deltas by its compressed length, so under another codec it would not have written the deltas that
+//! [`convert`](super::convert) keeps. `hg debugupgraderepo -o re-delta-all` chooses every delta anew and recompresses every
+//! chunk. It runs on a copy that was converted before, with the format of the source pinned, and what it leaves is converted
+//! once more: both arms are then written by the same libraries, and deltas are the only difference between them.
+
+use std::{
+    env,
+    ffi::OsString,
+    io::{Read, Seek},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use repackbench_codec::{Algorithm, CodecSpec, RevlogEngine};
+use repackbench_reader::hg::{HgRepository, verify};
+
+use super::{convert_into, folders};
+use crate::{
+    Progress, ProgressUnit, Result, WriterError,
+    conversion::{Conversion, build_beside},
+};
+
+/// How often the end of hg and the user's wish to stop are looked for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// The most of hg's last words that a message quotes, in bytes.
+const LAST_WORDS: usize = 1000;
+
+/// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
+const PINNED: [(&str, &str); 14] = [
+    ("bookmarksinstore", "format.bookmarks-in-store"),
+    ("delta-info-revlog", "format.use-delta-info-flags"),
+    ("dirstate-tracked-key-v1", "format.use-dirstate-tracked-hint"),
+    ("dirstate-v2", "format.use-dirstate-v2"),
+    ("dotencode", "format.dotencode"),
+    ("exp-archived-phase", "format.exp-archived-phase"),
+    ("fileindex-v1", "format.use-fileindex-v1"),
+    ("fncache", "format.usefncache"),
+    ("generaldelta", "format.usegeneraldelta"),
+    ("internal-phase-2", "format.use-internal-phase"),
+    ("persistent-nodemap", "format.use-persistent-nodemap"),
+    ("share-safe", "format.use-share-safe"),
+    ("sparserevlog", "format.sparse-revlog"),
+    ("treemanifest", "experimental.treemanifest"),
+];
+
+/// What this hg does well in Python, it may do in Python.
+const SLOW_PATHS: [&str; 3] = [
+    "storage.all-slow-path=allow",
+    "storage.dirstate-v2.slow-path=allow",
+    "storage.revlog.persistent-nodemap.slow-path=allow",
+];
+
+/// The user's hg.
+#[derive(Debug, Clone)]
+pub struct HgProgram {
+    program: PathBuf,
+    extension: Option<PathBuf>,
+    version: String,
+}
+
+impl HgProgram {
+    /// The hg that `program` runs, asked for its version. `extension` is where repackbench's Mercurial extension lies: codecs
+    /// that hg does not have need it.
+    ///
+    /// # Errors
+    /// [`WriterError::Hg`] when it cannot be run.
+    pub fn new(program: &Path, extension: Option<&Path>) -> Result<Self> {
+        let mut hg =
+            HgProgram { program: program.to_owned(), extension: extension.map(Path::to_owned), version: String::new() };
+        let mut command = hg.command();
+        let output = command.args(["version", "--template", "{ver}"]).stdin(Stdio::null()).output();
+        let failed = |why: String| WriterError::Hg { command: format!("{} version", program.display()), why };
+        let output = output.map_err(|error| failed(error.to_string()))?;
+        if !output.status.success() {
+            return Err(failed(last_words(&output.stderr)));
+        }
+        hg.version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        Ok(hg)
+    }
+
+    /// Its version, as it says itself.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The extension, if `spec` needs it.
+    ///
+    /// # Errors
+    /// [`WriterError::Hg`] when it is needed and not there.
+    pub(crate) fn extension_for(&self, spec: &CodecSpec) -> Result<Option<&Path>> {
+        match (&self.extension, is_hgs_own(spec)) {
+            (_, true) => Ok(None),
+            (Some(extension), false) => Ok(Some(extension)),
+            (None, false) => Err(WriterError::Hg {
+                command: self.program.display().to_string(),
+                why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
+            }),
+        }
+    }
+
+    /// hg, free of the user's configuration and environment.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        for (name, _) in env::vars_os() {
+            if name.to_string_lossy().starts_with("HG") {
+                command.env_remove(name);
+            }
+        }
+        // A repository's own configuration can hold hooks, and settings that decide which deltas are chosen.
+        command.env("HGRCPATH", "").env("HGRCSKIPREPO", "1").env("HGPLAIN", "1");
+        command
+    }
+}
+
+/// Whether hg has an encoder for exactly this codec and level.
+fn is_hgs_own(spec: &CodecSpec) -> bool {
+    match spec.algorithm() {
+        Algorithm::Zlib | Algorithm::Store => true,
+        Algorithm::Zstd => spec.level().is_some_and(|level| level > 0),
+        _ => false,
+    }
+}
+
+/// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `hg` under `spec`.
+///
+/// # Errors
+/// As [`convert`](super::convert), and [`WriterError::Hg`] when hg fails, [`WriterError::Unfaithful`] when what it wrote
+/// is not the same history.
+pub fn convert_rechosen(
+    source: &HgRepository,
+    spec: &CodecSpec,
+    hg: &HgProgram,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    hg.extension_for(spec)?;
+    build_beside(target, force, &folders(source), |out| {
+        // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
+        let scratch = tempfile::Builder::new()
+            .prefix("rechosen-")
+            .tempdir_in(out)
+            .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
+        let first = convert_into(source, spec, scratch.path(), threads, progress)?;
+        rechoose(scratch.path(), spec, hg, progress)?;
+        let rechosen = HgRepository::open(scratch.path())?;
+        let second = convert_into(&rechosen, spec, out, threads, progress)?;
+        let path = scratch.path().to_owned();
+        scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
+        check_history(source, &HgRepository::open(out)?, threads)?;
+        Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes: first.notes, ..Conversion::default() })
+    })
+}
+
+/// Lets `hg` choose all deltas of `repository`, which is already under `spec`, again, and write them under `spec`.
+///
+/// # Errors
+/// [`WriterError::Hg`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
+/// to be discarded.
+pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &dyn Progress) -> Result<()> {
+    let before = HgRepository::open(repository)?;
+    let mut command = hg.command();
+    command.arg("--repository").arg(repository).args(["--config", "worker.enabled=no"]);
+    for setting in settings(&before, spec) {
+        command.args(["--config", &setting]);
+    }
+    if let Some(extension) = hg.extension_for(spec)? {
+        let mut setting = OsString::from("extensions.repackbench=");
+        setting.push(extension);
+        command.arg("--config").arg(setting);
+        command.args(["--config", &format!("repackbench.codec={}", spec.canonical())]);
+        command.args(["--config", "extensions.repackbench:required=yes"]);
+        // An hg that reads revlogs in Rust knows no codecs of extensions.
+        command.env("HGMODULEPOLICY", "c");
+    }
+    command.args(["debugupgraderepo", "--run", "--no-backup", "--optimize", "re-delta-all"]);
+    progress.start("letting hg choose deltas", 1, ProgressUnit::Items);
+    run(command, progress)?;
+    progress.finish();
+    let after = HgRepository::open(repository)?;
+    if after.requirements() != before.requirements() {
+        let why = format!("it left the requirements {:?} behind", after.requirements());
+        return Err(WriterError::Hg { command: "hg debugupgraderepo".into(), why });
+    }
+    Ok(())
+}
+
+/// Settings that make hg write `repository` under `spec` and keep its format.
+fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
+    let requirements = repository.requirements();
+    let mut settings: Vec<String> = SLOW_PATHS.map(str::to_owned).into();
+    for (requirement, setting) in PINNED {
+        settings.push(format!("{setting}={}", if requirements.contains(requirement) { "yes" } else { "no" }));
+    }
+    let (engine, level) = match spec.revlog_engine() {
+        RevlogEngine::None => ("none", None),
+        RevlogEngine::Zlib => ("zlib", spec.level()),
+        RevlogEngine::Zstd => ("zstd", spec.level()),
+        RevlogEngine::Lz4 => ("lz4", None),
+    };
+    settings.push(format!("format.revlog-compression={engine}"));
+    if let Some(level) = level.filter(|_| is_hgs_own(spec)) {
+        settings.push(format!("storage.revlog.{engine}.level={level}"));
+    }
+    settings
+}
+
+/// Runs hg to its end, or to the user's wish to stop.
+fn run(mut command: Command, progress: &dyn Progress) -> Result<()> {
+    let failed = |why: String| WriterError::Hg { command: "hg debugupgraderepo".into(), why };
+    let io = |error: std::io::Error| failed(error.to_string());
+    let mut said = tempfile::tempfile().map_err(io)?;
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(io)?);
+    let mut child = command.spawn().map_err(io)?;
+    let status = loop {
+        if let Some(status) = child.try_wait().map_err(io)? {
+            break status;
+        }
+        if progress.is_cancelled() {
+            // It may have ended by itself meanwhile.
+            let _ = child.kill();
+            child.wait().map_err(io)?;
+            return Err(WriterError::Interrupted);
+        }
+        std::thread::sleep(POLL);
+    };
+    if status.success() {
+        return Ok(());
+    }
+    let mut words = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut words)).map_err(io)?;
+    Err(failed(format!("{status}: {}", last_words(&words))))
+}
+
+fn last_words(said: &[u8]) -> String {
+    let start = said.len().saturating_sub(LAST_WORDS);
+    String::from_utf8_lossy(said.get(start..).unwrap_or_default()).trim().to_owned()
+}
+
+/// Makes sure that `rechosen` holds what `source` holds.
+fn check_history(source: &HgRepository, rechosen: &HgRepository, threads: usize) -> Result<()> {
+    let mut first = None;
+    verify::compare(source, rechosen, threads, &mut |difference| {
+        first.get_or_insert_with(|| difference.to_string());
+    })?;
+    match first {
+        None => Ok(()),
+        Some(detail) => {
+            let what = "the history with deltas that hg chose".to_owned();
+            Err(WriterError::Unfaithful { path: source.hg_dir().to_owned(), what, detail })
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! From the revlogs of the source to new ones.
+//!
+//! A store has thousands of small revlogs and one or two huge ones. Small ones are converted whole, files included, several
+//! to a batch. Large ones are cut into batches of revisions, whose chunks come back to one thread that writes them in
+//! order. Both go through one pipeline, so that no thread waits for the end of a revlog.
+
+use std::{
+    fs::Metadata,
+    io,
+    ops::Range,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{
+    ReaderError,
+    hg::{
+        HgRepository,
+        revlog::{Revlog, RevlogFiles},
+    },
+};
+
+use super::{
+    chunks::{ChunkConverter, Part, cut},
+    emit::{NewFile, RevlogEmitter},
+};
+use crate::{
+    Progress, ProgressUnit, Result, WriterError,
+    pipeline::{self, BatchConverter, EncodedBatch},
+};
+
+/// A revlog with this many bytes in its files is cut up.
+const LARGE: u64 = 512 << 10;
+
+/// Small revlogs are taken together until they have so many bytes, or are so many.
+const BATCH_BYTES: u64 = 128 << 10;
+const BATCH_REVLOGS: usize = 32;
+
+/// Large revlogs are open at the same time, so many of them at most, and no more once their indexes have so many bytes.
+const ROUND_REVLOGS: usize = 64;
+const ROUND_INDEX_BYTES: u64 = 256 << 20;
+
+/// A revlog of the source and the modes and lengths of its files.
+#[derive(Debug)]
+struct SourceRevlog<'a> {
+    files: &'a RevlogFiles,
+    index: Metadata,
+    data: Option<Metadata>,
+}
+
+impl<'a> SourceRevlog<'a> {
+    fn new(files: &'a RevlogFiles) -> Result<Self> {
+        let failed = |path: &Path, error| ReaderError::io("inspect", path, error);
+        let index = std::fs::metadata(&files.index).map_err(|error| failed(&files.index, error))?;
+        let data = match std::fs::metadata(&files.data) {
+            Ok(data) => Some(data),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => return Err(failed(&files.data, error).into()),
+        };
+        Ok(SourceRevlog { files, index, data })
+    }
+
+    fn bytes(&self) -> u64 {
+        self.index.len() + self.data.as_ref().map_or(0, Metadata::len)
+    }
+
+    /// Whether it is cut up. One without revisions cannot be, whatever its data file holds.
+    fn is_large(&self) -> bool {
+        self.index.len() > 0 && self.bytes() >= LARGE
+    }
+}
+
+/// Rewrites every revlog of `source` under `spec` into the store `out`, whose folders exist.
+pub(super) fn convert_revlogs(
+    source: &HgRepository,
+    spec: &CodecSpec,
+    threads: usize,
+    out: &Path,
+    progress: &dyn Progress,
+) -> Result<()> {
+    let revlogs: Vec<_> = source.revlogs().iter().map(SourceRevlog::new).collect::<Result<_>>()?;
+    progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
+    let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
+    let places = Places { from: source.store_dir(), to: out };
+    let mut large = large.as_slice();
+    loop {
+        let (now, later) = large.split_at(round_len(large));
+        // The small ones come last, where they keep all threads busy to the end.
+        let small = if later.is_empty() { small.as_slice() } else { &[] };
+        Round::open(&places, spec, now, small, progress)?.run(threads)?;
+        if later.is_empty() {
+            break;
+        }
+        large = later;
+    }
+    progress.finish();
+    Ok(())
+}
+
+/// How many of `large` are converted in one go.
+fn round_len(large: &[&SourceRevlog<'_>]) -> usize {
+    let mut index_bytes = 0;
+    let fits = |revlog: &&&SourceRevlog<'_>| {
+        index_bytes += revlog.index.len();
+        index_bytes <= ROUND_INDEX_BYTES
+    };
+    large.iter().take(ROUND_REVLOGS).take_while(fits).count().max(1).min(large.len())
+}
+
+/// Where stores lie.
+struct Places<'a> {
+    from: PathBuf,
+    to: &'a Path,
+}
+
+impl Places<'_> {
+    fn target(&self, path: &Path) -> Result<PathBuf> {
+        match path.strip_prefix(&self.from) {
+            Ok(below) => Ok(self.to.join(below)),
+            // The reader lists what is below the store.
+            Err(_) => Err(WriterError::io("place", path, io::ErrorKind::InvalidInput.into())),
+        }
+    }
+
+    fn emitter<'a>(&self, source: &SourceRevlog<'_>, revlog: &'a Revlog) -> Result<RevlogEmitter<'a>> {
+        let is_inline = revlog.header().is_some_and(|header| header.is_inline());
+        let index = NewFile::new(self.target(&source.files.index)?, source.index.mode());
+        // hg does not look at what lies beside an inline revlog.
+        let data = match source.data.as_ref().filter(|_| !is_inline) {
+            Some(data) => Some(NewFile::new(self.target(&source.files.data)?, data.mode())),
+            None => None,
+        };
+        RevlogEmitter::new(revlog, index, data)
+    }
+}
+
+/// What a thread does in one go.
+#[derive(Debug)]
+enum Batch {
+    /// Revisions of the large revlog of that number.
+    Part { large: usize, part: Part },
+    /// Small revlogs, whole.
+    Small(Range<usize>),
+}
+
+/// Revlogs that are converted by one run of the pipeline.
+struct Round<'a> {
+    places: &'a Places<'a>,
+    spec: &'a CodecSpec,
+    large: Vec<(&'a SourceRevlog<'a>, Revlog)>,
+    small: &'a [&'a SourceRevlog<'a>],
+    batches: Vec<Batch>,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Round<'a> {
+    fn open(
+        places: &'a Places<'a>,
+        spec: &'a CodecSpec,
+        large: &[&'a SourceRevlog<'a>],
+        small: &'a [&'a SourceRevlog<'a>],
+        progress: &'a dyn Progress,
+    ) -> Result<Self> {
+        let mut round = Round { places, spec, large: Vec::new(), small, batches: Vec::new(), progress };
+        for (number, source) in large.iter().enumerate() {
+            let revlog = Revlog::open(source.files)?;
+            round.batches.extend(cut(&revlog).into_iter().map(|part| Batch::Part { large: number, part }));
+            round.large.push((*source, revlog));
+        }
+        round.batches.extend(group(small).into_iter().map(Batch::Small));
+        Ok(round)
+    }
+
+    fn run(&self, threads: usize) -> Result<()> {
+        let mut emitter = None;
+        pipeline::run(self, &self.batches, threads, self.progress, &mut |batch, encoded| match batch {
+            Batch::Part { large, part } => self.write_part(*large, part, encoded, &mut emitter),
+            Batch::Small(_) => Ok(()),
+        })
+    }
+
+    /// Writes the next part of a large revlog; `emitter` is that revlog's after its first part.
+    fn write_part<'r>(
+        &'r self,
+        number: usize,
+        part: &Part,
+        encoded: &EncodedBatch,
+        emitter: &mut Option<RevlogEmitter<'r>>,
+    ) -> Result<()> {
+        let Some((source, revlog)) = self.large.get(number) else { return Ok(()) };
+        if emitter.is_none() {
+            *emitter = Some(self.places.emitter(source, revlog)?);
+        }
+        if let Some(emitter) = emitter.as_mut() {
+            encoded.chunks().try_for_each(|chunk| emitter.push(chunk))?;
+        }
+        if part.revisions.end == revlog.len()
+            && let Some(done) = emitter.take()
+        {
+            done.finish()?;
+        }
+        // Of the bytes of the whole, as much as this part has of the revisions.
+        let share = |revisions: usize| source.bytes() * revisions as u64 / revlog.len().max(1) as u64;
+        self.progress.advance(share(part.revisions.end) - share(part.revisions.start));
+        Ok(())
+    }
+
+    fn convert_whole(
+        &self,
+        converter: &mut ChunkConverter,
+        source: &SourceRevlog<'_>,
+        encoded: &mut EncodedBatch,
+    ) -> Result<()> {
+        let revlog = Revlog::open(source.files)?;
+        let mut emitter = self.places.emitter(source, &revlog)?;
+        for part in cut(&revlog) {
+            encoded.clear();
+            converter.convert(&revlog, part.revisions, encoded)?;
+            encoded.chunks().try_for_each(|chunk| emitter.push(chunk))?;
+        }
+        encoded.clear();
+        emitter.finish()?;
+        self.progress.advance(source.bytes());
+        Ok(())
+    }
+}
+
+impl BatchConverter for Round<'_> {
+    type Batch = Batch;
+    type Contexts = ChunkConverter;
+
+    fn cost(&self, batch: &Batch) -> u64 {
+        match batch {
+            Batch::Part { part, .. } => part.cost,
+            // Nothing is left to be written.
+            Batch::Small(_) => 0,
+        }
+    }
+
+    fn contexts(&self) -> Result<ChunkConverter> {
+        ChunkConverter::new(self.spec)
+    }
+
+    fn convert(&self, converter: &mut ChunkConverter, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {
+        match batch {
+            Batch::Part { large, part } => match self.large.get(*large) {
+                Some((_, revlog)) => converter.convert(revlog, part.revisions.clone(), encoded),
+                None => Ok(()),
+            },
+            Batch::Small(range) => {
+                let revlogs = self.small.get(range.clone()).unwrap_or_default();
+                revlogs.iter().try_for_each(|source| self.convert_whole(converter, source, encoded))
+            }
+        }
+    }
+}
+
+/// Groups small revlogs.
+fn group(small: &[&SourceRevlog<'_>]) -> Vec<Range<usize>> {
+    let mut groups = Vec::new();
+    let (mut start, mut bytes) = (0, 0);
+    for (at, revlog) in small.iter().enumerate() {
+        bytes += revlog.bytes();
+        if bytes >= BATCH_BYTES || at + 1 - start >= BATCH_REVLOGS {
+            groups.push(start..at + 1);
+            (start, bytes) = (at + 1, 0);
+        }
+    }
+    if start < small.len() {
+        groups.push(start..small.len());
+    }
+    groups
+}

@@ -1,0 +1,103 @@
+//! What decides the content of the variants of a Mercurial repository.
+
+use std::{
+    collections::BTreeSet,
+    fs::{self, File},
+    io::{self, Read},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use repackbench_codec::{CodecSpec, FORMAT_VERSION};
+use repackbench_reader::{ReaderError, hg::HgRepository};
+use walkdir::WalkDir;
+
+use super::{metadata::kept_files, rechosen::HgProgram};
+use crate::{
+    Result, WriterError,
+    cache::{KeyHasher, VariantKey},
+};
+
+/// How much of a file is hashed at a time, in bytes.
+const BUFFER: usize = 256 << 10;
+
+/// A name for the state of `source` and, with `spec` and `encoder`, for its variant: two repositories with the same one
+/// hold the same revisions and chunks.
+///
+/// SHA-256 over: `mercurial`, the format's version, `spec`, `encoder`, the two lists of requirements, each revlog's name,
+/// whole index, and length of its data file, each other copied file's name and content. An index holds the node of every
+/// revision, its base and the length of its chunk, which decide the payloads.
+pub(crate) fn key(source: &HgRepository, spec: &str, encoder: &str) -> Result<VariantKey> {
+    let mut hasher = KeyHasher::default();
+    hasher.text(b"mercurial");
+    hasher.number(FORMAT_VERSION.into());
+    hasher.text(spec.as_bytes());
+    hasher.text(encoder.as_bytes());
+    hash_lines(&mut hasher, &source.requirements().work_tree);
+    hash_lines(&mut hasher, &source.requirements().store);
+    hasher.number(source.revlogs().len() as u64);
+    let mut buffer = vec![0; BUFFER];
+    for files in source.revlogs() {
+        hash_file(&mut hasher, source, &files.index, &mut buffer)?;
+        let data_len = match fs::metadata(&files.data) {
+            Ok(data) => data.len().saturating_add(1),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
+            Err(error) => return Err(ReaderError::io("inspect", &files.data, error).into()),
+        };
+        hasher.number(data_len);
+    }
+    let store = source.store_dir();
+    let others = source.other_store_files().iter().map(|path| store.join(path));
+    let kept = kept_files(source.hg_dir())?.into_iter().map(|path| source.hg_dir().join(path));
+    for path in others.chain(kept) {
+        hash_file(&mut hasher, source, &path, &mut buffer)?;
+    }
+    Ok(hasher.finish())
+}
+
+fn hash_lines(hasher: &mut KeyHasher, lines: &BTreeSet<String>) {
+    hasher.number(lines.len() as u64);
+    lines.iter().for_each(|line| hasher.text(line.as_bytes()));
+}
+
+/// Hashes name, length and content of a file. Of large and externally stored files the name says what is in them.
+fn hash_file(hasher: &mut KeyHasher, source: &HgRepository, path: &Path, buffer: &mut [u8]) -> Result<()> {
+    let failed = |error| WriterError::from(ReaderError::io("read", path, error));
+    let name = path.strip_prefix(source.hg_dir()).unwrap_or(path);
+    hasher.text(name.as_os_str().as_bytes());
+    let mut file = File::open(path).map_err(failed)?;
+    let length = file.metadata().map_err(failed)?.len();
+    hasher.number(length);
+    if name.starts_with("store/lfs/objects") || name.starts_with("largefiles") {
+        return Ok(());
+    }
+    let mut hashed = 0;
+    loop {
+        let count = file.read(buffer).map_err(failed)?;
+        hasher.bytes(buffer.get(..count).unwrap_or_default());
+        hashed += count as u64;
+        if count == 0 && hashed != length {
+            return Err(ReaderError::Changed { path: path.to_owned() }.into());
+        }
+        if count == 0 {
+            return Ok(());
+        }
+    }
+}
+
+/// What, besides our own libraries, decides which deltas are chosen again.
+pub(crate) fn chooser(hg: &HgProgram, spec: &CodecSpec) -> Result<String> {
+    let mut hasher = KeyHasher::default();
+    if let Some(extension) = hg.extension_for(spec)? {
+        for entry in WalkDir::new(extension).sort_by_file_name() {
+            let entry = entry.map_err(|error| ReaderError::io("list", extension, error.into()))?;
+            // Python keeps what it compiled beside the sources.
+            if entry.file_type().is_file() && entry.path().extension().is_none_or(|name| name != "pyc") {
+                let content = fs::read(entry.path()).map_err(|error| ReaderError::io("read", entry.path(), error))?;
+                hasher.text(entry.file_name().as_bytes());
+                hasher.text(&content);
+            }
+        }
+    }
+    Ok(format!("hg {}, extension {}", hg.version(), hasher.finish()))
+}
