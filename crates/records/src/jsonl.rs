@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        ChunkForm, ComparedTime, ContentDigest, Host, ObjectKind, RepositoryState, Role, RunPlace, SampleRecord,
-        SizeRecord, SpecText, Variant, WorkloadLabel,
+        ChunkForm, ComparedTime, ContentDigest, DeltaOrigin, Host, ObjectKind, RepositoryState, Role, RunPlace,
+        SampleRecord, SizeRecord, SpecText, Variant, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -151,6 +151,7 @@ mod tests {
                 row: 1,
                 spec: Some(SpecText { typed: "zlib".into(), canonical: "zlib:6".into() }),
                 checksum: true,
+                deltas: DeltaOrigin::Kept,
             },
             decoder: "zlib 1.3.1".into(),
             workload: WorkloadLabel {

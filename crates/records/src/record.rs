@@ -1,6 +1,6 @@
 //! One run and everything needed to interpret it.
 
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -82,12 +82,30 @@ pub struct Variant {
     /// Whether every chunk carries a checksum that reading checks. Variants without one do less work than the
     /// baseline, so tables label them.
     pub checksum: bool,
+    /// Where its deltas come from.
+    #[serde(default)]
+    pub deltas: DeltaOrigin,
+}
+
+/// Where a variant's deltas come from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DeltaOrigin {
+    /// They are the source's: the codec is the only difference.
+    #[default]
+    Kept,
+    /// Stock hg chose them again under the codec, by the lengths of compressed chains.
+    Rechosen,
 }
 
 impl Variant {
-    /// The name of this variant's row: the spec as typed, or `as found`.
-    pub fn label(&self) -> &str {
-        self.spec.as_ref().map_or("as found", |spec| &spec.typed)
+    /// The name of this variant's row: the spec as typed and whether deltas were chosen again, or `as found`.
+    pub fn label(&self) -> Cow<'_, str> {
+        match (&self.spec, self.deltas) {
+            (None, _) => "as found".into(),
+            (Some(spec), DeltaOrigin::Kept) => spec.typed.as_str().into(),
+            (Some(spec), DeltaOrigin::Rechosen) => format!("{}, rechosen", spec.typed).into(),
+        }
     }
 }
 
@@ -199,8 +217,11 @@ mod tests {
     #[test]
     fn variant_label_is_the_typed_spec_or_as_found() {
         let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
-        let mut variant = Variant { role: Role::Candidate, row: 2, spec: Some(spec), checksum: true };
+        let deltas = DeltaOrigin::Kept;
+        let mut variant = Variant { role: Role::Candidate, row: 2, spec: Some(spec), checksum: true, deltas };
         assert_eq!(variant.label(), "zstd:05");
+        variant.deltas = DeltaOrigin::Rechosen;
+        assert_eq!(variant.label(), "zstd:05, rechosen");
         variant.spec = None;
         assert_eq!(variant.label(), "as found");
     }

@@ -1,8 +1,10 @@
 //! Where the bytes of a stored repository go.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
-/// The kinds of object that Git stores.
+/// The kinds of object that Git and Mercurial store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectKind {
@@ -14,19 +16,50 @@ pub enum ObjectKind {
     Blob,
     /// An annotated tag.
     Tag,
+    /// A list of files with their revisions: Mercurial's counterpart to trees.
+    Manifest,
+    /// A changeset.
+    Changelog,
+    /// A revision of one file.
+    Filelog,
 }
 
 impl ObjectKind {
-    /// All kinds, in the order in which tables show them.
-    pub const ALL: [ObjectKind; 4] = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob, ObjectKind::Tag];
+    /// All kinds, in the order in which tables show them: Git's, then Mercurial's, of which the manifest is first, since it
+    /// is what grows most under a weaker codec.
+    pub const ALL: [ObjectKind; 7] = [
+        ObjectKind::Commit,
+        ObjectKind::Tree,
+        ObjectKind::Blob,
+        ObjectKind::Tag,
+        ObjectKind::Manifest,
+        ObjectKind::Changelog,
+        ObjectKind::Filelog,
+    ];
 
-    /// The kind's name as Git spells it.
+    /// Whether it is one of Mercurial's.
+    pub fn is_mercurial(self) -> bool {
+        matches!(self, ObjectKind::Manifest | ObjectKind::Changelog | ObjectKind::Filelog)
+    }
+
+    /// The kind and a form of it, as the version-control system calls them.
+    pub fn with_form(self, form: ChunkForm) -> String {
+        match form {
+            ChunkForm::Whole if self.is_mercurial() => format!("{}, snapshot", self.name()),
+            form => format!("{}, {}", self.name(), form.name()),
+        }
+    }
+
+    /// The kind's name as its version-control system spells it.
     pub fn name(self) -> &'static str {
         match self {
             ObjectKind::Commit => "commit",
             ObjectKind::Tree => "tree",
             ObjectKind::Blob => "blob",
             ObjectKind::Tag => "tag",
+            ObjectKind::Manifest => "manifest",
+            ObjectKind::Changelog => "changelog",
+            ObjectKind::Filelog => "filelog",
         }
     }
 }
@@ -89,27 +122,14 @@ pub struct KindSizes {
 }
 
 /// All chunks of a repository by object kind and form.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ObjectSizes {
-    /// Commits.
-    pub commit: KindSizes,
-    /// Trees.
-    pub tree: KindSizes,
-    /// File content.
-    pub blob: KindSizes,
-    /// Annotated tags.
-    pub tag: KindSizes,
-}
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ObjectSizes(BTreeMap<ObjectKind, KindSizes>);
 
 impl ObjectSizes {
     /// The chunks of one kind and form.
     pub fn get(&self, kind: ObjectKind, form: ChunkForm) -> ChunkSizes {
-        let sizes = match kind {
-            ObjectKind::Commit => self.commit,
-            ObjectKind::Tree => self.tree,
-            ObjectKind::Blob => self.blob,
-            ObjectKind::Tag => self.tag,
-        };
+        let sizes = self.0.get(&kind).copied().unwrap_or_default();
         match form {
             ChunkForm::Whole => sizes.whole,
             ChunkForm::Delta => sizes.delta,
@@ -118,12 +138,7 @@ impl ObjectSizes {
 
     /// The chunks of one kind and form, to count into.
     pub fn get_mut(&mut self, kind: ObjectKind, form: ChunkForm) -> &mut ChunkSizes {
-        let sizes = match kind {
-            ObjectKind::Commit => &mut self.commit,
-            ObjectKind::Tree => &mut self.tree,
-            ObjectKind::Blob => &mut self.blob,
-            ObjectKind::Tag => &mut self.tag,
-        };
+        let sizes = self.0.entry(kind).or_default();
         match form {
             ChunkForm::Whole => &mut sizes.whole,
             ChunkForm::Delta => &mut sizes.delta,
@@ -157,7 +172,7 @@ pub struct LooseSizes {
 /// Where a repository's bytes on disk go.
 ///
 /// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
-/// `index_bytes`, `reverse_index_bytes` and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks.
+/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes` and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeRecord {
     /// The repository's name for people: a path or a spec.
@@ -174,6 +189,12 @@ pub struct SizeRecord {
     pub index_bytes: u64,
     /// Reverse indexes (`.rev`).
     pub reverse_index_bytes: u64,
+    /// The entries of revlogs, 64 bytes a revision.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub revlog_index_bytes: u64,
+    /// Mercurial's list of its store's files: `fncache` or `fileindex`.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub fncache_bytes: u64,
     /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
     pub other_bytes: u64,
     /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
@@ -194,10 +215,21 @@ impl SizeRecord {
 
     /// The sum of the parts, which equals `total_bytes` when nothing was overlooked.
     pub fn sum_of_parts(&self) -> u64 {
-        [self.entry_header_bytes, self.pack_frame_bytes, self.index_bytes, self.reverse_index_bytes, self.other_bytes]
-            .into_iter()
-            .fold(self.objects.sum().stored_bytes, u64::saturating_add)
+        let parts = [
+            self.entry_header_bytes,
+            self.pack_frame_bytes,
+            self.index_bytes,
+            self.reverse_index_bytes,
+            self.revlog_index_bytes,
+            self.fncache_bytes,
+            self.other_bytes,
+        ];
+        parts.into_iter().fold(self.objects.sum().stored_bytes, u64::saturating_add)
     }
+}
+
+fn is_zero(bytes: &u64) -> bool {
+    *bytes == 0
 }
 
 #[cfg(test)]
@@ -210,11 +242,14 @@ mod tests {
         objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(10, 20);
         objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(1, 2);
         objects.get_mut(ObjectKind::Blob, ChunkForm::Whole).add(100, 300);
-        assert_eq!(objects.tree.delta, ChunkSizes { entries: 2, stored_bytes: 11, payload_bytes: 22 });
+        assert_eq!(
+            objects.get(ObjectKind::Tree, ChunkForm::Delta),
+            ChunkSizes { entries: 2, stored_bytes: 11, payload_bytes: 22 }
+        );
         assert_eq!(objects.get(ObjectKind::Blob, ChunkForm::Whole).payload_bytes, 300);
         assert_eq!(objects.get(ObjectKind::Blob, ChunkForm::Delta), ChunkSizes::default());
         assert_eq!(objects.sum(), ChunkSizes { entries: 3, stored_bytes: 111, payload_bytes: 322 });
-        assert_eq!(objects.iter().count(), 8);
+        assert_eq!(objects.iter().count(), 14);
     }
 
     #[test]

@@ -109,7 +109,7 @@ fn variant_cells(
 fn variant_name(row: &VariantComparison) -> String {
     let label = row.variant.label();
     if row.variant.checksum || label.contains("checksum=no") {
-        return label.to_owned();
+        return label.into_owned();
     }
     format!("{label} [checksum=no]")
 }
@@ -187,7 +187,7 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{RatioInterval, SpecText, Variant, WorkloadLabel};
+    use repackbench_records::{DeltaOrigin, RatioInterval, SpecText, Variant, WorkloadLabel};
 
     use super::*;
 
@@ -198,7 +198,13 @@ mod tests {
     fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, bytes: u64) -> VariantComparison {
         let spec = SpecText { typed: spec.into(), canonical: spec.into() };
         VariantComparison {
-            variant: Variant { role, row: 0, spec: (role != Role::AsFound).then_some(spec), checksum: true },
+            variant: Variant {
+                role,
+                row: 0,
+                spec: (role != Role::AsFound).then_some(spec),
+                checksum: true,
+                deltas: DeltaOrigin::Kept,
+            },
             runs: 10,
             compared_median: Duration::from_millis(millis),
             wall_median: Duration::from_millis(millis + 17),

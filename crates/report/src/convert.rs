@@ -61,7 +61,7 @@ fn summary_lines(before: &SizeRecord, after: &SizeRecord) -> Vec<SummaryLine> {
         for form in ChunkForm::ALL {
             let (old, new) = (before.objects.get(kind, form), after.objects.get(kind, form));
             if old != ChunkSizes::default() || new != ChunkSizes::default() {
-                let name = format!("{}, {}", kind.name(), form.name());
+                let name = kind.with_form(form);
                 let (before, after) = (old.stored_bytes, new.stored_bytes);
                 lines.push(SummaryLine { name, entries: Some(new.entries), before, after });
             }

@@ -3,7 +3,7 @@
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord};
 
 use crate::{
-    grid::{Align, Grid},
+    grid::{Align, Grid, plain_text},
     number::{align_points, megabytes, size_ratio},
 };
 
@@ -39,7 +39,30 @@ pub fn size_table(sizes: &[SizeRecord]) -> String {
             row_number += 1;
         }
     }
-    grid.render()
+    let mut text = grid.render();
+    if let Some((first, others)) = sizes.split_first() {
+        others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
+    }
+    text
+}
+
+/// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
+fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
+    let manifest = |size: &SizeRecord| {
+        let bytes = ChunkForm::ALL.map(|form| size.objects.get(ObjectKind::Manifest, form).stored_bytes);
+        bytes.into_iter().fold(0, u64::saturating_add)
+    };
+    let growth = i128::from(other.total_bytes) - i128::from(first.total_bytes);
+    let of_manifest = i128::from(manifest(other)) - i128::from(manifest(first));
+    if manifest(first) == 0 || growth == 0 {
+        return None;
+    }
+    let signed = |bytes: i128| {
+        let sign = if bytes < 0 { "-" } else { "+" };
+        format!("{sign}{} MB", megabytes(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
+    };
+    let label = plain_text(&other.label);
+    Some(format!("{label}: {} in all, {} of it in the manifest\n", signed(growth), signed(of_manifest)))
 }
 
 /// The cells of all columns of numbers, column by column, so that each can be aligned.
@@ -73,6 +96,8 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     lines.extend(line("pack headers, trailers", sizes, |size| size.pack_frame_bytes));
     lines.extend(line("pack indexes", sizes, |size| size.index_bytes));
     lines.extend(line("reverse indexes", sizes, |size| size.reverse_index_bytes));
+    lines.extend(line("revlog indexes", sizes, |size| size.revlog_index_bytes));
+    lines.extend(line("fncache", sizes, |size| size.fncache_bytes));
     lines.extend(line("other files", sizes, |size| size.other_bytes));
     let total = sizes.iter().map(|size| size.total_bytes).collect();
     lines.push(SizeLine { name: "total".to_owned(), bytes: total });
@@ -91,7 +116,7 @@ fn payload_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
 }
 
 fn kinds_and_forms() -> impl Iterator<Item = (String, ObjectKind, ChunkForm)> {
-    let forms = |kind: ObjectKind| ChunkForm::ALL.map(|form| (format!("{}, {}", kind.name(), form.name()), kind, form));
+    let forms = |kind: ObjectKind| ChunkForm::ALL.map(|form| (kind.with_form(form), kind, form));
     ObjectKind::ALL.into_iter().flat_map(forms)
 }
 
@@ -135,6 +160,22 @@ payload, blob, delta        400        400      1.000
 payload, total              416        416      1.000
 ";
         assert_eq!(format!("\n{text}"), expected, "{text}");
+    }
+
+    #[test]
+    fn the_manifest_is_shown_first_with_its_share_of_the_growth() {
+        let sample = |label: &str, manifest, filelog| {
+            let mut size = SizeRecord { label: label.into(), revlog_index_bytes: 640, ..SizeRecord::default() };
+            size.objects.get_mut(ObjectKind::Filelog, ChunkForm::Delta).add(filelog, 9_000_000);
+            size.objects.get_mut(ObjectKind::Manifest, ChunkForm::Whole).add(manifest, 8_000_000);
+            size.total_bytes = size.sum_of_parts();
+            size
+        };
+        let text = size_table(&[sample("a", 2_000_000, 4_000_000), sample("b", 5_000_000, 5_000_000)]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[2].starts_with("manifest, snapshot"), "{text}");
+        assert!(lines[3].starts_with("filelog, delta"), "{text}");
+        assert_eq!(lines.last(), Some(&"b: +4.00 MB in all, +3.00 MB of it in the manifest"));
     }
 
     #[test]
