@@ -9,26 +9,24 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use repackbench_codec::{ChunkDecoder, CodecSpec, ZlibReader, catalogue};
-use repackbench_reader::{
-    History, ReaderError,
-    git::{GitHistory, GitRepository, ObjectStore},
-};
+use repackbench_codec::{CodecSpec, catalogue};
+use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{
-    ComparedTime, ContentDigest, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SizeRecord, SpecText,
-    Variant,
+    ComparedTime, ContentDigest, DeltaOrigin, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
+    SizeRecord, SpecText, Variant,
 };
 use repackbench_writer::{
     Progress, ProgressUnit, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir},
-    git::variant::{cached_variant, fingerprint},
+    cached_rechosen, cached_variant, fingerprint,
+    hg::rechosen::HgProgram,
 };
 
 use crate::{
     clock::{Clock, Sample, measure},
     schedule::{BASELINE, Schedule, Slot, Turn},
     sizes,
-    workloads::{Counter, Counts, Digester, Workload, WorkloadError, WorkloadSpec},
+    workloads::{Counter, Counts, Digester, HistoryRange, Workload, WorkloadError, WorkloadSpec},
 };
 
 /// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
@@ -51,10 +49,12 @@ pub struct BenchPlan {
     pub codecs: Vec<CodecSpec>,
     /// The codec that the others are compared with.
     pub baseline: CodecSpec,
+    /// The hg that chooses the deltas of a second variant of each codec; none for the source's deltas alone.
+    pub rechooser: Option<HgProgram>,
     /// The jobs.
     pub workloads: Vec<WorkloadSpec>,
-    /// The revision that checkout and diff start from.
-    pub revision: String,
+    /// The revision that checkout and diff start from, and how far diff goes.
+    pub range: HistoryRange,
     /// How many times each variant does each job.
     pub blocks: u32,
     /// The seed of the random order.
@@ -64,20 +64,29 @@ pub struct BenchPlan {
 }
 
 impl BenchPlan {
-    /// The codecs of the variants: the baseline first, and no meaning twice, however it was typed.
-    fn specs(&self) -> Vec<&CodecSpec> {
-        let mut specs = vec![&self.baseline];
-        for spec in &self.codecs {
-            if !specs.contains(&spec) {
-                specs.push(spec);
+    /// The codecs of the variants of `source`: the baseline first, then the reference, and no meaning twice, however it was
+    /// typed.
+    fn specs(&self, source: &Repository) -> Vec<CodecSpec> {
+        let mut specs = vec![self.baseline.clone()];
+        for spec in second_reference(source).iter().chain(&self.codecs) {
+            if !specs.contains(spec) {
+                specs.push(spec.clone());
             }
         }
         specs
     }
 
-    /// Whether some job starts from [`Self::revision`]. A traversal starts from all refs.
+    /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
     fn needs_revision(&self) -> bool {
         self.workloads.iter().any(|workload| !matches!(workload, WorkloadSpec::Traverse))
+    }
+}
+
+/// What hg itself writes today, if `source` is Mercurial's: a row beside the baseline.
+fn second_reference(source: &Repository) -> Option<CodecSpec> {
+    match source {
+        Repository::Git(_) => None,
+        Repository::Hg(_) => "zstd:3".parse().ok(),
     }
 }
 
@@ -141,21 +150,20 @@ struct Subject {
     variant: Variant,
     decoder: String,
     size: SizeRecord,
-    history: GitHistory,
+    history: Box<dyn History>,
     /// Keeps a cached variant from being pruned.
     _in_use: Option<VariantDir>,
 }
 
 impl Subject {
     fn open(
-        repository: &GitRepository,
+        repository: &Repository,
         variant: Variant,
         spec: Option<&CodecSpec>,
         in_use: Option<VariantDir>,
     ) -> Result<Self, BenchError> {
-        let decoder = spec.map_or_else(|| ChunkDecoder::new(ZlibReader::Stock), ChunkDecoder::for_spec);
-        let size = sizes::measure(repository, variant.label())?;
-        let history = GitHistory::new(repository, ObjectStore::open(repository, decoder)?)?;
+        let size = sizes::measure(repository, &variant.label())?;
+        let history = repository.history(spec)?;
         Ok(Subject { decoder: decoder_name(spec), variant, size, history, _in_use: in_use })
     }
 }
@@ -169,31 +177,41 @@ fn decoder_name(spec: Option<&CodecSpec>) -> String {
 }
 
 /// The source as it is, without a conversion.
-fn as_found(source: &GitRepository) -> Result<Subject, BenchError> {
-    let variant = Variant { role: Role::AsFound, row: 0, spec: None, checksum: true };
-    let spec = source.extension_spec().and_then(|spec| spec.parse().ok());
+fn as_found(source: &Repository) -> Result<Subject, BenchError> {
+    let variant = Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas: DeltaOrigin::Kept };
+    let spec = source.recorded_spec();
     Subject::open(source, variant, spec.as_ref(), None)
 }
 
 /// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
 fn subjects(
-    source: &GitRepository,
+    source: &Repository,
     as_found: Subject,
     plan: &BenchPlan,
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<Vec<Subject>, BenchError> {
     let mut subjects = Vec::new();
-    for (row, spec) in (1u32..).zip(plan.specs()) {
-        let folder = cached_variant(cache, source, spec, plan.threads, progress)?;
-        let repository = GitRepository::open(folder.path())?;
+    let mut add = |spec: &CodecSpec, deltas, folder: VariantDir| {
+        let repository = Repository::open(folder.path())?;
+        let row = u32::try_from(subjects.len() + 1).unwrap_or(u32::MAX);
         let variant = Variant {
             role: if row == 1 { Role::Baseline } else { Role::Candidate },
             row,
             spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
-            checksum: spec.is_zlib_family() || spec.checksum(),
+            // In Mercurial the node guards every text, whatever its codec.
+            checksum: matches!(source, Repository::Hg(_)) || spec.is_zlib_family() || spec.checksum(),
+            deltas,
         };
         subjects.push(Subject::open(&repository, variant, Some(spec), Some(folder))?);
+        Ok::<(), BenchError>(())
+    };
+    for spec in plan.specs(source) {
+        add(&spec, DeltaOrigin::Kept, cached_variant(cache, source, &spec, plan.threads, progress)?)?;
+        if let (Some(hg), Repository::Hg(source)) = (&plan.rechooser, source) {
+            let folder = cached_rechosen(cache, source, &spec, hg, plan.threads, progress)?;
+            add(&spec, DeltaOrigin::Rechosen, folder)?;
+        }
     }
     subjects.insert(BASELINE + 1, as_found);
     Ok(subjects)
@@ -205,7 +223,7 @@ fn subjects(
 /// # Errors
 /// See [`BenchError`]; [`ReaderError::Changed`] in it when the source changed meanwhile.
 pub fn bench(
-    source: &GitRepository,
+    source: &Repository,
     name: &str,
     plan: &BenchPlan,
     cache: &Cache,
@@ -221,7 +239,7 @@ pub fn bench(
     let session = Session { plan, clock, progress, host: Host::current(), repository };
     let mut records = Vec::new();
     for spec in &plan.workloads {
-        let mut workload = spec.build(&plan.revision, None::<PathBuf>);
+        let mut workload = spec.build(&plan.range, None::<PathBuf>);
         let reference = session.check_content(workload.as_mut(), &mut subjects)?;
         progress.start(&format!("timing {spec}"), u64::from(plan.blocks), ProgressUnit::Items);
         for turn in Schedule::new(subjects.len(), plan.blocks, plan.seed) {
@@ -240,13 +258,13 @@ pub fn bench(
 }
 
 fn state(
-    source: &GitRepository,
+    source: &Repository,
     name: &str,
     plan: &BenchPlan,
     as_found: &mut Subject,
 ) -> Result<RepositoryState, BenchError> {
     let head = match plan.needs_revision() {
-        true => Some(as_found.history.resolve(&plan.revision)?.to_string()),
+        true => Some(as_found.history.resolve(&plan.range.revision)?.to_string()),
         false => None,
     };
     Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
@@ -282,11 +300,11 @@ impl Session<'_> {
             let mut digester = Digester::default();
             subject.history.forget();
             workload.prepare()?;
-            workload.run(&mut subject.history, &mut digester)?;
+            workload.run(subject.history.as_mut(), &mut digester)?;
             workload.clean_up()?;
             let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
             match &reference {
-                None => reference = Some((seen, subject.variant.label().to_owned())),
+                None => reference = Some((seen, subject.variant.label().into_owned())),
                 Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
                     return Err(differs(workload, subject, label, expected, &seen));
                 }
@@ -314,7 +332,7 @@ impl Session<'_> {
         let mut counter = Counter::default();
         workload.prepare()?;
         subject.history.forget();
-        let (result, sample) = measure(self.clock, || workload.run(&mut subject.history, &mut counter))
+        let (result, sample) = measure(self.clock, || workload.run(subject.history.as_mut(), &mut counter))
             .map_err(|source| BenchError::Io { action: "read the clock", source })?;
         result?;
         workload.clean_up()?;
@@ -375,7 +393,7 @@ fn differs(
     };
     BenchError::Differs {
         workload: workload.label().to_string(),
-        variant: subject.variant.label().to_owned(),
+        variant: subject.variant.label().into_owned(),
         reference: reference.to_owned(),
         expected: show(expected),
         found: show(found),

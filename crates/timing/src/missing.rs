@@ -2,8 +2,8 @@
 
 use repackbench_codec::{ChunkDecoder, ZlibReader};
 use repackbench_reader::{
-    History, Result,
-    git::{GitHistory, GitRepository, ObjectStore},
+    History, Repository, Result,
+    git::{GitHistory, ObjectStore},
 };
 
 /// How many missing objects are named at most: a clone without blobs lacks millions.
@@ -11,7 +11,9 @@ const NAMED: usize = 1000;
 
 /// Says how many of the objects that `repository`'s references reach are missing, and names the first of them. Nothing is
 /// said of a complete repository; only a partial clone, where objects may be missing on purpose, is walked at all.
-pub fn notes(repository: &GitRepository) -> Result<Option<String>> {
+pub fn notes(repository: &Repository) -> Result<Option<String>> {
+    // A partial clone of Mercurial's (narrow, shallow) is refused when it is opened.
+    let Repository::Git(repository) = repository else { return Ok(None) };
     if !repository.is_partial_clone() {
         return Ok(None);
     }

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use repackbench_reader::{
-    ObjectKind, ReaderError, Result, Store,
+    ObjectKind, ReaderError, Repository, Result, Store,
     git::{GitRepository, GitStore},
+    hg::{HgRepository, HgStore},
 };
 use repackbench_records::{ChunkForm, SizeRecord};
 use walkdir::{DirEntry, WalkDir};
@@ -14,15 +15,48 @@ use walkdir::{DirEntry, WalkDir};
 /// No variant ever holds it, so counting it would make ratios say something other than what the codec does.
 const COUNTED: [&str; 7] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", "shallow"];
 
-/// Measures `repository`, which tables will call `label`. Chunks are not decoded: payload lengths are what headers say.
+/// Measures `repository`, which tables will call `label`.
+///
+/// # Errors
+/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`] says of damage.
+pub fn measure(repository: &Repository, label: &str) -> Result<SizeRecord> {
+    match repository {
+        Repository::Git(git) => measure_git(git, label),
+        Repository::Hg(hg) => measure_hg(hg, label),
+    }
+}
+
+/// Measures a Mercurial repository. The lengths of deltas stand nowhere, so that chunks are decoded.
+///
+/// The total counts revlogs and all other files that a copy of the repository holds, and not what serves the work tree, is
+/// cached or undoes the last transaction.
+fn measure_hg(repository: &HgRepository, label: &str) -> Result<SizeRecord> {
+    let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
+    HgStore::new(repository).for_each_chunk(&mut |chunk| {
+        let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
+        size.objects.get_mut(record_kind(chunk.kind.object), form).add(chunk.stored_len, chunk.payload_len);
+        size.revlog_index_bytes += chunk.header_len;
+        Ok(())
+    })?;
+    let store = repository.store_dir();
+    for file in repository.files()? {
+        let len = std::fs::metadata(&file).map_err(|e| ReaderError::io("inspect", &file, e))?.len();
+        size.total_bytes += len;
+        let name = file.strip_prefix(&store).ok().and_then(Path::to_str).unwrap_or_default();
+        if name == "fncache" || name.starts_with("fileindex") {
+            size.fncache_bytes += len;
+        }
+    }
+    size.other_bytes = size.total_bytes.saturating_sub(size.sum_of_parts());
+    Ok(size)
+}
+
+/// Measures a Git repository. Chunks are not decoded: payload lengths are what headers say.
 ///
 /// The total counts every file of the object directories, whichever program it is for, and the refs, reflogs, `HEAD`,
 /// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files count nowhere. Object directories
 /// that are borrowed through alternates count as the repository's own, since a variant of it holds what they hold.
-///
-/// # Errors
-/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`] says of the packs.
-pub fn measure(repository: &GitRepository, label: &str) -> Result<SizeRecord> {
+fn measure_git(repository: &GitRepository, label: &str) -> Result<SizeRecord> {
     let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
     GitStore::new(repository).for_each_chunk(&mut |chunk| {
         let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
@@ -84,5 +118,8 @@ fn record_kind(kind: ObjectKind) -> repackbench_records::ObjectKind {
         ObjectKind::Tree => repackbench_records::ObjectKind::Tree,
         ObjectKind::Blob => repackbench_records::ObjectKind::Blob,
         ObjectKind::Tag => repackbench_records::ObjectKind::Tag,
+        ObjectKind::Changelog => repackbench_records::ObjectKind::Changelog,
+        ObjectKind::Manifest => repackbench_records::ObjectKind::Manifest,
+        ObjectKind::Filelog => repackbench_records::ObjectKind::Filelog,
     }
 }

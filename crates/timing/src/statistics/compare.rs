@@ -110,7 +110,7 @@ fn estimate(numerator: &BlockLogs, denominator: &BlockLogs) -> Option<RatioEstim
 #[cfg(test)]
 mod tests {
     use repackbench_records::{
-        ContentDigest, Host, RepositoryState, RunPlace, SCHEMA_VERSION, SampleRecord, SizeRecord, Variant,
+        ContentDigest, DeltaOrigin, Host, RepositoryState, RunPlace, SCHEMA_VERSION, SampleRecord, SizeRecord, Variant,
     };
 
     use super::*;
@@ -123,7 +123,13 @@ mod tests {
             started_unix_ms: 0,
             host: Host { cpu_model: None, cores: None, kernel: None, memory_bytes: None },
             repository: RepositoryState { name: "sample".into(), fingerprint: "f".into(), head: None },
-            variant: Variant { role, row, spec: (role != Role::AsFound).then_some(spec), checksum: true },
+            variant: Variant {
+                role,
+                row,
+                spec: (role != Role::AsFound).then_some(spec),
+                checksum: true,
+                deltas: DeltaOrigin::Kept,
+            },
             decoder: String::new(),
             workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,
@@ -151,7 +157,7 @@ mod tests {
             records.push(record("traverse", Role::AsFound, 0, block, 600 * slow));
         }
         let [comparison] = compare_records(&records).try_into().unwrap();
-        let labels: Vec<&str> = comparison.rows.iter().map(|row| row.variant.label()).collect();
+        let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
         assert_eq!(labels, ["as found", "codec-1", "codec-2"]);
         let [as_found, baseline, candidate] = comparison.rows.try_into().unwrap();
         near(as_found.ratio.unwrap().ratio, 1.5);

@@ -1,34 +1,44 @@
 //! `diff:raw` and `diff:pickaxe`: every commit compared with its parent, newest first.
 //!
-//! Merges are listed and not compared, roots are compared with nothing, renames are not looked for: what
-//! `git log --raw --no-renames` and `git log -S<string> --no-renames` do.
+//! Git's merges are listed and not compared, roots are compared with nothing, renames are not looked for: what
+//! `git log --raw --no-renames` and `git log -S<string> --no-renames` do. (Mercurial's log compares merges with their first
+//! parents; the history says which revisions are compared.)
 
 use std::collections::BTreeMap;
 
 use memchr::memmem::Finder;
-use repackbench_reader::{Changes, FileVersion, History, Revision, git::GitHistory, traits::FileMode};
+use repackbench_reader::{Changes, FileVersion, History, Revision, traits::FileMode};
 use repackbench_records::WorkloadLabel;
 
-use super::{Observer, Workload, WorkloadError, start};
+use super::{HistoryRange, Observer, Workload, WorkloadError, start};
 
-fn label(name: &str, parameters: &[(&str, &str)]) -> WorkloadLabel {
-    let parameters: BTreeMap<String, String> =
+/// The label of a workload over `range` with `parameters` of its own.
+pub(super) fn label(name: &str, range: &HistoryRange, parameters: &[(&str, &str)]) -> WorkloadLabel {
+    let mut parameters: BTreeMap<String, String> =
         parameters.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    parameters.insert("rev".into(), range.revision.clone());
+    if let Some(commits) = range.commits {
+        parameters.insert("commits".into(), commits.to_string());
+    }
     WorkloadLabel { name: name.to_owned(), parameters }
 }
 
-/// Calls `visit` on every commit reachable from `revision` with its changes, which are none for a merge.
-fn log(
-    history: &mut GitHistory,
-    revision: &str,
+/// Calls `visit` on every commit of `range` with its changes, which are none for a commit that is not compared.
+pub(super) fn log(
+    history: &mut dyn History,
+    range: &HistoryRange,
     changes: &mut Changes,
-    mut visit: impl FnMut(&mut GitHistory, &Revision, &Changes) -> Result<(), WorkloadError>,
+    mut visit: impl FnMut(&mut dyn History, &Revision, &Changes) -> Result<(), WorkloadError>,
 ) -> Result<(), WorkloadError> {
-    let tip = start(history, revision)?;
+    let tip = start(history, &range.revision)?;
     history.start_log(tip)?;
-    while let Some(revision) = history.next_revision()? {
+    let mut left = range.commits.unwrap_or(u64::MAX);
+    while left > 0
+        && let Some(revision) = history.next_revision()?
+    {
+        left -= 1;
         changes.clear();
-        if revision.parents < 2 {
+        if revision.is_compared {
             history.changes(&revision, changes)?;
         }
         visit(history, &revision, changes)?;
@@ -38,27 +48,27 @@ fn log(
 
 #[derive(Debug)]
 pub(super) struct RawDiff {
-    revision: String,
+    range: HistoryRange,
     changes: Changes,
 }
 
 impl RawDiff {
-    pub(super) fn new(revision: &str) -> Self {
-        RawDiff { revision: revision.to_owned(), changes: Changes::default() }
+    pub(super) fn new(range: HistoryRange) -> Self {
+        RawDiff { range, changes: Changes::default() }
     }
 }
 
 impl Workload for RawDiff {
     fn label(&self) -> WorkloadLabel {
-        label("diff:raw", &[("rev", &self.revision)])
+        label("diff:raw", &self.range, &[])
     }
 
     fn prepare(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        log(history, &self.revision, &mut self.changes, |_, revision, changes| {
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        log(history, &self.range, &mut self.changes, |_, revision, changes| {
             observer.commit(&revision.id);
             for (path, change) in changes.iter() {
                 observer.change(path, change);
@@ -76,7 +86,7 @@ impl Workload for RawDiff {
 
 #[derive(Debug)]
 pub(super) struct PickaxeDiff {
-    revision: String,
+    range: HistoryRange,
     needle: String,
     finder: Finder<'static>,
     changes: Changes,
@@ -84,9 +94,9 @@ pub(super) struct PickaxeDiff {
 }
 
 impl PickaxeDiff {
-    pub(super) fn new(revision: &str, needle: &str) -> Self {
+    pub(super) fn new(range: HistoryRange, needle: &str) -> Self {
         PickaxeDiff {
-            revision: revision.to_owned(),
+            range,
             needle: needle.to_owned(),
             finder: Finder::new(needle).into_owned(),
             changes: Changes::default(),
@@ -97,16 +107,16 @@ impl PickaxeDiff {
 
 impl Workload for PickaxeDiff {
     fn label(&self) -> WorkloadLabel {
-        label("diff:pickaxe", &[("string", &self.needle), ("rev", &self.revision)])
+        label("diff:pickaxe", &self.range, &[("string", &self.needle)])
     }
 
     fn prepare(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let (finder, content) = (&self.finder, &mut self.content);
-        log(history, &self.revision, &mut self.changes, |history, revision, changes| {
+        log(history, &self.range, &mut self.changes, |history, revision, changes| {
             observer.commit(&revision.id);
             let mut is_hit = false;
             // git looks at every changed file even after the first hit, since it would list them all.
@@ -133,20 +143,32 @@ impl Workload for PickaxeDiff {
 
 /// How often the needle occurs in one version of a file, not overlapping itself; 0 if the version is missing.
 fn occurrences(
-    history: &mut GitHistory,
+    history: &mut dyn History,
     finder: &Finder<'_>,
     path: &[u8],
     version: &FileVersion,
     content: &mut Vec<u8>,
     observer: &mut dyn Observer,
 ) -> Result<usize, WorkloadError> {
+    let is_there = read_content(history, path, version, content, observer)?;
+    Ok(if is_there { finder.find_iter(content).count() } else { 0 })
+}
+
+/// Puts what a diff takes for the content of `version` into `content`, and tells of it; `false` if it is missing.
+pub(super) fn read_content(
+    history: &mut dyn History,
+    path: &[u8],
+    version: &FileVersion,
+    content: &mut Vec<u8>,
+    observer: &mut dyn Observer,
+) -> Result<bool, WorkloadError> {
     if version.mode == FileMode::Gitlink {
         // What git makes of a submodule in a diff (diff_populate_gitlink() in diff.c).
         content.clear();
         content.extend_from_slice(format!("Subproject commit {}\n", version.id).as_bytes());
     } else if !history.content(path, version, content)? {
-        return Ok(0);
+        return Ok(false);
     }
     observer.content(content);
-    Ok(finder.find_iter(content).count())
+    Ok(true)
 }

@@ -7,15 +7,17 @@
 mod checkout;
 mod diff;
 mod observer;
+mod patch;
 mod selection;
 mod traverse;
 
 use gix_hash::ObjectId;
-use repackbench_reader::{History, ReaderError, git::GitHistory};
+use repackbench_reader::{History, ReaderError};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 
 pub use self::{
     observer::{Counter, Counts, Digester, Observer},
+    patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},
 };
 
@@ -37,6 +39,15 @@ pub enum WorkloadError {
     },
 }
 
+/// What part of history a workload looks at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HistoryRange {
+    /// The revision that it starts from, by the name that the user gave.
+    pub revision: String,
+    /// The most commits that a log lists, those included that it does not compare: `git log -n`. `None` for all.
+    pub commits: Option<u64>,
+}
+
 /// A job that is replayed.
 pub trait Workload {
     /// Its name and parameters, as records and tables show them.
@@ -51,13 +62,13 @@ pub trait Workload {
     fn prepare(&mut self) -> Result<(), WorkloadError>;
 
     /// The job: timed. It starts with empty caches, which the caller sees to.
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
 
     /// What has to be done after each run: not timed.
     fn clean_up(&mut self) -> Result<(), WorkloadError>;
 }
 
 /// The commit that a workload starts from, by the name that the user gave.
-fn start(history: &mut GitHistory, revision: &str) -> Result<ObjectId, WorkloadError> {
+fn start(history: &mut dyn History, revision: &str) -> Result<ObjectId, WorkloadError> {
     Ok(history.resolve(revision)?)
 }

@@ -28,6 +28,11 @@ pub trait Observer {
         let _ = content;
     }
 
+    /// What that commit changed at `path`, line by line, in git's form; never empty.
+    fn patch(&mut self, path: &[u8], change: &Change, patch: &[u8]) {
+        let _ = (path, change, patch);
+    }
+
     /// That commit is one that the workload was looking for.
     fn hit(&mut self, id: &oid) {
         let _ = id;
@@ -60,11 +65,13 @@ pub type Counts = BTreeMap<String, u64>;
 /// Counts and nothing else: what a timed run tells.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Counter {
-    objects: [u64; 4],
+    objects: [u64; 7],
     commits: u64,
     changes: u64,
     contents: u64,
     content_bytes: u64,
+    patches: u64,
+    patch_bytes: u64,
     hits: u64,
     files: u64,
     file_bytes: u64,
@@ -74,15 +81,20 @@ pub struct Counter {
 impl Counter {
     /// The counts that are not zero, by name.
     pub fn counts(&self) -> Counts {
-        let [commits, trees, blobs, tags] = self.objects;
+        let [commits, trees, blobs, tags, changesets, manifests, file_revisions] = self.objects;
         let all = [
             ("commits", commits + self.commits),
             ("trees", trees),
             ("blobs", blobs),
             ("tags", tags),
+            ("changesets", changesets),
+            ("manifests", manifests),
+            ("file revisions", file_revisions),
             ("changes", self.changes),
             ("contents", self.contents),
             ("content bytes", self.content_bytes),
+            ("patches", self.patches),
+            ("patch bytes", self.patch_bytes),
             ("hits", self.hits),
             ("files", self.files),
             ("file bytes", self.file_bytes),
@@ -94,12 +106,15 @@ impl Counter {
 
 impl Observer for Counter {
     fn object(&mut self, kind: ObjectKind, _id: &oid) {
-        let [commits, trees, blobs, tags] = &mut self.objects;
+        let [commits, trees, blobs, tags, changesets, manifests, file_revisions] = &mut self.objects;
         *match kind {
             ObjectKind::Commit => commits,
             ObjectKind::Tree => trees,
             ObjectKind::Blob => blobs,
             ObjectKind::Tag => tags,
+            ObjectKind::Changelog => changesets,
+            ObjectKind::Manifest => manifests,
+            ObjectKind::Filelog => file_revisions,
         } += 1;
     }
 
@@ -114,6 +129,11 @@ impl Observer for Counter {
     fn content(&mut self, content: &[u8]) {
         self.contents += 1;
         self.content_bytes += content.len() as u64;
+    }
+
+    fn patch(&mut self, _path: &[u8], _change: &Change, patch: &[u8]) {
+        self.patches += 1;
+        self.patch_bytes += patch.len() as u64;
     }
 
     fn hit(&mut self, _id: &oid) {
@@ -190,6 +210,11 @@ impl Observer for Digester {
     fn content(&mut self, content: &[u8]) {
         self.counter.content(content);
         self.put(b'b', content);
+    }
+
+    fn patch(&mut self, path: &[u8], change: &Change, patch: &[u8]) {
+        self.counter.patch(path, change, patch);
+        self.put(b'd', patch);
     }
 
     fn hit(&mut self, id: &oid) {

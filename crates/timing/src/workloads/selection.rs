@@ -3,9 +3,10 @@
 use std::{fmt, path::PathBuf, str::FromStr};
 
 use super::{
-    Workload,
+    HistoryRange, Workload,
     checkout::{Checkout, CheckoutToSink},
     diff::{PickaxeDiff, RawDiff},
+    patch::PatchDiff,
     traverse::Traverse,
 };
 
@@ -25,11 +26,15 @@ pub enum WorkloadSpec {
     RawDiff,
     /// `diff:pickaxe=STRING`: find the commits that change how often a string occurs.
     PickaxeDiff(String),
+    /// `diff:patch`: compare each commit with its parent line by line.
+    PatchDiff,
 }
 
 /// A name that no workload has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw or diff:pickaxe=STRING")]
+#[error(
+    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING or diff:patch"
+)]
 pub struct UnknownWorkload(String);
 
 impl WorkloadSpec {
@@ -41,18 +46,19 @@ impl WorkloadSpec {
             WorkloadSpec::Traverse,
             WorkloadSpec::RawDiff,
             WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned()),
+            WorkloadSpec::PatchDiff,
         ]
     }
 
-    /// The workload, starting from `revision`. A checkout writes into `into`, which is made and kept, or into a scratch
-    /// folder.
-    pub fn build(&self, revision: &str, into: Option<PathBuf>) -> Box<dyn Workload> {
+    /// The workload, on `range`. A checkout writes into `into`, which is made and kept, or into a scratch folder.
+    pub fn build(&self, range: &HistoryRange, into: Option<PathBuf>) -> Box<dyn Workload> {
         match self {
-            WorkloadSpec::Checkout => Box::new(Checkout::new(revision, into)),
-            WorkloadSpec::CheckoutToSink => Box::new(CheckoutToSink::new(revision)),
+            WorkloadSpec::Checkout => Box::new(Checkout::new(&range.revision, into)),
+            WorkloadSpec::CheckoutToSink => Box::new(CheckoutToSink::new(&range.revision)),
             WorkloadSpec::Traverse => Box::new(Traverse),
-            WorkloadSpec::RawDiff => Box::new(RawDiff::new(revision)),
-            WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(revision, needle)),
+            WorkloadSpec::RawDiff => Box::new(RawDiff::new(range.clone())),
+            WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(range.clone(), needle)),
+            WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
         }
     }
 }
@@ -66,6 +72,7 @@ impl FromStr for WorkloadSpec {
             "checkout:sink" => Ok(WorkloadSpec::CheckoutToSink),
             "traverse" => Ok(WorkloadSpec::Traverse),
             "diff:raw" => Ok(WorkloadSpec::RawDiff),
+            "diff:patch" => Ok(WorkloadSpec::PatchDiff),
             "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
@@ -83,6 +90,7 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::Traverse => f.write_str("traverse"),
             WorkloadSpec::RawDiff => f.write_str("diff:raw"),
             WorkloadSpec::PickaxeDiff(needle) => write!(f, "diff:pickaxe={needle}"),
+            WorkloadSpec::PatchDiff => f.write_str("diff:patch"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_reader::{History, git::GitHistory};
+use repackbench_reader::History;
 use repackbench_records::WorkloadLabel;
 
 use super::{Observer, Workload, WorkloadError};
@@ -19,7 +19,7 @@ impl Workload for Traverse {
         Ok(())
     }
 
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         history.traverse(&mut |kind, id| observer.object(kind, id))?;
         observer.missing(history.missing());
         Ok(())

@@ -19,17 +19,14 @@ use gix_worktree::{
     attributes::{Search, search::MetadataCollection},
     glob::pattern::Case,
     index::entry::Mode,
+    object::{Find, find::Never},
     stack::{
         State,
         state::{Attributes, attributes::Source},
     },
     validate::path::component,
 };
-use repackbench_reader::{
-    Changes, FileVersion, History,
-    git::{GitHistory, SharedObjectStore},
-    traits::FileMode,
-};
+use repackbench_reader::{Changes, FileVersion, History, git::SharedObjectStore, traits::FileMode};
 
 use super::{conversion::Converter, files_error};
 use crate::workloads::WorkloadError;
@@ -56,15 +53,16 @@ impl FileWriter {
     /// out.
     pub(super) fn write(
         &mut self,
-        history: &mut GitHistory,
+        history: &mut dyn History,
         revision: &oid,
         folder: &Path,
     ) -> Result<Written, WorkloadError> {
         let mut files = std::mem::take(&mut self.files);
         let written = history.manifest(revision, &mut files).map_err(WorkloadError::from).and_then(|()| {
-            let mut stack = attribute_stack(&files, history, folder)?;
+            let objects = history.git_objects();
+            let mut stack = attribute_stack(&files, objects.as_ref(), folder)?;
             self.converter.start(&stack);
-            self.write_all(&files, history, &mut stack)
+            self.write_all(&files, history, &mut stack, objects.as_ref())
         });
         self.files = files;
         written
@@ -73,10 +71,10 @@ impl FileWriter {
     fn write_all(
         &mut self,
         files: &Changes,
-        history: &mut GitHistory,
+        history: &mut dyn History,
         stack: &mut Stack,
+        objects: Option<&SharedObjectStore>,
     ) -> Result<Written, WorkloadError> {
-        let objects = history.objects();
         let mut written = Written::default();
         for (path, change) in files.iter() {
             let Some(version) = change.new else { continue };
@@ -85,7 +83,7 @@ impl FileWriter {
                 continue;
             }
             let bytes = self
-                .write_one(path, &version, stack, &objects)
+                .write_one(path, &version, stack, objects)
                 .map_err(|e| files_error("write", &stack.base().join(OsStr::from_bytes(path)), e))?;
             if is_file {
                 written.files += 1;
@@ -95,21 +93,29 @@ impl FileWriter {
         Ok(written)
     }
 
-    /// Writes what lies at `path`, and the directories that lead there; gives its length in bytes.
+    /// Writes what lies at `path`, and the directories that lead there; gives its length in bytes. Only Git, whose
+    /// `objects` are given, converts content.
     fn write_one(
         &mut self,
         path: &[u8],
         version: &FileVersion,
         stack: &mut Stack,
-        objects: &SharedObjectStore,
+        objects: Option<&SharedObjectStore>,
     ) -> Result<u64, FileError> {
+        let attribute_source: &dyn Find = match objects {
+            Some(objects) => objects,
+            None => &Never,
+        };
         // Makes the directories, and for a submodule the one that stands for it.
-        let place = stack.at_entry(path, Some(index_mode(version.mode)), objects)?;
+        let place = stack.at_entry(path, Some(index_mode(version.mode)), attribute_source)?;
         match version.mode {
             FileMode::Gitlink => Ok(0),
             FileMode::Symlink => write_link(&self.content, place.path()),
             FileMode::Regular | FileMode::Executable => {
-                let content = self.converter.convert(&place, &version.id, &self.content)?;
+                let content = match objects {
+                    Some(_) => self.converter.convert(&place, &version.id, &self.content)?,
+                    None => &self.content,
+                };
                 // The process's mask takes bits away, as it does from git's files.
                 let mode = if version.mode == FileMode::Executable { 0o777 } else { 0o666 };
                 let mut file = File::options().write(true).create_new(true).mode(mode).open(place.path())?;
@@ -157,8 +163,13 @@ fn index_mode(mode: FileMode) -> Mode {
     }
 }
 
-/// Makes directories in `folder`, and knows the attributes that the `.gitattributes` among `files` give to paths.
-fn attribute_stack(files: &Changes, history: &GitHistory, folder: &Path) -> Result<Stack, WorkloadError> {
+/// Makes directories in `folder`, and knows the attributes that the `.gitattributes` among `files` give to paths if
+/// these are Git's.
+fn attribute_stack(
+    files: &Changes,
+    objects: Option<&SharedObjectStore>,
+    folder: &Path,
+) -> Result<Stack, WorkloadError> {
     let mut collection = MetadataCollection::default();
     // No files: attributes that lie outside the revision would make it another benchmark on every machine.
     let no_files: [PathBuf; 0] = [];
@@ -166,15 +177,15 @@ fn attribute_stack(files: &Changes, history: &GitHistory, folder: &Path) -> Resu
         .map_err(|e| files_error("check out into", folder, e))?;
     let attributes = Attributes::new(built_in, None, Source::IdMapping, collection);
     // git's own choice on systems other than Windows and macOS. Names that only Windows forbids are allowed.
-    let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: true };
+    let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: objects.is_some() };
     let state = State::for_checkout(false, forbidden, attributes);
-    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files(files, history)))
+    let attribute_files = objects.map_or_else(Vec::new, |objects| attribute_files(files, objects));
+    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files))
 }
 
 /// The `.gitattributes` files with their paths, sorted by them. git does not follow one that is a symbolic link.
-fn attribute_files(files: &Changes, history: &GitHistory) -> Vec<(BString, ObjectId)> {
+fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Vec<(BString, ObjectId)> {
     const NAME: &[u8] = b".gitattributes";
-    let objects = history.objects();
     let mut store = objects.lock();
     let mut found: Vec<_> = files
         .iter()

@@ -7,13 +7,15 @@ mod conversion;
 mod encoding;
 mod file_writer;
 mod ident;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 
-use repackbench_reader::{Changes, History, git::GitHistory, traits::FileMode};
+use repackbench_reader::{Changes, History, traits::FileMode};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 
 use self::file_writer::FileWriter;
@@ -50,7 +52,7 @@ impl Workload for CheckoutToSink {
         Ok(())
     }
 
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let revision = start(history, &self.revision)?;
         history.manifest(&revision, &mut self.files)?;
         for (path, change) in self.files.iter() {
@@ -126,7 +128,7 @@ impl Workload for Checkout {
         }
     }
 
-    fn run(&mut self, history: &mut GitHistory, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let folder = self.folder()?.to_owned();
         let revision = start(history, &self.revision)?;
         let written = self.writer.write(history, &revision, &folder)?;

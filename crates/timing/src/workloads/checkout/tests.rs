@@ -1,0 +1,81 @@
+//! Checkout of a repository that is not Git's.
+
+use std::{collections::BTreeMap, fs};
+
+use gix_hash::{Kind, ObjectId, oid};
+use repackbench_reader::{Changes, FileVersion, History, Result, Revision, TraverseVisitor, traits::FileMode};
+
+use super::{super::Counter, Checkout, Workload};
+
+/// A history of one revision that says nothing of Git.
+struct Files(BTreeMap<&'static str, (FileMode, &'static [u8])>);
+
+impl History for Files {
+    fn resolve(&mut self, _name: &str) -> Result<ObjectId> {
+        Ok(ObjectId::null(Kind::Sha1))
+    }
+
+    fn traverse(&mut self, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn start_log(&mut self, _from: ObjectId) -> Result<()> {
+        Ok(())
+    }
+
+    fn next_revision(&mut self) -> Result<Option<Revision>> {
+        Ok(None)
+    }
+
+    fn changes(&mut self, _revision: &Revision, _changes: &mut Changes) -> Result<()> {
+        Ok(())
+    }
+
+    fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {
+        files.clear();
+        for (path, (mode, _)) in &self.0 {
+            files.push(path.as_bytes(), None, Some(FileVersion { id: id.to_owned(), mode: *mode }));
+        }
+        Ok(())
+    }
+
+    fn content(&mut self, path: &[u8], _file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
+        let file = std::str::from_utf8(path).ok().and_then(|path| self.0.get(path));
+        content.clear();
+        content.extend_from_slice(file.map(|(_, content)| *content).unwrap_or_default());
+        Ok(file.is_some())
+    }
+
+    fn forget(&mut self) {}
+
+    fn missing(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn attributes_are_git_s_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut history = Files(BTreeMap::from([
+        (".gitattributes", (FileMode::Regular, &b"* text eol=crlf ident\n"[..])),
+        ("dir/text", (FileMode::Executable, b"a\n$Id$\n")),
+    ]));
+    let mut counter = Counter::default();
+    let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
+    checkout.run(&mut history, &mut counter).unwrap();
+    assert_eq!(fs::read(folder.path().join("dir/text")).unwrap(), b"a\n$Id$\n");
+    assert_eq!(fs::read(folder.path().join(".gitattributes")).unwrap(), b"* text eol=crlf ident\n");
+    assert_eq!(counter.counts(), BTreeMap::from([("files".to_owned(), 2), ("file bytes".to_owned(), 29)]));
+}
+
+#[test]
+fn no_link_is_followed() {
+    let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let target = outside.path().to_str().unwrap().to_owned().leak();
+    let mut history =
+        Files(BTreeMap::from([("a", (FileMode::Symlink, target.as_bytes())), ("a/b", (FileMode::Regular, b"forged"))]));
+    let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
+    let error = checkout.run(&mut history, &mut Counter::default()).unwrap_err();
+    assert!(error.to_string().contains("/a/b: "), "{error}");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}

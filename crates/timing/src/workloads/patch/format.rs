@@ -1,0 +1,155 @@
+//! Patches in git's form: what `git diff --full-index` prints (see "Generating patch text with -p" in git-diff(1)), and
+//! `git apply` reads.
+
+use gix_hash::{ObjectId, oid};
+use repackbench_reader::{FileVersion, traits::FileMode};
+
+use super::{
+    hunks::put_hunks,
+    lines::{LineDiff, part},
+    quote::put_quoted,
+};
+
+/// How much of a file git searches for a NUL byte, which text does not have (FIRST_FEW_BYTES in its xdiff-interface.c).
+const SEARCHED_FOR_NUL: usize = 8000;
+
+/// What is longer than this is not compared line by line: git's default for `core.bigFileThreshold`, in bytes.
+const MAX_TEXT_LEN: usize = 512 << 20;
+
+/// What stands for the name of a version that does not exist.
+const NO_FILE: &[u8] = b"/dev/null";
+
+/// One version of a file with its content.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FileContent<'a> {
+    pub(super) version: FileVersion,
+    pub(super) content: &'a [u8],
+}
+
+impl FileContent<'_> {
+    fn is_binary(&self) -> bool {
+        let searched = part(self.content, 0..self.content.len().min(SEARCHED_FOR_NUL));
+        self.content.len() > MAX_TEXT_LEN || memchr::memchr(0, searched).is_some()
+    }
+}
+
+/// The older and the newer version of a file, of which one may not exist. Both are files, both symbolic links, or both
+/// submodules.
+pub(super) type Versions<'a> = [Option<FileContent<'a>>; 2];
+
+/// Writes patches, in the same memory.
+#[derive(Debug, Default)]
+pub(super) struct PatchWriter {
+    diff: LineDiff,
+    patch: Vec<u8>,
+    names: [Vec<u8>; 2],
+}
+
+impl PatchWriter {
+    /// Starts a new patch.
+    pub(super) fn clear(&mut self) {
+        self.patch.clear();
+    }
+
+    /// What was added since then.
+    pub(super) fn patch(&self) -> &[u8] {
+        &self.patch
+    }
+
+    /// Adds what turns the older version of `path` into the newer one, if anything does. The ids of contents are shown
+    /// only if they are Git's.
+    pub(super) fn add(&mut self, path: &[u8], versions: &Versions<'_>, shows_ids: bool) {
+        let (is_edited, has_other_mode) = match versions {
+            [Some(old), Some(new)] => {
+                (old.version.id != new.version.id && old.content != new.content, old.version.mode != new.version.mode)
+            }
+            _ => (true, false),
+        };
+        if !is_edited && !has_other_mode {
+            return;
+        }
+        for (name, prefix) in self.names.iter_mut().zip([b"a/", b"b/"]) {
+            name.clear();
+            put_quoted(name, prefix, path);
+        }
+        let [old_name, new_name] = &self.names;
+        put(&mut self.patch, &[b"diff --git ", old_name, b" ", new_name, b"\n"]);
+        put_modes(&mut self.patch, versions);
+        if is_edited {
+            if shows_ids {
+                put_ids(&mut self.patch, versions);
+            }
+            self.add_edits(versions);
+        }
+    }
+
+    fn add_edits(&mut self, versions: &Versions<'_>) {
+        let PatchWriter { diff, patch, names: [old_name, new_name] } = self;
+        let [old, new] = versions.map(|version| version.map(|version| version.content).unwrap_or_default());
+        let [is_old, is_new] = versions.map(|version| version.is_some());
+        let old_label = if is_old { old_name } else { NO_FILE };
+        let new_label = if is_new { new_name } else { NO_FILE };
+        if versions.iter().flatten().any(FileContent::is_binary) {
+            put(patch, &[b"Binary files ", old_label, b" and ", new_label, b" differ\n"]);
+        } else if !old.is_empty() || !new.is_empty() {
+            // A tab tells where a name that has spaces ends.
+            let end = |label: &[u8]| if label.contains(&b' ') { b"\t\n".as_slice() } else { b"\n" };
+            put(patch, &[b"--- ", old_label, end(old_label), b"+++ ", new_label, end(new_label)]);
+            diff.compare(old, new);
+            put_hunks(patch, diff, old, new);
+        }
+    }
+}
+
+fn put(patch: &mut Vec<u8>, pieces: &[&[u8]]) {
+    for piece in pieces {
+        patch.extend_from_slice(piece);
+    }
+}
+
+/// The lines that say that a file is new or deleted, or what its mode was and is.
+fn put_modes(patch: &mut Vec<u8>, versions: &Versions<'_>) {
+    let mode = |version: &FileContent<'_>| octal(version.version.mode);
+    match versions {
+        [Some(old), Some(new)] if old.version.mode != new.version.mode => {
+            put(patch, &[b"old mode ", mode(old), b"\nnew mode ", mode(new), b"\n"]);
+        }
+        [Some(old), None] => put(patch, &[b"deleted file mode ", mode(old), b"\n"]),
+        [None, Some(new)] => put(patch, &[b"new file mode ", mode(new), b"\n"]),
+        _ => {}
+    }
+}
+
+/// The line of the contents' ids. A version that does not exist has the id that is all zeros, and a mode that stays the
+/// same is told here.
+fn put_ids(patch: &mut Vec<u8>, versions: &Versions<'_>) {
+    let ids = versions.map(|version| version.map(|version| version.version.id));
+    let Some(hash) = ids.iter().flatten().next().map(|id| id.kind()) else { return };
+    let [old, new] = ids.map(|id| id.unwrap_or_else(|| ObjectId::null(hash)));
+    patch.extend_from_slice(b"index ");
+    put_id(patch, &old);
+    patch.extend_from_slice(b"..");
+    put_id(patch, &new);
+    if let [Some(old), Some(new)] = versions
+        && old.version.mode == new.version.mode
+    {
+        put(patch, &[b" ", octal(old.version.mode)]);
+    }
+    patch.push(b'\n');
+}
+
+fn put_id(patch: &mut Vec<u8>, id: &oid) {
+    let mut digits = [0; gix_hash::Kind::longest().len_in_hex()];
+    let len = id.hex_to_buf(&mut digits).len();
+    patch.extend_from_slice(part(&digits, 0..len));
+}
+
+/// A mode as git writes it into a patch.
+fn octal(mode: FileMode) -> &'static [u8] {
+    match mode {
+        FileMode::Regular => b"100644",
+        FileMode::Executable => b"100755",
+        FileMode::Symlink => b"120000",
+        FileMode::Gitlink => b"160000",
+    }
+}

@@ -1,0 +1,124 @@
+//! `diff:patch`: what every commit changed, line by line, newest first.
+//!
+//! What `git log -p --no-renames` prints, and `hg log -p --git`: merges are listed, and compared only where the system's
+//! own log does; roots are compared with nothing; renames are not looked for. The patch of each file is formatted in
+//! memory, since that is work that both programs do as well, and told to the observer.
+
+mod format;
+mod hunks;
+mod lines;
+mod quote;
+#[cfg(test)]
+mod tests;
+
+use repackbench_reader::{Change, Changes, FileVersion, History, traits::FileMode};
+use repackbench_records::WorkloadLabel;
+
+use self::format::{FileContent, PatchWriter};
+pub use self::quote::put_quoted;
+use super::{HistoryRange, Observer, Workload, WorkloadError, diff};
+
+#[derive(Debug)]
+pub(super) struct PatchDiff {
+    range: HistoryRange,
+    changes: Changes,
+    differ: FileDiffer,
+}
+
+impl PatchDiff {
+    pub(super) fn new(range: HistoryRange) -> Self {
+        PatchDiff { range, changes: Changes::default(), differ: FileDiffer::default() }
+    }
+}
+
+impl Workload for PatchDiff {
+    fn label(&self) -> WorkloadLabel {
+        diff::label("diff:patch", &self.range, &[])
+    }
+
+    fn prepare(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+
+    fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        let differ = &mut self.differ;
+        let shows_ids = history.git_objects().is_some();
+        diff::log(history, &self.range, &mut self.changes, |history, revision, changes| {
+            observer.commit(&revision.id);
+            for (path, change) in changes.iter() {
+                differ.writer.clear();
+                differ.add(history, path, change, shows_ids, observer)?;
+                if !differ.writer.patch().is_empty() {
+                    observer.patch(path, change, differ.writer.patch());
+                }
+            }
+            Ok(())
+        })?;
+        observer.missing(history.missing());
+        Ok(())
+    }
+
+    fn clean_up(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
+}
+
+/// Makes the patches of changes, in the same memory.
+#[derive(Debug, Default)]
+struct FileDiffer {
+    writer: PatchWriter,
+    old: Vec<u8>,
+    new: Vec<u8>,
+}
+
+impl FileDiffer {
+    /// Adds the patch of `change`. One between things of different sorts, such as a file and a symbolic link, is a
+    /// deletion and an addition.
+    fn add(
+        &mut self,
+        history: &mut dyn History,
+        path: &[u8],
+        change: &Change,
+        shows_ids: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), WorkloadError> {
+        let mut add = |old, new| self.add_one(history, path, [old, new], shows_ids, observer);
+        match (change.old, change.new) {
+            (Some(old), Some(new)) if sort(old.mode) != sort(new.mode) => {
+                add(Some(old), None)?;
+                add(None, Some(new))
+            }
+            (old, new) => add(old, new),
+        }
+    }
+
+    /// Content that is missing in a partial clone leaves its change out.
+    fn add_one(
+        &mut self,
+        history: &mut dyn History,
+        path: &[u8],
+        [old, new]: [Option<FileVersion>; 2],
+        shows_ids: bool,
+        observer: &mut dyn Observer,
+    ) -> Result<(), WorkloadError> {
+        // Where only the mode differs, git reads no content either.
+        let has_same_content = old.zip(new).is_some_and(|(old, new)| old.id == new.id);
+        for (version, content) in [(old, &mut self.old), (new, &mut self.new)] {
+            content.clear();
+            if let Some(version) = version.filter(|_| !has_same_content)
+                && !diff::read_content(history, path, &version, content, observer)?
+            {
+                return Ok(());
+            }
+        }
+        let old = old.map(|version| FileContent { version, content: &self.old });
+        let new = new.map(|version| FileContent { version, content: &self.new });
+        self.writer.add(path, &[old, new], shows_ids);
+        Ok(())
+    }
+}
+
+/// What a version is, its permissions left aside.
+fn sort(mode: FileMode) -> FileMode {
+    if mode == FileMode::Executable { FileMode::Regular } else { mode }
+}
