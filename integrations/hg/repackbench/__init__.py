@@ -1,0 +1,336 @@
+# repackbench - revlogs under other codecs, for Mercurial
+#
+# SPDX-License-Identifier: GPL-2.0-or-later
+#
+# This file runs as a part of Mercurial and uses its interfaces, so Mercurial's
+# licence covers it. The native module beside it uses none of them and stays
+# under the terms of the rest of the project.
+
+"""read and write revlogs under repackbench's codecs
+
+Every chunk that revlogs compress, zlib and zstd included, is encoded and
+decoded by repackbench's native module instead of Python's zlib and Mercurial's
+zstd, so that all codecs are reached through one binding. The engine ``lz4``
+comes on top: repositories under it have the requirement
+``exp-compression-lz4``, and Mercurial without this extension refuses them.
+
+Raw chunks, bundles and the wire protocol stay Mercurial's own.
+
+Example::
+
+  [extensions]
+  repackbench = /path/to/repackbench
+
+  [repackbench]
+  # The codec of new chunks. Default: the engine's own at its default level,
+  # or at storage.revlog.zlib.level and storage.revlog.zstd.level.
+  codec = lz4hc:9
+  # Say at the end of a command how many chunks each codec has read and written.
+  summary = no
+
+``hg debugrepackbench`` lists the codecs and says which code serves each kind of
+chunk. A codec is used in repositories of its own engine (zlib, zstd or lz4);
+new repositories, and ``hg debugupgraderepo``, get that engine unless
+``format.revlog-compression`` says otherwise.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+from mercurial import (
+    encoding,
+    error,
+    extensions,
+    localrepo,
+    policy,
+    pycompat,
+    registrar,
+    requirements,
+    revlog,
+    util,
+)
+from mercurial.i18n import _
+from mercurial.utils import compression
+
+minimumhgversion = b'6.3'
+testedwith = b'6.3 6.9 7.0 7.1 7.2'
+
+cmdtable = {}
+command = registrar.command(cmdtable)
+configtable = {}
+configitem = registrar.configitem(configtable)
+configitem(b'repackbench', b'codec', default=None)
+configitem(b'repackbench', b'summary', default=False)
+
+# The key under which a repository's codec travels in the options of its revlogs.
+CODEC_OPTION = b'repackbench.codec'
+
+# The requirement of repositories under lz4, as hg makes it of the engine's name.
+LZ4_REQUIREMENT = b'exp-compression-lz4'
+
+# The engines whose revlog chunks are taken over, besides lz4.
+TAKEN_OVER = (b'zlib', b'zstd')
+
+
+# What has to be there: said while hg imports this file, so that it shows one line
+# and `extensions.repackbench:required=yes` makes it stop.
+
+
+def _repository_functions():
+    """where this Mercurial computes revlog options and a new repository's
+    requirements, as ((module, name), (module, name))"""
+    try:
+        from mercurial.repo import creation, vfs_options
+    except ImportError:
+        return (
+            (localrepo, 'resolverevlogstorevfsoptions'),
+            (localrepo, 'newreporequirements'),
+        )
+    return (
+        (vfs_options, 'resolve_revlog_store_vfs_options'),
+        (creation, 'new_repo_requirements'),
+    )
+
+
+def _check_mercurial():
+    """stop if this Mercurial would read revlogs past this extension"""
+    if b'rust' in policy.policy:
+        raise error.Abort(
+            _(
+                b'this Mercurial reads revlogs with its Rust modules, which know no codecs of extensions: '
+                b'set HGMODULEPOLICY=c in the environment (it is "%s")'
+            )
+            % policy.policy
+        )
+    points = _repository_functions() + ((revlog, '_zlibdecompress'),)
+    for module, name in points:
+        if not hasattr(module, name):
+            raise error.Abort(
+                _(b'Mercurial %s is not supported: it has no %s.%s (tested: %s)')
+                % (util.version(), pycompat.sysbytes(module.__name__), pycompat.sysbytes(name), testedwith)
+            )
+
+
+def _load_native():
+    """the native module, from the file beside this one"""
+    folder = os.path.dirname(os.path.abspath(__file__))
+    path = os.path.join(folder, '_native.abi3.so')
+    if not os.path.exists(path):
+        raise error.Abort(
+            _(b'%s is missing: build it with "cargo xtask hg-extension" in a checkout of repackbench')
+            % pycompat.fsencode(path)
+        )
+    loader = importlib.machinery.ExtensionFileLoader('_native', path)
+    spec = importlib.util.spec_from_file_location('_native', path, loader=loader)
+    module = importlib.util.module_from_spec(spec)
+    loader.exec_module(module)
+    return module
+
+
+_check_mercurial()
+_native = _load_native()
+
+
+# Codecs ---------------------------------------------------------------------
+
+
+def _engine_of(spec):
+    """the name of the compression engine that a codec spec belongs to"""
+    try:
+        return pycompat.sysbytes(_native.engine_of(pycompat.sysstr(spec)))
+    except ValueError as problem:
+        raise error.ConfigError(b'repackbench.codec: %s' % encoding.strtolocal(str(problem)))
+
+
+def _configured_codec(ui):
+    """the codec spec in `ui`, checked, or None"""
+    spec = ui.config(b'repackbench', b'codec')
+    if spec:
+        _engine_of(spec)
+    return spec or None
+
+
+# One compressor for each spec: its contexts and buffers serve every revlog.
+_compressors = {}
+
+
+def _compressor(spec):
+    """the compressor for a codec spec"""
+    if spec not in _compressors:
+        # Of Mercurial's errors this is the one that the zlib path of revlogs
+        # raises; it is a StorageError too, as compression engines have to raise.
+        _compressors[spec] = _native.Compressor(pycompat.sysstr(spec), error.RevlogError)
+    return _compressors[spec]
+
+
+def _spec_of(engine, options):
+    """the codec spec that an engine works under, given a revlog's options"""
+    codec = options.get(CODEC_OPTION)
+    if codec and _engine_of(codec) == engine:
+        return codec
+    level = options.get(engine + b'.level')
+    if engine == b'zstd':
+        # To Mercurial's zstd, level 0 is another name of its default.
+        level = level or options.get(b'level') or None
+    return b'%s:%d' % (engine, level) if level is not None else engine
+
+
+# Engines --------------------------------------------------------------------
+
+
+class lz4engine(compression.compressionengine):
+    """LZ4 blocks, fast (``lz4``) or small (``lz4hc``): one layout, one reader"""
+
+    @classmethod
+    def name(cls):
+        return b'lz4'
+
+    def revlogheader(self):
+        return b'4'
+
+    def revlogcompressor(self, opts=None):
+        return _compressor(_spec_of(b'lz4', opts or {}))
+
+
+def _take_over(name):
+    """let the registered engine's revlog chunks, and those only, be ours"""
+
+    def revlogcompressor(orig, opts=None):
+        return _compressor(_spec_of(name, opts or {}))
+
+    extensions.wrapfunction(compression.compengines[name], 'revlogcompressor', revlogcompressor)
+
+
+# The points of Mercurial that are wrapped -----------------------------------
+
+
+def _revlog_options(orig, ui, repo_requirements, features):
+    """hand the repository's codec to its revlogs"""
+    options = orig(ui, repo_requirements, features)
+    codec = _configured_codec(ui)
+    feature_config = options.get(b'feature-config')
+    if feature_config is None:
+        options[CODEC_OPTION] = codec
+    else:
+        feature_config.compression_engine_options[CODEC_OPTION] = codec
+    return options
+
+
+def _init_opts(orig, self):
+    """the same, where revlogs pick single options out (before feature-config)"""
+    result = orig(self)
+    if hasattr(self, '_compengineopts'):
+        self._compengineopts[CODEC_OPTION] = self.opener.options.get(CODEC_OPTION)
+    return result
+
+
+def _new_requirements(orig, ui, *args, **kwargs):
+    """refuse a bad codec before anything is created"""
+    _configured_codec(ui)
+    return orig(ui, *args, **kwargs)
+
+
+# Extension hooks ------------------------------------------------------------
+
+
+def uisetup(ui):
+    compression.compengines.register(lz4engine())
+    for name in TAKEN_OVER:
+        _take_over(name)
+    (options, new_requirements) = _repository_functions()
+    extensions.wrapfunction(*options, _revlog_options)
+    extensions.wrapfunction(*new_requirements, _new_requirements)
+    if hasattr(revlog.revlog, '_init_opts'):
+        extensions.wrapfunction(revlog.revlog, '_init_opts', _init_opts)
+    # A stream clone copies chunks as they are, so the requirement has to go with
+    # them. Older versions list what goes, newer ones what does not.
+    if hasattr(requirements, 'STREAM_FIXED_REQUIREMENTS'):
+        requirements.STREAM_FIXED_REQUIREMENTS.add(LZ4_REQUIREMENT)
+    # Revlogs call zlib past the engine. This reader serves the whole process:
+    # where the configured codec is not a zlib, it is stock zlib.
+    try:
+        reader = _spec_of(b'zlib', {CODEC_OPTION: _configured_codec(ui)})
+    except error.ConfigError:
+        reader = b'zlib'  # the repository, when it is opened, will say why
+    revlog._zlibdecompress = _compressor(reader).decompress
+    if ui.configbool(b'repackbench', b'summary'):
+        ui.atexit(_print_summary, ui)
+
+
+def uipopulate(ui):
+    """let a codec imply the format of new repositories"""
+    if ui.hasconfig(b'format', b'revlog-compression'):
+        return
+    try:
+        codec = _configured_codec(ui)
+    except error.ConfigError:
+        return  # said when a repository is opened or made
+    if codec:
+        ui.setconfig(b'format', b'revlog-compression', _engine_of(codec), b'repackbench')
+
+
+def _print_summary(ui):
+    """one line for each codec that was used"""
+    used = [(spec, c) for (spec, c) in sorted(_compressors.items()) if c.decoded or c.encoded]
+    if not used:
+        ui.write_err(b'repackbench: no chunks decoded or encoded\n')
+    for spec, compressor in used:
+        ui.write_err(
+            b'repackbench: %s: %d chunks decoded, %d encoded\n'
+            % (spec, compressor.decoded, compressor.encoded)
+        )
+
+
+# hg debugrepackbench --------------------------------------------------------
+
+
+def _described(function):
+    """what code a decoding function runs, from the function itself"""
+    owner = getattr(function, '__self__', None)
+    if isinstance(owner, _native.Compressor):
+        library = owner.writer if function.__name__ == 'compress' else owner.reader
+        return 'repackbench %s: %s' % (owner.spec, library)
+    return 'Mercurial: %s.%s' % (function.__module__, function.__qualname__)
+
+
+def _options_of(repo):
+    """the options that the changelog gives to compression engines"""
+    cl = repo.unfiltered().changelog
+    cl = getattr(cl, '_revlog', cl)
+    if hasattr(cl, 'feature_config'):
+        config = cl.feature_config
+        return config.compression_engine, config.compression_engine_options
+    return cl._compengine, cl._compengineopts
+
+
+@command(b'debugrepackbench', [], b'', optionalrepo=True)
+def debugrepackbench(ui, repo):
+    """show repackbench's codecs and which code reads and writes each kind of chunk"""
+
+    def write(line):
+        ui.write(encoding.strtolocal(line) + b'\n')
+
+    write('repackbench %s' % _native.VERSION)
+    write('  in: Mercurial %s, Python %s' % (pycompat.sysstr(util.version()), sys.version.split()[0]))
+    write('  native module: %s' % _native.__file__)
+    write('codecs:')
+    for name, levels, implementation, engine in _native.codecs():
+        write('  %-10s  levels %-17s  engine %-4s  %s' % (name, levels, engine, implementation))
+    engine, options = _options_of(repo) if repo else (None, {})
+    write('chunks, by first byte:')
+    write('  u, 0x00  Mercurial: as they are')
+    write('  x        %s' % _described(revlog._zlibdecompress))
+    for header in (b'(', b'4'):
+        reader = compression.compengines.forrevlogheader(header).revlogcompressor(options)
+        write('  %s        %s' % (pycompat.sysstr(header), _described(reader.decompress)))
+    if repo:
+        writer = compression.compengines[engine].revlogcompressor(options)
+        write('new chunks: engine %s, %s' % (pycompat.sysstr(engine), _described(writer.compress)))
+        codec = options.get(CODEC_OPTION)
+        if codec and _engine_of(codec) != engine:
+            write('  (repackbench.codec=%s has no part in it: it belongs to engine %s)'
+                  % (pycompat.sysstr(codec), pycompat.sysstr(_engine_of(codec))))

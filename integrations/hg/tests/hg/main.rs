@@ -1,0 +1,9 @@
+//! The Mercurial extension inside real Mercurial: both versions that `cargo xtask test` installs.
+
+mod damage;
+mod exchange;
+mod formats;
+mod messages;
+mod native;
+mod proof;
+mod support;

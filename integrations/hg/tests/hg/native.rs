@@ -1,0 +1,90 @@
+//! The native module by itself, called from Python as hg calls it.
+
+use std::process::Command;
+
+use crate::support::{NATIVE_MODULE, Outcome, extension};
+
+/// Runs a Python program that finds the module as `native` and a few names besides; fails the test when it fails.
+#[track_caller]
+fn python(program: &str) {
+    let path = extension().join(NATIVE_MODULE);
+    let prelude = "
+import importlib.machinery, importlib.util, sys, zlib
+loader = importlib.machinery.ExtensionFileLoader('_native', sys.argv[1])
+spec = importlib.util.spec_from_file_location('_native', sys.argv[1], loader=loader)
+native = importlib.util.module_from_spec(spec)
+loader.exec_module(native)
+class Damaged(Exception):
+    pass
+def raises(kind, function, *arguments):
+    try:
+        function(*arguments)
+    except kind as error:
+        return error
+    raise AssertionError('%s expected of %r%r' % (kind.__name__, function, arguments))
+def payload(length):
+    return (b''.join(b'line %d of the payload\\n' % n for n in range(length // 18 + 1)))[:length]
+";
+    let outcome = Outcome::of(Command::new("python3").args(["-c", &format!("{prelude}{program}")]).arg(path));
+    assert_eq!(outcome.status, Some(0), "{}", outcome.err);
+}
+
+#[test]
+fn every_codec_takes_what_it_wrote_from_bytes_and_from_views() {
+    python(
+        "
+for name, levels, implementation, engine in native.codecs():
+    codec = native.Compressor(name, Damaged)
+    for length in (1, 43, 44, 49, 50, 100, 5000, 1000000, 1000001, 3000000):
+        chunk = codec.compress(payload(length))
+        assert codec.compress(memoryview(b'--' + payload(length))[2:]) == chunk, (name, length)
+        if chunk is None:
+            assert length < 1000 or name == 'store', (name, length)
+            continue
+        assert type(chunk) is bytes and len(chunk) < length, (name, length)
+        view = memoryview(b'before' + chunk + b'after')[6:-5].toreadonly()
+        for stored in (chunk, view, bytearray(chunk)):
+            decoded = codec.decompress(stored)
+            assert type(decoded) is bytes and decoded == payload(length), (name, length)
+",
+    );
+}
+
+#[test]
+fn zlib_is_pythons_zlib_to_the_byte() {
+    python(
+        "
+for level in range(10):
+    codec = native.Compressor('zlib:%d' % level, Damaged)
+    for length in (44, 45, 100, 4096, 70000, 1000000):
+        expected = zlib.compress(payload(length), level)
+        assert codec.compress(payload(length)) == (expected if len(expected) < length else None), (level, length)
+        assert codec.decompress(expected) == payload(length), (level, length)
+",
+    );
+}
+
+#[test]
+fn bad_arguments_and_bad_chunks_are_exceptions() {
+    python(
+        "
+assert 'unknown codec' in str(raises(ValueError, native.Compressor, 'gzip', Damaged))
+assert 'unknown codec' in str(raises(ValueError, native.engine_of, 'gzip'))
+raises(TypeError, native.Compressor, 'zlib')
+raises(TypeError, native.Compressor, 'zlib', 'no type')
+codec = native.Compressor('zstd:3', Damaged)
+for bad in ('text', 7, None):
+    raises(TypeError, codec.decompress, bad)
+    raises(TypeError, codec.compress, bad)
+raises(BufferError, codec.decompress, memoryview(b'every other byte')[::2])
+error = raises(Damaged, codec.decompress, b'?unknown')
+assert type(error.args[0]) is bytes and error.args[0].startswith(b'revlog decompress error: '), error
+chunk = codec.compress(payload(1000))
+for length in range(1, len(chunk)):
+    raises(Damaged, codec.decompress, chunk[:length])
+assert codec.decompress(chunk) == payload(1000)
+assert codec.decompress(b'') == b''
+assert (codec.decoded, codec.encoded, codec.spec) == (2, 1, 'zstd:3')
+",
+    );
+}

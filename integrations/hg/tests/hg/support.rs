@@ -1,0 +1,279 @@
+//! The extension's folder, repositories, and Mercurial to run on them.
+
+use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use tempfile::TempDir;
+
+/// The name by which the Python half finds the native module.
+pub(crate) const NATIVE_MODULE: &str = "_native.abi3.so";
+
+/// One Mercurial that the tests run, with or without the extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Hg {
+    program: PathBuf,
+    extension: Option<PathBuf>,
+    configuration: Vec<String>,
+}
+
+impl Hg {
+    /// The newest Mercurial that is supported.
+    pub(crate) fn newest() -> Self {
+        Hg::named_by("REPACKBENCH_HG")
+    }
+
+    /// The oldest Mercurial that is supported.
+    pub(crate) fn oldest() -> Self {
+        Hg::named_by("REPACKBENCH_HG_63")
+    }
+
+    /// Both, with the extension.
+    pub(crate) fn extended() -> [Self; 2] {
+        [Hg::newest().with_extension(), Hg::oldest().with_extension()]
+    }
+
+    fn named_by(variable: &str) -> Self {
+        let program = std::env::var_os(variable)
+            .unwrap_or_else(|| panic!("{variable} names no Mercurial: run the tests with `cargo xtask test`"));
+        Hg { program: program.into(), extension: None, configuration: Vec::new() }
+    }
+
+    /// The same Mercurial with the extension loaded, and nothing configured.
+    pub(crate) fn with_extension(self) -> Self {
+        Hg { extension: Some(extension().to_path_buf()), ..self }
+    }
+
+    /// The same Mercurial with the extension from another folder.
+    pub(crate) fn with_extension_in(self, folder: &Path) -> Self {
+        Hg { extension: Some(folder.to_path_buf()), ..self }
+    }
+
+    /// The same Mercurial without the extension.
+    pub(crate) fn stock(&self) -> Self {
+        Hg { extension: None, configuration: Vec::new(), ..self.clone() }
+    }
+
+    /// The same Mercurial with a setting, as `section.name=value`.
+    pub(crate) fn set(&self, setting: &str) -> Self {
+        let mut changed = self.clone();
+        changed.configuration.push(setting.to_owned());
+        changed
+    }
+
+    /// The same Mercurial under a codec.
+    pub(crate) fn codec(&self, spec: &str) -> Self {
+        self.set(&format!("repackbench.codec={spec}"))
+    }
+
+    /// A command that reads no configuration but this one's, and says everything in English with fixed dates.
+    pub(crate) fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("HG")) {
+            command.env_remove(name);
+        }
+        command
+            .env("HGRCPATH", "")
+            .env("HGPLAIN", "1")
+            .env("HGUSER", "tester")
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC");
+        for setting in self.settings() {
+            command.arg("--config").arg(setting);
+        }
+        command
+    }
+
+    /// The program's path, and what a configuration file for it says instead of options.
+    pub(crate) fn program_and_configuration(&self) -> (&Path, String) {
+        let settings = self.settings();
+        let parts = settings.iter().filter_map(|setting| setting.split_once('='));
+        let entries =
+            parts.filter_map(|(name, value)| name.split_once('.').map(|(section, name)| (section, name, value)));
+        let text = entries.map(|(section, name, value)| format!("[{section}]\n{name} = {value}\n")).collect();
+        (&self.program, text)
+    }
+
+    fn settings(&self) -> Vec<String> {
+        let extension = self.extension.iter().map(|folder| format!("extensions.repackbench={}", folder.display()));
+        extension.chain(self.configuration.iter().cloned()).collect()
+    }
+
+    /// Runs hg in a folder, whatever comes of it.
+    pub(crate) fn try_run<I: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
+        let mut command = self.command();
+        Outcome::of(command.current_dir(folder).args(arguments))
+    }
+
+    /// Runs hg in a folder; fails the test unless it exits with 0 and without a traceback.
+    #[track_caller]
+    pub(crate) fn run<I: AsRef<OsStr>>(&self, folder: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
+        let outcome = self.try_run(folder, arguments);
+        assert!(outcome.status == Some(0) && !outcome.err.contains("Traceback"), "{self:?}: {outcome:#?}");
+        outcome
+    }
+
+    /// A new repository with a history whose chunks are worth compressing.
+    #[track_caller]
+    pub(crate) fn new_repository(&self, folder: &Path) {
+        fs::create_dir_all(folder).expect("a folder for the repository");
+        self.run(folder, ["init"]);
+        for round in 0..3 {
+            self.commit_round(folder, round);
+        }
+    }
+
+    /// Adds a commit that changes a long text, a short one, and a file that does not compress.
+    #[track_caller]
+    pub(crate) fn commit_round(&self, folder: &Path, round: u64) {
+        fs::write(folder.join("text"), text(round)).expect("a work tree file");
+        fs::write(folder.join("short"), format!("{round}\n")).expect("a work tree file");
+        fs::write(folder.join("noise"), noise(round)).expect("a work tree file");
+        self.run(folder, ["commit", "--addremove", "-q", "-m", &format!("round {round}"), "-d", &format!("{round} 0")]);
+    }
+
+    /// Everything in the repository that a user sees, as one text.
+    #[track_caller]
+    pub(crate) fn history(&self, folder: &Path) -> String {
+        self.run(folder, ["log", "-p", "--git", "--debug"]).out
+    }
+
+    /// Fails the test unless `hg verify` is content.
+    #[track_caller]
+    pub(crate) fn verify(&self, folder: &Path) {
+        self.run(folder, ["verify", "-q"]);
+    }
+
+    /// The lines of the repository's requirements that name a compression engine.
+    pub(crate) fn engine_requirements(folder: &Path) -> Vec<String> {
+        let files = [".hg/requires", ".hg/store/requires"].map(|name| fs::read_to_string(folder.join(name)));
+        let lines = files.iter().flatten().flat_map(|text| text.lines());
+        lines.filter(|line| line.contains("compression")).map(str::to_owned).collect()
+    }
+
+    /// The kinds of chunks of a file's revlog, as hg names them by their first byte: `0x78 (x)`, `0x28`, ...
+    #[track_caller]
+    pub(crate) fn chunk_kinds(&self, folder: &Path, file: &str) -> Vec<String> {
+        let shown = self.run(folder, ["debugrevlog", file]).out;
+        let lines = shown.lines().map(str::trim).filter(|line| line.starts_with("0x") || line.starts_with("empty"));
+        let mut kinds: Vec<String> =
+            lines.filter_map(|line| line.split_once(':')).map(|(kind, _)| kind.trim().to_owned()).collect();
+        kinds.sort();
+        kinds.dedup();
+        kinds
+    }
+}
+
+/// How a command ended and what it printed.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) status: Option<i32>,
+    pub(crate) out: String,
+    pub(crate) err: String,
+}
+
+impl Outcome {
+    pub(crate) fn of(command: &mut Command) -> Self {
+        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Outcome { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+    }
+
+    /// Fails the test unless the command failed with a message that has each of `parts`, and without a traceback.
+    #[track_caller]
+    pub(crate) fn fails_saying(&self, parts: &[&str]) {
+        assert_ne!(self.status, Some(0), "{self:#?}");
+        self.says(parts);
+    }
+
+    /// Fails the test unless standard error has each of `parts`, and no traceback.
+    #[track_caller]
+    pub(crate) fn says(&self, parts: &[&str]) {
+        for part in parts {
+            assert!(self.err.contains(part), "expected {part:?} in {self:#?}");
+        }
+        assert!(!self.err.contains("Traceback"), "{self:#?}");
+    }
+}
+
+/// Some hundred lines of words, of which each round changes a few.
+pub(crate) fn text(round: u64) -> String {
+    let words = ["chunk", "payload", "delta", "snapshot", "manifest", "filelog", "changelog", "base"];
+    let mut random = Random(7);
+    let mut lines: Vec<String> =
+        (0..300).map(|_| (0..8).map(|_| words[random.below(words.len())]).collect::<Vec<_>>().join(" ")).collect();
+    for change in 0..=round {
+        let mut random = Random(change + 100);
+        for _ in 0..20 {
+            let line = random.below(lines.len());
+            lines[line] = format!("round {change} was here, and its words stayed: {}", lines[line].to_uppercase());
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+/// Bytes that no codec makes shorter.
+fn noise(round: u64) -> Vec<u8> {
+    let mut random = Random(round + 1000);
+    (0..2000).map(|_| random.below(256) as u8).collect()
+}
+
+/// A small generator of the same numbers every time (64-bit LCG, Knuth's MMIX constants).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+}
+
+/// A folder that goes away with the test.
+pub(crate) fn scratch() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+/// The folder to give to hg, built from this checkout once for all tests.
+pub(crate) fn extension() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("repackbench");
+        fs::create_dir_all(&folder).expect("the extension's folder");
+        replace(&native_library(), &folder.join(NATIVE_MODULE));
+        replace(&python_half(), &folder.join("__init__.py"));
+        folder
+    })
+}
+
+/// Copies a file and renames it into place: an hg of another test run keeps the library that it has mapped.
+fn replace(from: &Path, to: &Path) {
+    let unfinished = to.with_extension(format!("new{}", std::process::id()));
+    fs::copy(from, &unfinished).unwrap_or_else(|error| panic!("{}: {error}", from.display()));
+    fs::rename(&unfinished, to).unwrap_or_else(|error| panic!("{}: {error}", to.display()));
+}
+
+/// The extension's Python file in the checkout.
+pub(crate) fn python_half() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("repackbench").join("__init__.py")
+}
+
+/// Builds the native library as these tests were built. Cargo does not do so by itself: no Rust code links it.
+fn native_library() -> PathBuf {
+    let test = std::env::current_exe().expect("this test's path");
+    let profile_folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
+    let profile = match profile_folder.file_name().and_then(OsStr::to_str).expect("the profile's folder") {
+        "debug" => "dev",
+        name => name,
+    };
+    let built = Outcome::of(
+        Command::new(env!("CARGO"))
+            .args(["build", "--locked", "--package", "repackbench-hg", "--profile", profile, "--target-dir"])
+            .arg(profile_folder.parent().expect("the target folder"))
+            .current_dir(env!("CARGO_MANIFEST_DIR")),
+    );
+    assert_eq!(built.status, Some(0), "{}", built.err);
+    profile_folder.join(format!("{DLL_PREFIX}repackbench_hg{DLL_SUFFIX}"))
+}
