@@ -2,9 +2,11 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::mercurial;
+use crate::needs::Machine;
 use crate::process::{Failure, Outcome, run as run_command};
 
 /// Runs the chore. Each argument is a fixture's name with or without `.sh`; none means all.
@@ -15,24 +17,25 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
             return Err(Failure(format!("no fixture is called {}", name.to_string_lossy())));
         }
     }
+    let wanted = |script: &PathBuf| names.is_empty() || names.iter().any(|name| is_called(script, name));
+    let scripts: Vec<PathBuf> = scripts.into_iter().filter(wanted).collect();
+    Machine::this().install_what_is_missing()?;
+    let versions_of_hg = if scripts.iter().any(|script| calls_hg(script)) { mercurial::install()? } else { Vec::new() };
     let target = crate::target_dir().join("fixtures");
     for script in scripts {
-        if !names.is_empty() && !names.iter().any(|name| is_called(&script, name)) {
-            continue;
-        }
         let Some(stem) = script.file_stem() else { continue };
         let folder = target.join(stem);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure(format!("{}: {error}", folder.display())));
             }
-            _ => run_command(Command::new("bash").arg(&script).arg(&folder))?,
+            _ => run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?,
         }
     }
     Ok(())
 }
 
-/// Every fixture script, sorted by name: `git-*.sh` in `fixtures/`.
+/// Every fixture script, sorted by name: `git-*.sh` and `hg-*.sh` in `fixtures/`.
 fn scripts() -> Outcome<Vec<PathBuf>> {
     let folder = crate::workspace_root().join("fixtures");
     let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
@@ -40,7 +43,7 @@ fn scripts() -> Outcome<Vec<PathBuf>> {
     for entry in fs::read_dir(&folder).map_err(failure)? {
         let path = entry.map_err(failure)?.path();
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        if name.starts_with("git-") && name.ends_with(".sh") {
+        if (name.starts_with("git-") || name.starts_with("hg-")) && name.ends_with(".sh") {
             scripts.push(path);
         }
     }
@@ -48,7 +51,11 @@ fn scripts() -> Outcome<Vec<PathBuf>> {
     Ok(scripts)
 }
 
-fn is_called(script: &std::path::Path, name: &OsStr) -> bool {
+fn calls_hg(script: &Path) -> bool {
+    script.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with("hg-"))
+}
+
+fn is_called(script: &Path, name: &OsStr) -> bool {
     script.file_name() == Some(name) || script.file_stem() == Some(name)
 }
 
@@ -60,6 +67,7 @@ mod tests {
     fn fixtures_go_by_name_with_or_without_ending() {
         let scripts = scripts().expect("the fixture scripts");
         let named = |name: &str| scripts.iter().filter(|script| is_called(script, OsStr::new(name))).count();
-        assert_eq!((named("git-bare"), named("git-bare.sh"), named("bare"), named("lib.sh")), (1, 1, 0, 0));
+        assert_eq!((named("git-bare"), named("git-bare.sh"), named("hg-default"), named("bare")), (1, 1, 1, 0));
+        assert_eq!((named("lib.sh"), named("hg_lib.sh")), (0, 0));
     }
 }

@@ -7,6 +7,9 @@
 
 mod demo;
 mod fixtures;
+mod hg_extension;
+mod mercurial;
+mod needs;
 mod process;
 mod tests;
 
@@ -21,8 +24,9 @@ usage: cargo xtask CHORE
 
 chores:
   demo [REPO]          build, then convert, verify, size and bench REPO (default: this checkout)
-  test [ARGUMENT...]   check for what the tests need, then run them all; arguments go to `cargo test`
+  test [ARGUMENT...]   install what the tests need, then run them all; arguments go to `cargo test`
   fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
+  hg-extension         build the Mercurial extension and print the folder to give to hg
 ";
 
 fn main() -> ExitCode {
@@ -33,6 +37,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::run(&rest),
         Some("test") => tests::run(&rest),
         Some("fixtures") => fixtures::run(&rest),
+        Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;

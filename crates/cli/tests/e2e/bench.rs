@@ -27,7 +27,9 @@ fn every_workload_and_variant_is_in_the_table_and_in_the_records() {
     let arguments = ["bench", "--codec", "zlib:6", "--codec", "zstd:5", "--codec", "lz4", "--blocks", "2", "--json"];
     let arguments = [&arguments[..], &[file.to_str().expect("a path in UTF-8")]].concat();
     let table = cached(&scratch, &arguments, Some(&repo)).exits(exit::OK).text();
-    for word in ["checkout", "traverse", "diff:raw", "diff:pickaxe", "as found", "zlib:6", "zstd:5", "lz4"] {
+    for word in
+        ["checkout", "traverse", "diff:raw", "diff:pickaxe", "diff:patch", "as found", "zlib:6", "zstd:5", "lz4"]
+    {
         assert!(table.contains(word), "{word} is not in\n{table}");
     }
 
@@ -44,7 +46,7 @@ fn every_workload_and_variant_is_in_the_table_and_in_the_records() {
         specs.sort();
         assert_eq!(specs, ["as found", "lz4", "zlib:6", "zlib:6", "zstd:5"], "block {block} of {workload}");
     }
-    assert_eq!(digests.len(), 5, "checkout, checkout:sink, traverse, diff:raw, diff:pickaxe");
+    assert_eq!(digests.len(), 6, "checkout, checkout:sink, traverse, diff:raw, diff:pickaxe, diff:patch");
     for (workload, mut seen) in digests {
         seen.dedup();
         assert_eq!(seen.len(), 1, "every variant of {workload} saw the same");

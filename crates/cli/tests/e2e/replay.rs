@@ -91,6 +91,74 @@ fn pickaxe_agrees(repo: &Path, needle: &str) -> usize {
     expected.len()
 }
 
+/// The patches of a log, each with its commit's id.
+fn split_patches(log: &[u8]) -> BTreeMap<String, Vec<u8>> {
+    let mut patches = BTreeMap::new();
+    let mut commit = String::new();
+    for line in log.split_inclusive(|byte| *byte == b'\n') {
+        if let Some(id) = line.strip_prefix(b"commit ") {
+            commit = String::from_utf8_lossy(id).trim_end().to_owned();
+            patches.insert(commit.clone(), Vec::new());
+        } else {
+            patches.get_mut(&commit).expect("a commit before its patch").extend_from_slice(line);
+        }
+    }
+    patches
+}
+
+/// Applies every patch to the tree of its commit's parent, and fails the test unless the commit's own tree comes out.
+/// Gives the number of patches.
+#[track_caller]
+fn patches_apply(repo: &Path) -> usize {
+    let scratch = Scratch::new();
+    let outcome = program::run(command().args(["replay", "--workload", "diff:patch"]).arg(repo)).exits(exit::OK);
+    let patches = split_patches(&outcome.stdout);
+    let commits = git_lines(repo, &["log", "--format=%H %T %P"]);
+    assert_eq!(patches.len(), commits.len(), "{}", repo.display());
+    // What git writes goes into a folder of its own: fixtures are shared.
+    let objects = scratch.join("objects");
+    fs::create_dir(&objects).expect("a folder");
+    let sources = std::env::join_paths(git::object_folders(repo)).expect("paths without colons");
+    let git_in_scratch = |arguments: &[&str]| {
+        let mut command = git::command(repo);
+        command.env("GIT_INDEX_FILE", scratch.join("index")).env("GIT_OBJECT_DIRECTORY", &objects);
+        command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", &sources).args(arguments);
+        program::run(&mut command).exits(exit::OK).text()
+    };
+    let mut applied = 0;
+    for commit in commits {
+        let mut words = commit.split(' ');
+        let (Some(id), Some(tree)) = (words.next(), words.next()) else { panic!("{commit}") };
+        let parents: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+        let patch = &patches[id];
+        if parents.len() > 1 {
+            assert!(patch.is_empty(), "git's log does not compare the merge {id}");
+            continue;
+        }
+        match parents.first() {
+            Some(parent) => git_in_scratch(&["read-tree", parent]),
+            None => git_in_scratch(&["read-tree", "--empty"]),
+        };
+        if !patch.is_empty() {
+            let file = scratch.join("patch");
+            fs::write(&file, patch).expect("a patch");
+            git_in_scratch(&["apply", "--cached", "--whitespace=nowarn", file.to_str().expect("a path in UTF-8")]);
+            applied += 1;
+        }
+        assert_eq!(git_in_scratch(&["write-tree"]).trim_end(), tree, "{id} of {}", repo.display());
+    }
+    applied
+}
+
+/// The patches have to be those of git, byte for byte.
+#[track_caller]
+fn patches_agree(repo: &Path) {
+    let command = ["log", "-p", "--no-renames", "--full-index", "--format=commit %H"];
+    let expected: Vec<String> = git_lines(repo, &command).into_iter().filter(|line| !line.is_empty()).collect();
+    assert!(expected.iter().any(|line| line.starts_with("@@ -")), "patches in {}", repo.display());
+    sees(repo, "diff:patch", &expected, |lines| lines);
+}
+
 #[test]
 fn traverse_visits_what_rev_list_lists() {
     for name in HISTORIES {
@@ -113,6 +181,47 @@ fn raw_diff_prints_what_log_raw_prints() {
     for name in HISTORIES {
         raw_agrees(&Fixture::get(name).repo());
     }
+}
+
+#[test]
+fn patches_turn_each_commit_s_parent_into_it() {
+    // A replaced blob's patch turns content into content that its id in the tree does not name.
+    let names = HISTORIES.iter().filter(|name| **name != "replace");
+    let applied: usize = names.map(|name| patches_apply(&Fixture::get(name).repo())).sum();
+    let submodule = patches_apply(&Fixture::get("submodule").repo());
+    assert!(applied > 100 && submodule > 0, "{applied} and {submodule} patches are too few to tell anything");
+}
+
+#[test]
+fn patches_are_those_of_log_p() {
+    for name in HISTORIES.iter().chain(&["submodule"]) {
+        patches_agree(&Fixture::get(name).repo());
+    }
+}
+
+#[test]
+fn a_log_ends_after_the_commits_asked_for() {
+    let repo = Fixture::get("history").repo();
+    let limited = |workload: &str, commits: &str| {
+        let arguments = ["replay", "--workload", workload, "--commits", commits];
+        program::run(command().args(arguments).arg(&repo)).exits(exit::OK).text()
+    };
+    let listed = git_lines(&repo, &["log", "-n", "7", "--format=commit %H"]);
+    for workload in ["diff:raw", "diff:patch"] {
+        let text = limited(workload, "7");
+        let seen: Vec<&str> = text.lines().filter(|line| line.starts_with("commit ")).collect();
+        assert_eq!(seen, listed, "{workload}");
+    }
+    let hits = git_lines(&repo, &["log", "-n", "1", "-Samber", "--no-renames", "--format=%H"]);
+    let whole = replay(&repo, "diff:pickaxe=amber");
+    assert_eq!(whole.first(), hits.first(), "something to find");
+    // git's -n counts the commits that it shows; here it limits where is searched, whatever is found.
+    let searched = git_lines(&repo, &["log", "-n", "7", "--format=%H"]);
+    let found: Vec<String> = limited("diff:pickaxe=amber", "7").lines().map(str::to_owned).collect();
+    let expected: Vec<String> = whole.into_iter().filter(|hit| searched.contains(hit)).collect();
+    assert_eq!(found, expected);
+    let refused = program::run(command().args(["replay", "--workload", "diff:raw", "--commits", "0"]).arg(&repo));
+    assert!(refused.exits(exit::USAGE).stderr.contains("--commits"));
 }
 
 #[test]
@@ -234,6 +343,8 @@ fn this_checkout_agrees_with_stock_git() {
         .exits(exit::OK);
     traverse_agrees(&copy);
     raw_agrees(&copy);
+    patches_agree(&copy);
+    assert!(patches_apply(&copy) > 0);
     pickaxe_agrees(&copy, "foo");
     pickaxe_agrees(&copy, "unwrap");
 }

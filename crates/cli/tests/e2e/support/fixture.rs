@@ -6,7 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Scratch, program};
+use super::{Scratch, hg, program};
 
 /// The fixtures that must convert.
 pub(crate) const CONVERTIBLE: &[&str] = &[
@@ -45,33 +45,100 @@ pub(crate) const CONVERTIBLE: &[&str] = &[
 /// The fixtures that must be refused by name.
 pub(crate) const REFUSED: &[&str] = &["outside-base", "reftable", "unknown-extension"];
 
-/// A repository made by `fixtures/git-NAME.sh`.
+/// The fixtures of Mercurial that must convert.
+pub(crate) const HG_CONVERTIBLE: &[&str] = &[
+    "63-default",
+    "63-zlib",
+    "bookmarks-in-store",
+    "branches",
+    "censored",
+    "chains",
+    "content",
+    "default",
+    "delta-info",
+    "dirstate-v2",
+    "empty",
+    "evolution",
+    "fileindex",
+    "history",
+    "inline-large",
+    "internal-phase",
+    "largefiles",
+    "lfs",
+    "mixed-engines",
+    "names",
+    "no-dotencode",
+    "no-fncache",
+    "no-generaldelta",
+    "no-share-safe",
+    "no-sparse-revlog",
+    "persistent-nodemap",
+    "treemanifest",
+    "uncompressed",
+    "zlib",
+];
+
+/// Those of them that hg 6.3 cannot read.
+pub(crate) const HG_NOT_FOR_6_3: &[&str] = &["delta-info", "fileindex"];
+
+/// The fixtures of Mercurial that must be refused by name.
+pub(crate) const HG_REFUSED: &[&str] = &[
+    "archived-phase",
+    "changelog-v2",
+    "copies-sidedata",
+    "journal",
+    "locked",
+    "narrow",
+    "no-store",
+    "plain-encoding",
+    "revlog-v0",
+    "revlog-v2",
+    "share",
+    "share-relative",
+    "unknown-requirement",
+];
+
+/// A repository made by `fixtures/git-NAME.sh` or `fixtures/hg-NAME.sh`.
 pub(crate) struct Fixture {
     /// The folder the script filled.
     pub(crate) folder: PathBuf,
 }
 
 impl Fixture {
-    /// The fixture of that name, shared by all tests: nothing may write to it.
+    /// The Git fixture of that name, shared by all tests: nothing may write to it.
     pub(crate) fn get(name: &str) -> Self {
-        let stem = format!("git-{name}");
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(&stem)));
-        let (folder, done) = (kept.join(&stem), kept.join(format!("{stem}.done")));
+        Self::made_by(&format!("git-{name}"))
+    }
+
+    /// The Mercurial fixture of that name, shared by all tests: nothing may write to it.
+    #[track_caller]
+    pub(crate) fn hg(name: &str) -> Self {
+        Self::made_by(&format!("hg-{name}"))
+    }
+
+    #[track_caller]
+    fn made_by(stem: &str) -> Self {
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(stem)));
+        let (folder, done) = (kept.join(stem), kept.join(format!("{stem}.done")));
         fs::create_dir_all(&kept).expect("the folder of fixtures");
         // Held across threads and processes: the lock belongs to this open file.
         let lock = File::create(kept.join(format!("{stem}.lock"))).expect("a lock file");
         lock.lock().expect("the fixture's lock");
         if !done.exists() {
             let _ = fs::remove_dir_all(&folder);
-            make(&stem, &folder);
+            make(stem, &folder);
             File::create(&done).expect("a marker");
         }
         Fixture { folder }
     }
 
-    /// A copy in `scratch` that the test may change. Only for fixtures whose files name no absolute path.
+    /// A copy in `scratch` of the Git fixture that the test may change. Only for fixtures whose files name no absolute path.
     pub(crate) fn copy(name: &str, scratch: &Scratch) -> Self {
-        let (original, folder) = (Self::get(name).folder, scratch.join("fixture"));
+        Self::get(name).copied(name, scratch)
+    }
+
+    fn copied(self, name: &str, scratch: &Scratch) -> Self {
+        let (original, folder) = (self.folder, scratch.join("fixture"));
         program::run(Command::new("cp").arg("-a").arg(&original).arg(&folder)).exits(program::exit::OK);
         let kept = original.to_string_lossy().into_owned();
         let found = program::run(Command::new("grep").args(["-r", "-F", "-q", "-e", &kept]).arg(&folder));
@@ -100,25 +167,35 @@ fn make(stem: &str, folder: &Path) {
     assert_eq!(outcome.code, Some(0), "{stem}.sh:\n{}\n{}", outcome.text(), outcome.stderr);
 }
 
-/// Changes whenever the fixture would: the scripts it is made by, and the git that runs them.
+/// Changes whenever the fixture would: the scripts it is made by, and the git or hg that runs them.
+#[track_caller]
 fn recipe(stem: &str) -> u64 {
+    let script = format!("{stem}.sh");
     let mut hasher = DefaultHasher::new();
-    for file in ["lib.sh", "gitconfig", "pack_builder.py", &format!("{stem}.sh")] {
+    let files: &[&str] = if stem.starts_with("hg-") {
+        hg::releases().hash(&mut hasher);
+        &["lib.sh", "gitconfig", "hg_lib.sh", "hg_fixture.py", "git-history.sh"]
+    } else {
+        program::run(Command::new("git").arg("--version")).stdout.hash(&mut hasher);
+        &["lib.sh", "gitconfig", "pack_builder.py"]
+    };
+    for file in files.iter().copied().chain([script.as_str()]) {
         fs::read(scripts().join(file)).unwrap_or_else(|error| panic!("{file}: {error}")).hash(&mut hasher);
     }
-    program::run(Command::new("git").arg("--version")).stdout.hash(&mut hasher);
     hasher.finish()
 }
 
 #[test]
 fn every_script_is_tested() {
-    let mut made: Vec<String> = fs::read_dir(scripts())
-        .expect("the fixtures")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .filter_map(|name| Some(name.strip_prefix("git-")?.strip_suffix(".sh")?.to_owned()))
-        .collect();
-    made.sort();
-    let mut listed: Vec<&str> = CONVERTIBLE.iter().chain(REFUSED).copied().collect();
-    listed.sort_unstable();
-    assert_eq!(made, listed);
+    for (prefix, convertible, refused) in [("git-", CONVERTIBLE, REFUSED), ("hg-", HG_CONVERTIBLE, HG_REFUSED)] {
+        let mut made: Vec<String> = fs::read_dir(scripts())
+            .expect("the fixtures")
+            .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+            .filter_map(|name| Some(name.strip_prefix(prefix)?.strip_suffix(".sh")?.to_owned()))
+            .collect();
+        made.sort();
+        let mut listed: Vec<&str> = convertible.iter().chain(refused).copied().collect();
+        listed.sort_unstable();
+        assert_eq!(made, listed, "{prefix}");
+    }
 }

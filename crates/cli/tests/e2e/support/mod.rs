@@ -1,7 +1,8 @@
-//! What the tests stand on: running programs, fixture repositories, questions to stock git, and looking at files.
+//! What the tests stand on: running programs, fixture repositories, questions to stock git and stock hg, and looking at files.
 
 pub(crate) mod fixture;
 pub(crate) mod git;
+pub(crate) mod hg;
 pub(crate) mod program;
 pub(crate) mod reseal;
 pub(crate) mod snapshot;

@@ -1,0 +1,218 @@
+//! What must be on the machine before the tests can run: looked for, and installed where that can be done.
+
+use std::ffi::OsString;
+use std::process::Command;
+
+use crate::process::{self, Failure, Outcome, succeeds};
+
+/// Something that the tests or the fixture scripts call.
+struct Need {
+    /// What it is called.
+    name: &'static str,
+    /// The Debian package that brings it.
+    package: &'static str,
+    /// What it is needed for, for the message when it cannot be installed.
+    purpose: &'static str,
+    /// How to tell whether it is there.
+    sign: Sign,
+}
+
+enum Sign {
+    /// A program of the need's name is on the PATH. Not asked of the program itself: some awks know no `--version`.
+    OnPath,
+    /// Python runs this without an error.
+    PythonRuns(&'static str),
+}
+
+const NEEDS: [Need; 7] = [
+    Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
+    Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
+    Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
+    Need { name: "awk", package: "gawk", purpose: "the fixture scripts' text", sign: Sign::OnPath },
+    Need {
+        name: "cc",
+        package: "build-essential",
+        purpose: "the C sources of the codecs and of hg",
+        sign: Sign::OnPath,
+    },
+    Need {
+        name: "python3's module venv",
+        package: "python3-venv",
+        purpose: "environments with hg",
+        sign: Sign::PythonRuns("import ensurepip, venv"),
+    },
+    Need {
+        name: "python3's C headers",
+        package: "python3-dev",
+        purpose: "hg 6.3, which comes as source",
+        // From 3.12 on another hg stands in, which comes compiled.
+        sign: Sign::PythonRuns(
+            "import os, sys, sysconfig; header = os.path.join(sysconfig.get_path('include'), 'Python.h'); \
+             sys.exit(sys.version_info < (3, 12) and not os.path.exists(header))",
+        ),
+    },
+];
+
+/// Where programs are looked for.
+pub(crate) struct Machine {
+    path: OsString,
+}
+
+impl Machine {
+    /// This machine, with the PATH of this process.
+    pub(crate) fn this() -> Self {
+        Machine { path: std::env::var_os("PATH").unwrap_or_default() }
+    }
+
+    /// Installs what is missing when this is root on a machine with apt-get; else stops and names it.
+    pub(crate) fn install_what_is_missing(&self) -> Outcome<()> {
+        let missing = self.missing();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+        if !self.is_root() || !succeeds(self.command("apt-get").arg("--version")) {
+            let needs: Vec<String> = missing.iter().map(|need| format!("{} ({})", need.name, need.purpose)).collect();
+            return Err(Failure(format!(
+                "the tests need {}; as root: apt-get install {}",
+                needs.join(", "),
+                packages.join(" ")
+            )));
+        }
+        process::run(self.command("apt-get").arg("update"))?;
+        process::run(
+            self.command("apt-get")
+                .env("DEBIAN_FRONTEND", "noninteractive")
+                .args(["install", "--yes", "--no-install-recommends"])
+                .args(&packages),
+        )?;
+        match self.missing().first() {
+            None => Ok(()),
+            Some(need) => {
+                Err(Failure(format!("{} is still missing after installing {}", need.name, packages.join(" "))))
+            }
+        }
+    }
+
+    fn missing(&self) -> Vec<&'static Need> {
+        NEEDS.iter().filter(|need| !self.has(need)).collect()
+    }
+
+    fn has(&self, need: &Need) -> bool {
+        match need.sign {
+            Sign::OnPath => std::env::split_paths(&self.path).any(|folder| folder.join(need.name).is_file()),
+            Sign::PythonRuns(code) => succeeds(self.command("python3").args(["-c", code])),
+        }
+    }
+
+    fn is_root(&self) -> bool {
+        self.command("id").arg("-u").output().is_ok_and(|output| output.stdout.trim_ascii() == b"0")
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env("PATH", &self.path);
+        command
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A folder of scripts that stand for the programs of a machine; it vanishes with the test.
+    struct Pretended {
+        folder: PathBuf,
+    }
+
+    impl Pretended {
+        /// Every program is there; python3 has its modules once the folder holds a file `modules`.
+        fn new(test: &str) -> Self {
+            let folder = std::env::temp_dir().join(format!("xtask-needs-{}-{test}", std::process::id()));
+            fs::create_dir_all(&folder).expect("a folder");
+            let machine = Pretended { folder };
+            for name in ["git", "bash", "awk", "cc"] {
+                machine.write(name, "exit 0");
+            }
+            machine.write("python3", "test -e \"${0%/*}/modules\"");
+            machine.write("id", "echo 0");
+            machine
+        }
+
+        fn write(&self, name: &str, body: &str) {
+            let path = self.folder.join(name);
+            fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("a script");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+        }
+
+        fn install(&self) -> Result<(), String> {
+            let machine = Machine { path: self.folder.clone().into_os_string() };
+            machine.install_what_is_missing().map_err(|Failure(message)| message)
+        }
+
+        fn calls(&self) -> String {
+            fs::read_to_string(self.folder.join("calls")).unwrap_or_default()
+        }
+    }
+
+    impl Drop for Pretended {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.folder);
+        }
+    }
+
+    /// An apt-get that notes how it is called; `install` then does `effect`.
+    fn apt_get(effect: &str) -> String {
+        format!("echo \"$*\" >> \"${{0%/*}}/calls\"\ncase $1 in install) {effect} ;; esac")
+    }
+
+    #[test]
+    fn nothing_is_installed_where_nothing_is_missing() {
+        let machine = Pretended::new("complete");
+        machine.write("apt-get", &apt_get("exit 1"));
+        machine.write("python3", "exit 0");
+        assert_eq!(machine.install(), Ok(()));
+        assert_eq!(machine.calls(), "");
+    }
+
+    #[test]
+    fn root_gets_what_python_lacks_from_apt() {
+        let machine = Pretended::new("apt");
+        machine.write("apt-get", &apt_get(": > \"${0%/*}/modules\""));
+        assert_eq!(machine.install(), Ok(()));
+        assert_eq!(
+            machine.calls(),
+            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev\n"
+        );
+    }
+
+    #[test]
+    fn a_package_that_does_not_help_is_reported() {
+        let machine = Pretended::new("useless");
+        machine.write("apt-get", &apt_get(":"));
+        let message = machine.install().expect_err("the modules stay missing");
+        assert!(message.contains("python3's module venv is still missing"), "{message}");
+    }
+
+    #[test]
+    fn others_than_root_are_told_what_to_install() {
+        let machine = Pretended::new("user");
+        machine.write("apt-get", &apt_get(":"));
+        machine.write("id", "echo 1000");
+        fs::remove_file(machine.folder.join("cc")).expect("no compiler");
+        let message = machine.install().expect_err("this is not root");
+        assert!(message.ends_with("as root: apt-get install build-essential python3-venv python3-dev"), "{message}");
+        assert_eq!(machine.calls(), "", "apt-get is not even asked");
+    }
+
+    #[test]
+    fn without_apt_get_the_needs_are_named() {
+        let machine = Pretended::new("no-apt");
+        let message = machine.install().expect_err("there is no apt-get");
+        assert!(message.contains("python3's C headers (hg 6.3, which comes as source)"), "{message}");
+    }
+}
