@@ -4,7 +4,8 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use repackbench_codec::CodecSpec;
-use repackbench_timing::workloads::WorkloadSpec;
+use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
+use repackbench_writer::{WriterError, hg::rechosen::HgProgram};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -50,7 +51,7 @@ pub(crate) struct ConvertArguments {
     #[arg(long, value_name = "SPEC")]
     pub(crate) codec: CodecSpec,
 
-    /// The repository: a work tree's root or a git directory.
+    /// The repository: a work tree's root, a git directory or `.hg`.
     pub(crate) repository: PathBuf,
 
     /// Where to write; by default a sibling of the source, named after the codec.
@@ -61,8 +62,33 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) force: bool,
 
+    /// Mercurial only: let hg choose the deltas again under the codec, as it would have written them.
+    #[arg(long)]
+    pub(crate) rechosen: bool,
+
+    #[command(flatten)]
+    pub(crate) hg: HgArguments,
+
     #[command(flatten)]
     pub(crate) effort: Effort,
+}
+
+/// Which hg chooses deltas again.
+#[derive(Debug, Args)]
+pub(crate) struct HgArguments {
+    /// The hg that chooses deltas again for --rechosen.
+    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
+    program: PathBuf,
+
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
+    #[arg(long = "hg-extension", value_name = "DIR")]
+    extension: Option<PathBuf>,
+}
+
+impl HgArguments {
+    pub(crate) fn program(&self) -> Result<HgProgram, WriterError> {
+        HgProgram::new(&self.program, self.extension.as_deref())
+    }
 }
 
 /// How much of the machine to use, and how much to say.
@@ -120,8 +146,8 @@ pub(crate) struct SizeArguments {
 /// blocks, and prints times, ratios to the baseline with intervals, and sizes. The repository
 /// as found is a row too. METHODOLOGY.md says how the figures come about.
 ///
-/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING; all of them by
-/// default.
+/// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all
+/// of them by default.
 ///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
@@ -145,9 +171,15 @@ pub(crate) struct BenchArguments {
     #[arg(long = "workload", value_name = "W")]
     workloads: Vec<WorkloadSpec>,
 
-    /// The revision that checkout and diff start from.
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    pub(crate) rev: String,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    /// Mercurial only: show each codec twice, with the source's deltas and with those that hg chooses under it.
+    #[arg(long)]
+    pub(crate) rechosen: bool,
+
+    #[command(flatten)]
+    pub(crate) hg: HgArguments,
 
     /// How many times each variant runs each workload. Fewer than 6 give no interval.
     #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
@@ -171,11 +203,32 @@ impl BenchArguments {
     }
 }
 
+/// What part of history to look at.
+#[derive(Debug, Args)]
+pub(crate) struct RangeArguments {
+    /// The revision that checkout and diff start from [default: HEAD, or Mercurial's tip].
+    #[arg(long, value_name = "REV")]
+    rev: Option<String>,
+
+    /// Let diff look at the newest N commits only.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    commits: Option<u64>,
+}
+
+impl RangeArguments {
+    pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
+        let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
+        HistoryRange { revision, commits: self.commits }
+    }
+}
+
 /// Run one workload once and print what it saw, to be held against git's own output.
 ///
 /// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
 /// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, but for blank lines; diff:pickaxe=STRING prints
-/// the ids that `git log -SSTRING --no-renames --format=%H` does; checkout writes files into the folder that --into names.
+/// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
+/// `git log -p --no-renames --full-index --format='commit %H'` does but for blank lines; checkout writes files into the
+/// folder that --into names.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// The repository, as found or a variant.
@@ -185,9 +238,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "W")]
     pub(crate) workload: WorkloadSpec,
 
-    /// The revision that checkout and diff start from.
-    #[arg(long, value_name = "REV", default_value = "HEAD")]
-    pub(crate) rev: String,
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
 
     /// The empty or new folder that checkout writes into.
     #[arg(long, value_name = "DIR", required_if_eq("workload", "checkout"))]

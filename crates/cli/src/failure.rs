@@ -76,12 +76,12 @@ impl From<ReaderError> for Failure {
         match &error {
             ReaderError::Io { .. } | ReaderError::NoSuchRevision { .. } => Failure::new(FAILED, error),
             ReaderError::NotARepository { .. } => {
-                Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree or a git directory")
+                Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree, a git directory or .hg")
             }
             ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Unsupported { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Missing { .. } => Failure::new(BAD_INPUT, error),
-            ReaderError::Changed { .. } => {
+            ReaderError::Changed { .. } | ReaderError::Locked { .. } => {
                 Failure::new(TRY_AGAIN, error).with_hint("try again when nothing writes to the repository")
             }
         }

@@ -7,6 +7,7 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
+use repackbench_reader::Repository;
 use repackbench_records::write_record;
 use repackbench_report::bench_table;
 use repackbench_timing::{
@@ -16,21 +17,27 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{name_of, open, print, print_notes};
+use super::{ONLY_MERCURIAL, name_of, open, print, print_notes};
 use crate::{
     args::BenchArguments,
-    failure::{FAILED, Failure},
+    failure::{FAILED, Failure, USAGE},
     progress::Bar,
 };
 
 pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
+    let rechooser = match (&source, arguments.rechosen) {
+        (Repository::Git(_), true) => return Err(Failure::new(USAGE, ONLY_MERCURIAL)),
+        (Repository::Hg(_), true) => Some(arguments.hg.program()?),
+        (_, false) => None,
+    };
     let plan = BenchPlan {
+        rechooser,
         codecs: arguments.codecs.clone(),
         baseline: arguments.baseline.clone(),
         workloads: arguments.workloads(),
-        revision: arguments.rev.clone(),
+        range: arguments.range.range(source.default_revision()),
         blocks: arguments.blocks,
         seed: arguments.seed.unwrap_or_else(seed_of_now),
         threads: arguments.effort.threads(),

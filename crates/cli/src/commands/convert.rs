@@ -2,18 +2,15 @@
 
 use std::{path::Path, process::ExitCode};
 
-use repackbench_reader::git::GitRepository;
+use repackbench_reader::Repository;
 use repackbench_report::convert_summary;
 use repackbench_timing::sizes::measure;
-use repackbench_writer::{
-    default_output,
-    git::{Conversion, convert},
-};
+use repackbench_writer::{Conversion, convert, default_output, hg::rechosen::convert_rechosen};
 
-use super::{name_of, open, print};
+use super::{ONLY_MERCURIAL, name_of, open, print};
 use crate::{
     args::ConvertArguments,
-    failure::{Failure, print_note},
+    failure::{Failure, USAGE, print_note},
     progress::Bar,
 };
 
@@ -25,7 +22,14 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     };
     let bar = Bar::new(arguments.effort.quiet);
     let threads = arguments.effort.threads();
-    let (conversion, path) = convert(&source, &arguments.codec, &target, arguments.force, threads, &bar)?;
+    let (codec, force) = (&arguments.codec, arguments.force);
+    let (conversion, path) = match &source {
+        Repository::Hg(source) if arguments.rechosen => {
+            convert_rechosen(source, codec, &arguments.hg.program()?, &target, force, threads, &bar)?
+        }
+        Repository::Git(_) if arguments.rechosen => return Err(Failure::new(USAGE, ONLY_MERCURIAL)),
+        source => convert(source, codec, &target, force, threads, &bar)?,
+    };
     if !arguments.effort.quiet {
         // The output has its name and is whole: what goes wrong from here on does not undo that.
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
@@ -36,7 +40,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
 }
 
 /// Prints what a conversion of `source`, which the user called `name`, into `path` did.
-fn summarise(source: &GitRepository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
+fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
     conversion.notes.extend(repackbench_timing::missing::notes(source)?);
     let before = measure(source, &name_of(name))?;
     let after = measure(&open(path)?, &name_of(path))?;

@@ -10,17 +10,20 @@ pub(crate) mod verify;
 
 use std::{io::Write, path::Path};
 
-use repackbench_reader::git::GitRepository;
+use repackbench_reader::Repository;
 
 use crate::failure::{Failure, print_note};
 
+/// Why `--rechosen` is refused for a Git repository.
+const ONLY_MERCURIAL: &str = "--rechosen is for Mercurial: git chooses deltas before it compresses, whatever the codec";
+
 /// Opens the repository that the user named.
-fn open(path: &Path) -> Result<GitRepository, Failure> {
-    Ok(GitRepository::open(path)?)
+fn open(path: &Path) -> Result<Repository, Failure> {
+    Ok(Repository::open(path)?)
 }
 
 /// Says what the repository was found to hold and is left aside, unless the user wants quiet.
-fn print_notes(repository: &GitRepository, quiet: bool) {
+fn print_notes(repository: &Repository, quiet: bool) {
     if !quiet {
         repository.notes().iter().for_each(print_note);
     }

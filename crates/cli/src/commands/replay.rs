@@ -1,36 +1,31 @@
 //! `repackbench replay`.
 
 use std::{
-    borrow::Cow,
     io::{BufWriter, Write},
     process::ExitCode,
 };
 
 use gix_hash::oid;
-use repackbench_codec::{ChunkDecoder, ZlibReader};
-use repackbench_reader::{
-    Change, FileVersion, ObjectKind,
-    git::{GitHistory, ObjectStore},
-};
-use repackbench_timing::workloads::{Observer, WorkloadSpec};
+use repackbench_reader::{Change, FileVersion, ObjectKind};
+use repackbench_timing::workloads::{Observer, WorkloadSpec, put_quoted};
 
 use super::open;
 use crate::{args::ReplayArguments, failure::Failure};
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
-    let store = ObjectStore::open(&repository, ChunkDecoder::new(ZlibReader::Stock))?;
-    let mut history = GitHistory::new(&repository, store)?;
-    let mut workload = arguments.workload.build(&arguments.rev, arguments.into.clone());
+    let mut history = repository.history(None)?;
+    let range = arguments.range.range(repository.default_revision());
+    let mut workload = arguments.workload.build(&range, arguments.into.clone());
     let mut printer = Printer {
         out: BufWriter::new(std::io::stdout().lock()),
-        prints_commits: matches!(arguments.workload, WorkloadSpec::RawDiff),
+        prints_commits: matches!(arguments.workload, WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff),
         prints_changes: matches!(arguments.workload, WorkloadSpec::RawDiff),
         failed: None,
         missing: 0,
     };
     workload.prepare()?;
-    workload.run(&mut history, &mut printer)?;
+    workload.run(history.as_mut(), &mut printer)?;
     workload.clean_up()?;
     printer.finish()?;
     Ok(ExitCode::SUCCESS)
@@ -91,9 +86,15 @@ impl<W: Write> Observer for Printer<W> {
             let mode = |version: Option<&FileVersion>| version.map_or(0, |version| version.mode.bits());
             let id = |version: Option<&FileVersion>| version.map_or_else(|| hash.null(), |version| version.id);
             write!(out, ":{:06o} {:06o} {} {} {}\t", mode(old), mode(new), id(old), id(new), status(change))?;
-            out.write_all(&quoted(path))?;
+            let mut quoted = Vec::new();
+            put_quoted(&mut quoted, b"", path);
+            out.write_all(&quoted)?;
             out.write_all(b"\n")
         });
+    }
+
+    fn patch(&mut self, _path: &[u8], _change: &Change, patch: &[u8]) {
+        self.line(|out| out.write_all(patch));
     }
 
     fn hit(&mut self, id: &oid) {
@@ -103,39 +104,6 @@ impl<W: Write> Observer for Printer<W> {
     fn missing(&mut self, objects: u64) {
         self.missing = objects;
     }
-}
-
-/// A path as git prints it: as it is, or in double quotes with C's escapes if some byte needs one (quote_c_style() in
-/// git's quote.c, under the default `core.quotePath`).
-fn quoted(path: &[u8]) -> Cow<'_, [u8]> {
-    let needs_escape = |byte: u8| !(b' '..0x7f).contains(&byte) || byte == b'"' || byte == b'\\';
-    if !path.iter().copied().any(needs_escape) {
-        return Cow::Borrowed(path);
-    }
-    let mut quoted = vec![b'"'];
-    for byte in path.iter().copied() {
-        let letter = match byte {
-            0x07 => b'a',
-            0x08 => b'b',
-            b'\t' => b't',
-            b'\n' => b'n',
-            0x0b => b'v',
-            0x0c => b'f',
-            b'\r' => b'r',
-            b'"' | b'\\' => byte,
-            _ if needs_escape(byte) => {
-                quoted.extend_from_slice(format!("\\{byte:03o}").as_bytes());
-                continue;
-            }
-            _ => {
-                quoted.push(byte);
-                continue;
-            }
-        };
-        quoted.extend_from_slice(&[b'\\', letter]);
-    }
-    quoted.push(b'"');
-    Cow::Owned(quoted)
 }
 
 /// git's letter for a change: added, deleted, type changed or modified.

@@ -1,8 +1,12 @@
 //! `repackbench verify`.
 
-use std::process::ExitCode;
+use std::{fmt::Display, process::ExitCode};
 
-use repackbench_reader::git::verify::compare;
+use repackbench_reader::{
+    Repository,
+    git::{self, GitRepository},
+    hg::{self, HgRepository},
+};
 
 use super::{open, print, print_notes};
 use crate::{
@@ -14,20 +18,62 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     let (first, second) = (open(&arguments.first)?, open(&arguments.second)?);
     print_notes(&first, arguments.effort.quiet);
     print_notes(&second, arguments.effort.quiet);
-    let mut differences = 0u64;
-    let mut printed = Ok(());
-    let objects = compare(&first, &second, arguments.effort.threads(), &mut |difference| {
-        differences += 1;
-        if printed.is_ok() {
-            printed = print(&format!("{difference}\n"));
-        }
-    })?;
-    printed?;
-    if differences > 0 {
+    let mut differences = Differences { count: 0, printed: Ok(()) };
+    let threads = arguments.effort.threads();
+    let agreement = match (&first, &second) {
+        (Repository::Git(first), Repository::Git(second)) => compare_git(first, second, threads, &mut differences)?,
+        (Repository::Hg(first), Repository::Hg(second)) => compare_hg(first, second, threads, &mut differences)?,
+        _ => return Err(Failure::new(FAILED, "a Git and a Mercurial repository have no object in common")),
+    };
+    differences.printed?;
+    if differences.count > 0 {
         return Ok(ExitCode::from(FAILED));
     }
     if !arguments.effort.quiet {
-        print(&format!("{objects} objects and all references are the same\n"))?;
+        print(&agreement)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints and counts what differs.
+struct Differences {
+    count: u64,
+    printed: Result<(), Failure>,
+}
+
+impl Differences {
+    fn add(&mut self, difference: impl Display) {
+        self.count += 1;
+        if self.printed.is_ok() {
+            self.printed = print(&format!("{difference}\n"));
+        }
+    }
+}
+
+fn compare_git(
+    first: &GitRepository,
+    second: &GitRepository,
+    threads: usize,
+    differences: &mut Differences,
+) -> Result<String, Failure> {
+    let objects = git::verify::compare(first, second, threads, &mut |difference| differences.add(difference))?;
+    Ok(format!("{objects} objects and all references are the same\n"))
+}
+
+fn compare_hg(
+    first: &HgRepository,
+    second: &HgRepository,
+    threads: usize,
+    differences: &mut Differences,
+) -> Result<String, Failure> {
+    let verified = hg::verify::compare(first, second, threads, &mut |difference| differences.add(difference))?;
+    let mut text = format!("{} revisions and all bookmarks, phases and markers are the same", verified.revisions);
+    if verified.unhashed > 0 {
+        let unhashed = verified.unhashed;
+        text.push_str(&format!(
+            "; {unhashed} of them do not hash to their node by design and were compared byte by byte"
+        ));
+    }
+    text.push('\n');
+    Ok(text)
 }
