@@ -28,7 +28,7 @@ use repackbench_writer::{NoProgress, git::convert};
 
 /// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
 const CONVERT_TARGET: f64 = 1.3;
-/// The most CPU time that `traverse` and `diff:raw` may take, as a multiple of stock git's.
+/// The most CPU time that `traverse`, `diff:raw` and `diff:patch` may take, as a multiple of stock git's.
 const REPLAY_TARGET: f64 = 1.0;
 /// The same for `diff:pickaxe`.
 const PICKAXE_TARGET: f64 = 0.8;
@@ -153,10 +153,12 @@ impl Bench {
             self.compare_replay("diff:raw", &raw, REPLAY_TARGET)?,
         ];
         let workload = format!("diff:pickaxe={NEEDLE}");
+        let patch = ["log", "-p", "--no-renames", "--full-index", "--format=commit %H"];
         if self.missing > 0 {
-            println!("skipped      {workload}: stock git stops at a missing object");
+            println!("skipped      {workload}, diff:patch: stock git stops at a missing object");
         } else {
             comparisons.push(self.compare_replay(&workload, &pickaxe, PICKAXE_TARGET)?);
+            comparisons.push(self.compare_replay("diff:patch", &patch, REPLAY_TARGET)?);
         }
         Ok(comparisons)
     }

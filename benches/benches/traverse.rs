@@ -9,7 +9,7 @@ use repackbench_reader::{
     History,
     git::{GitHistory, ObjectStore},
 };
-use repackbench_timing::workloads::{Counter, WorkloadSpec};
+use repackbench_timing::workloads::{Counter, HistoryRange, WorkloadSpec};
 
 const CODECS: [&str; 2] = ["zlib:6", "zstd:5"];
 const WORKLOADS: [&str; 3] = ["traverse", "diff:raw", "diff:pickaxe=foo"];
@@ -53,7 +53,7 @@ fn bench_replay(
     workload: &WorkloadSpec,
     history: &mut GitHistory,
 ) -> Result<()> {
-    let mut workload = workload.build(REVISION, None);
+    let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None }, None);
     let mut replay = || {
         let mut counter = Counter::default();
         history.forget();
