@@ -17,11 +17,11 @@ use std::{
 
 use repackbench_benches::{
     BenchError, ChildTime, Comparison, Result, StoredChunks, Subject, build_program, cores, count_lines,
-    cpu_of_this_process, is_short_run, stock_git, table, time_child,
+    cpu_of_this_process, median_time, repetitions, spec, stock_git, table, time_child,
 };
 use repackbench_codec::{ChunkDecoder, CodecSpec, ZlibReader};
 use repackbench_reader::{
-    History,
+    History, Repository,
     git::{GitHistory, GitRepository, ObjectStore},
 };
 use repackbench_writer::{NoProgress, git::convert};
@@ -37,7 +37,6 @@ const VERIFY_TARGET: f64 = 1.0;
 /// The most that a command without work may take.
 const START_UP_TARGET: Duration = Duration::from_millis(50);
 
-const DEFAULT_REPETITIONS: usize = 5;
 const NEEDLE: &str = "foo";
 
 fn main() -> ExitCode {
@@ -105,7 +104,7 @@ impl Bench {
     fn compare_conversion(&self) -> Result<Vec<Comparison>> {
         let spec = spec("zstd:5")?;
         let cores = cores();
-        let chunks = StoredChunks::load(self.subject.repository())?;
+        let chunks = StoredChunks::load(&Repository::open(self.subject.path())?)?;
         let megabytes = chunks.payload_bytes() as f64 / 1e6;
         println!("chunks       {}, {megabytes:.1} MB of payload", chunks.len());
         let (mut over_cores, mut cpu, mut at_once, mut syncs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -117,7 +116,7 @@ impl Bench {
             at_once.push((conversion.wall, chunks.wall_time(&spec, cores)?));
             syncs.push(conversion.sync);
         }
-        println!("final sync   {:.3} s (not part of the conversion's time)", median(syncs).as_secs_f64());
+        println!("final sync   {:.3} s (not part of the conversion's time)", median_time(syncs).as_secs_f64());
         let comparison = |against: &str, time, pairs, target| Comparison {
             name: format!("convert --codec {spec}"),
             against: against.into(),
@@ -227,7 +226,7 @@ impl Bench {
             let mut command = Command::new(&self.program);
             command.arg(argument);
             time_child(&mut command)?;
-            let median = median(self.pairs(|| time_child(&mut command).map(|time| time.wall))?);
+            let median = median_time(self.pairs(|| time_child(&mut command).map(|time| time.wall))?);
             let verdict = if median <= START_UP_TARGET { "PASS" } else { "over" };
             let (found, target) = (median.as_secs_f64() * 1e3, START_UP_TARGET.as_millis());
             println!("repackbench {argument}: {found:.1} ms wall, target {target} ms, {verdict}");
@@ -254,25 +253,6 @@ struct ConversionTime {
     /// All threads, with the final sync, which takes next to none.
     cpu: Duration,
     sync: Duration,
-}
-
-/// The middle one, or the upper one of the two in the middle.
-fn median(mut times: Vec<Duration>) -> Duration {
-    times.sort_unstable();
-    times.get(times.len() / 2).copied().unwrap_or_default()
-}
-
-fn spec(typed: &str) -> Result<CodecSpec> {
-    typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))
-}
-
-fn repetitions() -> Result<usize> {
-    let Ok(typed) = env::var("REPACKBENCH_REPETITIONS") else {
-        return Ok(if is_short_run() { 1 } else { DEFAULT_REPETITIONS });
-    };
-    typed.parse().ok().filter(|repetitions| *repetitions > 0).ok_or_else(|| {
-        BenchError::Setup(format!("REPACKBENCH_REPETITIONS: expected a number above 0, found {typed:?}"))
-    })
 }
 
 /// Runs both commands and holds the numbers of lines that they print against each other. git sets blank lines

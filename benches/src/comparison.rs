@@ -68,6 +68,12 @@ pub fn table(comparisons: &[Comparison]) -> String {
     text
 }
 
+/// The middle one, or the upper one of the two in the middle.
+pub fn median_time(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times.get(times.len() / 2).copied().unwrap_or_default()
+}
+
 /// The middle value, or the mean of the two in the middle; `None` of nothing.
 fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);

@@ -7,11 +7,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
-use repackbench_reader::{
-    Store,
-    git::{GitRepository, GitStore, chunk::decode_to_vec},
-};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder, ZlibReader};
+use repackbench_reader::{Repository, git::chunk::decode_to_vec};
 use repackbench_timing::clock::{SystemClock, measure};
 
 use crate::{BenchError, Result};
@@ -19,6 +16,7 @@ use crate::{BenchError, Result};
 /// The stored bytes of every chunk of a repository, in file order.
 #[derive(Debug)]
 pub struct StoredChunks {
+    container: Container,
     bytes: Vec<u8>,
     chunks: Vec<StoredChunk>,
     payload_bytes: u64,
@@ -30,6 +28,15 @@ struct StoredChunk {
     payload_len: u64,
 }
 
+/// What chunks look like.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// Those of a Git pack or a loose object.
+    Pack,
+    /// Those of a revlog.
+    Revlog,
+}
+
 /// How many chunks a thread takes at a time.
 const CHUNKS_AT_A_TIME: usize = 512;
 
@@ -38,9 +45,13 @@ impl StoredChunks {
     ///
     /// # Errors
     /// The repository cannot be read.
-    pub fn load(repository: &GitRepository) -> Result<Self> {
-        let mut loaded = StoredChunks { bytes: Vec::new(), chunks: Vec::new(), payload_bytes: 0 };
-        GitStore::new(repository).for_each_chunk(&mut |chunk| {
+    pub fn load(repository: &Repository) -> Result<Self> {
+        let container = match repository {
+            Repository::Git(_) => Container::Pack,
+            Repository::Hg(_) => Container::Revlog,
+        };
+        let mut loaded = StoredChunks { container, bytes: Vec::new(), chunks: Vec::new(), payload_bytes: 0 };
+        repository.store().for_each_chunk(&mut |chunk| {
             // A large loose object is not held in memory; what is not measured is in neither of the sums compared.
             if chunk.stored.len() as u64 != chunk.stored_len {
                 return Ok(());
@@ -74,7 +85,7 @@ impl StoredChunks {
     /// # Errors
     /// A chunk is damaged, or a codec fails.
     pub fn cpu_time(&self, spec: &CodecSpec) -> Result<Duration> {
-        let mut work = CodecWork::new(spec)?;
+        let mut work = CodecWork::new(self.container, spec)?;
         let (result, sample) = measure(&SystemClock::new(), || self.convert(&mut work, 0..self.chunks.len()))?;
         result.map(|()| sample.user + sample.sys)
     }
@@ -86,7 +97,7 @@ impl StoredChunks {
     pub fn wall_time(&self, spec: &CodecSpec, threads: usize) -> Result<Duration> {
         let next = AtomicUsize::new(0);
         let work = || -> Result<()> {
-            let mut work = CodecWork::new(spec)?;
+            let mut work = CodecWork::new(self.container, spec)?;
             loop {
                 let start = next.fetch_add(CHUNKS_AT_A_TIME, Ordering::Relaxed);
                 if start >= self.chunks.len() {
@@ -117,11 +128,15 @@ impl StoredChunks {
 /// What a conversion does to a chunk, with the contexts and buffers of one thread: decode, encode, decode again, compare.
 /// Source chunks are decoded by the same implementations that the converter uses.
 pub struct CodecWork {
-    decoder: ChunkDecoder,
-    encoder: ChunkEncoder,
+    codec: ContainerCodec,
     payload: Vec<u8>,
     encoded: Vec<u8>,
     again: Vec<u8>,
+}
+
+enum ContainerCodec {
+    Pack(Box<(ChunkDecoder, ChunkEncoder)>),
+    Revlog(Box<(RevlogDecoder, RevlogEncoder)>),
 }
 
 impl CodecWork {
@@ -129,14 +144,15 @@ impl CodecWork {
     ///
     /// # Errors
     /// The codec cannot be set up.
-    pub fn new(spec: &CodecSpec) -> Result<Self> {
-        Ok(CodecWork {
-            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
-            encoder: ChunkEncoder::new(spec)?,
-            payload: Vec::new(),
-            encoded: Vec::new(),
-            again: Vec::new(),
-        })
+    pub fn new(container: Container, spec: &CodecSpec) -> Result<Self> {
+        let reader = ZlibReader::Libdeflate;
+        let codec = match container {
+            Container::Pack => ContainerCodec::Pack(Box::new((ChunkDecoder::new(reader), ChunkEncoder::new(spec)?))),
+            Container::Revlog => {
+                ContainerCodec::Revlog(Box::new((RevlogDecoder::new(reader), RevlogEncoder::new(spec)?)))
+            }
+        };
+        Ok(CodecWork { codec, payload: Vec::new(), encoded: Vec::new(), again: Vec::new() })
     }
 
     /// Converts the chunk `stored`, which holds `payload_len` payload bytes.
@@ -144,10 +160,25 @@ impl CodecWork {
     /// # Errors
     /// It is damaged, a codec fails, or the new chunk does not give the payload back.
     pub fn convert(&mut self, stored: &[u8], payload_len: u64) -> Result<()> {
-        decode_to_vec(&mut self.decoder, stored, payload_len, &mut self.payload)?;
-        self.encoded.clear();
-        self.encoder.encode(&self.payload, &mut self.encoded)?;
-        decode_to_vec(&mut self.decoder, &self.encoded, payload_len, &mut self.again)?;
-        if self.again == self.payload { Ok(()) } else { Err(BenchError::Unfaithful) }
+        let CodecWork { codec, payload, encoded, again } = self;
+        encoded.clear();
+        match codec {
+            ContainerCodec::Pack(codec) => {
+                let (decoder, encoder) = &mut **codec;
+                decode_to_vec(decoder, stored, payload_len, payload)?;
+                encoder.encode(payload, encoded)?;
+                decode_to_vec(decoder, encoded, payload_len, again)?;
+            }
+            ContainerCodec::Revlog(codec) => {
+                let (decoder, encoder) = &mut **codec;
+                let limit = usize::try_from(payload_len).unwrap_or(usize::MAX);
+                payload.clear();
+                again.clear();
+                decoder.decode(stored, limit, payload)?;
+                encoder.encode(payload, encoded)?;
+                decoder.decode(encoded, limit, again)?;
+            }
+        }
+        if again == payload { Ok(()) } else { Err(BenchError::Unfaithful) }
     }
 }

@@ -99,6 +99,30 @@ pub fn is_short_run() -> bool {
         || env::args().any(|argument| argument == "--quick")
 }
 
+/// How often each pair is run, unless `REPACKBENCH_REPETITIONS` says otherwise.
+const DEFAULT_REPETITIONS: usize = 5;
+
+/// How often each pair is run.
+///
+/// # Errors
+/// `REPACKBENCH_REPETITIONS` is no number above 0.
+pub fn repetitions() -> Result<usize> {
+    let Ok(typed) = env::var("REPACKBENCH_REPETITIONS") else {
+        return Ok(if is_short_run() { 1 } else { DEFAULT_REPETITIONS });
+    };
+    typed.parse().ok().filter(|repetitions| *repetitions > 0).ok_or_else(|| {
+        BenchError::Setup(format!("REPACKBENCH_REPETITIONS: expected a number above 0, found {typed:?}"))
+    })
+}
+
+/// The codec spec `typed`.
+///
+/// # Errors
+/// It is none.
+pub fn spec(typed: &str) -> Result<CodecSpec> {
+    typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))
+}
+
 /// How many threads run at once on this machine.
 pub fn cores() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)

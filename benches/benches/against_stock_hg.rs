@@ -1,0 +1,231 @@
+//! Holds the program's speed on a Mercurial repository against stock hg's, and conversion against its codecs alone.
+//!
+//! A plain program: `cargo bench --package repackbench-benches --bench against_stock_hg -- REPOSITORY`. Everything is
+//! measured in one run on one machine, in pairs, ours and hg's in turn, and the median of the pairs' ratios is what counts.
+//!
+//! hg works on the variant under zlib:6 (`convert` aside, which starts from it too), in one process, without configuration
+//! and with cold caches of its own. The CPU time that it takes to say its version is subtracted from hg's, nothing from ours.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::{Command, ExitCode},
+    time::Duration,
+};
+
+use repackbench_benches::{
+    BenchError, Comparison, Result, StoredChunks, build_program, cores, count_lines, cpu_of_this_process, median_time,
+    repetitions, spec, table, time_child,
+};
+use repackbench_reader::Repository;
+use repackbench_writer::{NoProgress, convert};
+
+/// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
+const CONVERT_TARGET: f64 = 1.3;
+/// The same, as a multiple of what hg's own conversion takes.
+const UPGRADE_TARGET: f64 = 1.0 / 20.0;
+/// The most CPU time that a replay may take, as a multiple of stock hg's.
+const REPLAY_TARGET: f64 = 1.0;
+
+/// The codec that conversions are timed to: what hg itself writes today.
+const CONVERT_TO: &str = "zstd:3";
+
+/// Every ancestor of the tip, newest first: what a replayed log lists.
+const LOG: &str = "reverse(::tip)";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("against_stock_hg: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let path = env::args_os().skip(1).find(|argument| !argument.to_string_lossy().starts_with('-')).map(PathBuf::from);
+    let Some(path) = path else {
+        return Err(BenchError::Setup("name a Mercurial repository, of 20 MB or more, to measure".into()));
+    };
+    let bench = Bench::set_up(&path)?;
+    bench.print_circumstances(&path)?;
+    let mut comparisons = bench.compare_conversion()?;
+    comparisons.extend(bench.compare_replays()?);
+    println!("\n{}", table(&comparisons));
+    Ok(())
+}
+
+struct Bench {
+    scratch: tempfile::TempDir,
+    /// The repository under zlib:6.
+    baseline: PathBuf,
+    program: PathBuf,
+    repetitions: usize,
+    start_up: Duration,
+}
+
+impl Bench {
+    fn set_up(path: &Path) -> Result<Self> {
+        let source = Repository::open(path)?;
+        if matches!(source, Repository::Git(_)) {
+            return Err(BenchError::Setup(format!("{}: a Git repository", path.display())));
+        }
+        let program = build_program()?;
+        let repetitions = repetitions()?;
+        let scratch = tempfile::Builder::new()
+            .prefix("repackbench-benches-")
+            .tempdir()
+            .map_err(|e| BenchError::io("make a folder in", env::temp_dir(), e))?;
+        let baseline = scratch.path().join("baseline");
+        convert(&source, &spec("zlib:6")?, &baseline, false, cores(), &NoProgress)?;
+        let mut bench = Bench { scratch, baseline, program, repetitions, start_up: Duration::ZERO };
+        let versions = bench.pairs(|| time_child(bench.hg(&bench.baseline).args(["version", "--quiet"])))?;
+        bench.start_up = median_time(versions.into_iter().map(|time| time.cpu).collect());
+        Ok(bench)
+    }
+
+    fn print_circumstances(&self, path: &Path) -> Result<()> {
+        println!("repository   {}", path.display());
+        println!("cores        {}", cores());
+        if let Ok(load) = fs::read_to_string("/proc/loadavg") {
+            println!("load         {}", load.trim());
+        }
+        let version = self.hg(&self.baseline).args(["version", "--quiet"]).output();
+        let version = version.map_err(|e| BenchError::io("run", "hg", e))?;
+        println!("stock hg     {}", String::from_utf8_lossy(&version.stdout).trim());
+        println!("start-up     {:.3} s of CPU, subtracted from hg's", self.start_up.as_secs_f64());
+        println!("pairs        {}", self.repetitions);
+        Ok(())
+    }
+
+    /// Elapsed time of a conversion against the CPU time of its codecs on one thread, divided by the cores, and against
+    /// the elapsed time of hg's own conversion of the same repository to the same codec.
+    fn compare_conversion(&self) -> Result<Vec<Comparison>> {
+        let to = spec(CONVERT_TO)?;
+        let source = Repository::open(&self.baseline)?;
+        let chunks = StoredChunks::load(&source)?;
+        println!("chunks       {}, {:.1} MB of payload", chunks.len(), chunks.payload_bytes() as f64 / 1e6);
+        let target = self.scratch.path().join("converted");
+        let (mut codecs, mut cpu, mut upgrades, mut syncs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..self.repetitions {
+            let before = cpu_of_this_process()?;
+            let (conversion, path) = convert(&source, &to, &target, false, cores(), &NoProgress)?;
+            let used = cpu_of_this_process()?.saturating_sub(before);
+            remove(&path)?;
+            let alone = chunks.cpu_time(&to)?;
+            codecs.push((conversion.elapsed, alone / u32::try_from(cores()).unwrap_or(u32::MAX)));
+            cpu.push((used, alone));
+            // hg does not sync, so neither of the two counts that.
+            upgrades.push((conversion.elapsed, self.upgrade()?));
+            syncs.push(conversion.sync);
+        }
+        println!("final sync   {:.3} s (not part of the conversion's time)", median_time(syncs).as_secs_f64());
+        let comparison = |against: &str, time, pairs, target| Comparison {
+            name: format!("convert --codec {CONVERT_TO}"),
+            against: against.into(),
+            time,
+            pairs,
+            target,
+        };
+        Ok(vec![
+            comparison("codecs' CPU / cores", "wall", codecs, Some(CONVERT_TARGET)),
+            comparison("codecs on one thread", "CPU", cpu, None),
+            comparison("hg debugupgraderepo", "wall", upgrades, Some(UPGRADE_TARGET)),
+        ])
+    }
+
+    /// How long hg takes to convert a fresh copy of the baseline, without its start-up.
+    fn upgrade(&self) -> Result<Duration> {
+        let copy = self.scratch.path().join("upgraded");
+        let mut command = Command::new("cp");
+        time_child(command.arg("-R").arg(&self.baseline).arg(&copy))?;
+        let mut upgrade = self.hg(&copy);
+        upgrade.args(["--config", "format.revlog-compression=zstd", "--config", "storage.revlog.zstd.level=3"]);
+        let time = time_child(upgrade.args(["debugupgraderepo", "--run", "--no-backup"]))?;
+        remove(&copy)?;
+        Ok(time.wall.saturating_sub(self.start_up))
+    }
+
+    fn compare_replays(&self) -> Result<Vec<Comparison>> {
+        let changes = "{file_adds % 'A {file}\\n'}{file_dels % 'D {file}\\n'}{file_mods % 'M {file}\\n'}";
+        let raw = ["log", "-r", LOG, "-T", changes];
+        let patch = ["log", "-r", LOG, "--patch", "--git"];
+        self.check_same_changesets()?;
+        Ok(vec![
+            self.compare_checkout()?,
+            self.compare_replay("traverse", "hg verify", &["verify", "--quiet"])?,
+            self.compare_replay("diff:raw", "hg log, changed files", &raw)?,
+            self.compare_replay("diff:patch", "hg log --patch --git", &patch)?,
+        ])
+    }
+
+    /// Both list the same number of changesets, or times would say nothing.
+    fn check_same_changesets(&self) -> Result<()> {
+        let is_commit = |line: &[u8]| line.starts_with(b"commit ");
+        let expected =
+            count_lines(self.hg(&self.baseline).args(["log", "-r", LOG, "-T", "commit {node}\\n"]), is_commit)?;
+        let found = count_lines(&mut self.replay("diff:raw"), is_commit)?;
+        match expected == found {
+            true => Ok(()),
+            false => Err(BenchError::OtherWork { name: "diff:raw".into(), expected, found }),
+        }
+    }
+
+    /// From an empty work tree to the tip's.
+    fn compare_checkout(&self) -> Result<Comparison> {
+        let into = self.scratch.path().join("files");
+        let pairs = self.pairs(|| {
+            let ours = time_child(self.replay("checkout").arg("--into").arg(&into))?;
+            remove(&into)?;
+            let stock = self.time_hg(&["update", "--quiet", "--rev", "tip"])?;
+            time_child(self.hg(&self.baseline).args(["update", "--quiet", "--rev", "null"]))?;
+            Ok((ours.cpu, stock))
+        })?;
+        let (name, against) = ("checkout".to_owned(), "hg update".to_owned());
+        Ok(Comparison { name, against, time: "CPU", pairs, target: Some(REPLAY_TARGET) })
+    }
+
+    fn compare_replay(&self, workload: &str, against: &str, arguments: &[&str]) -> Result<Comparison> {
+        let pairs = self.pairs(|| Ok((time_child(&mut self.replay(workload))?.cpu, self.time_hg(arguments)?)))?;
+        let (name, against) = (workload.to_owned(), against.to_owned());
+        Ok(Comparison { name, against, time: "CPU", pairs, target: Some(REPLAY_TARGET) })
+    }
+
+    /// CPU time of hg on the baseline, without its start-up.
+    fn time_hg(&self, arguments: &[&str]) -> Result<Duration> {
+        let caches = self.baseline.join(".hg/wcache/manifestfulltextcache");
+        match fs::remove_file(&caches) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(BenchError::io("remove", caches, error));
+            }
+            _ => {}
+        }
+        Ok(time_child(self.hg(&self.baseline).args(arguments))?.cpu.saturating_sub(self.start_up))
+    }
+
+    fn replay(&self, workload: &str) -> Command {
+        let mut ours = Command::new(&self.program);
+        ours.arg("replay").arg(&self.baseline).args(["--workload", workload]);
+        ours
+    }
+
+    /// Stock hg with nobody's configuration, in one process.
+    fn hg(&self, repository: &Path) -> Command {
+        let mut hg = Command::new(env::var_os("REPACKBENCH_HG").unwrap_or_else(|| "hg".into()));
+        hg.env_clear();
+        hg.envs(env::vars_os().filter(|(name, _)| name == "PATH" || name == "TMPDIR"));
+        hg.env("HGRCPATH", "").env("HGPLAIN", "1").env("LC_ALL", "C.UTF-8");
+        hg.arg("-R").arg(repository).args(["--config", "worker.enabled=no"]);
+        hg
+    }
+
+    /// Calls `time_pair` as often as there are repetitions.
+    fn pairs<T>(&self, mut time_pair: impl FnMut() -> Result<T>) -> Result<Vec<T>> {
+        (0..self.repetitions).map(|_| time_pair()).collect()
+    }
+}
+
+fn remove(folder: &Path) -> Result<()> {
+    fs::remove_dir_all(folder).map_err(|e| BenchError::io("remove", folder, e))
+}
