@@ -157,6 +157,15 @@ pub enum CodecError {
         found: FoundLength,
     },
 
+    /// There is no memory for the payload.
+    #[error("{codec}: no memory for a payload of {wanted} bytes or more")]
+    NoMemory {
+        /// Name of the chunk.
+        codec: &'static str,
+        /// The room that could not be had, in bytes.
+        wanted: u64,
+    },
+
     /// The implementation failed for a reason that does not lie in the data, such as lack of memory.
     #[error("{codec}: {message}")]
     Implementation {

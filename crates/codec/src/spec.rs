@@ -112,6 +112,18 @@ impl CodecSpec {
         CodecSpec { typed: meaning.canonical(), meaning }
     }
 
+    /// The spec without the options that mean nothing in revlogs, whose container is Mercurial's: all of them.
+    #[must_use]
+    pub fn for_revlogs(&self) -> CodecSpec {
+        let Meaning { algorithm, level, .. } = self.meaning;
+        let loose = default_loose_level(algorithm, level);
+        let meaning = Meaning { algorithm, level, checksum: true, standard_frame: false, loose };
+        if meaning == self.meaning {
+            return self.clone();
+        }
+        CodecSpec { typed: meaning.canonical(), meaning }
+    }
+
     /// The one spelling of this meaning: level always spelled, options sorted, defaults omitted.
     pub fn canonical(&self) -> String {
         self.meaning.canonical()

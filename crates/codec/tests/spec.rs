@@ -143,6 +143,13 @@ proptest! {
     }
 
     #[test]
+    fn options_mean_nothing_in_revlogs(typed in valid_spec()) {
+        let plain = spec(typed.split(',').next().unwrap());
+        prop_assert_eq!(&spec(&typed).for_revlogs(), &plain);
+        prop_assert_eq!(plain.for_revlogs().to_string(), plain.to_string());
+    }
+
+    #[test]
     fn nonsense_is_refused_without_a_panic(typed in "[a-z0-9:,=+-]{0,24}") {
         if let Ok(parsed) = typed.parse::<CodecSpec>() {
             prop_assert_eq!(parsed.to_string(), typed);

@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 use std::io::{BufRead, Read, Write};
+use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
@@ -14,7 +15,7 @@ use super::rfc1950::{STREAM, expect_no_more};
 use super::zlib::Zlib;
 use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
 use crate::error::{CodecError, FoundLength};
-use crate::revlog::{GrowingPayload, OpenEnded, first_room};
+use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
 
 /// What libdeflate can do by itself.
 pub(crate) const CAPABILITIES: Capabilities =
@@ -88,8 +89,30 @@ impl Decompressor {
         NonNull::new(context).map(Decompressor).ok_or_else(no_context)
     }
 
-    /// Decodes the stream at the start of `stored` into `room`, unless its payload does not fit.
-    fn decompress(&mut self, stored: &[u8], room: &mut [u8]) -> Result<Decompressed, CodecError> {
+    /// Decodes the stream at the start of `stored` into `payload`, unless its payload does not fit.
+    fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<Decompressed, CodecError> {
+        // SAFETY: the library writes payload bytes and nothing else, so all of `payload` stays initialised.
+        let room = unsafe { &mut *(std::ptr::from_mut(payload) as *mut [MaybeUninit<u8>]) };
+        self.decompress_into(stored, room)
+    }
+
+    /// Decodes the stream at the start of `stored` and appends its payload to `payload`, unless it has more than `room`
+    /// bytes.
+    fn append(&mut self, stored: &[u8], room: usize, payload: &mut Vec<u8>) -> Result<Decompressed, CodecError> {
+        reserve(payload, room, STREAM)?;
+        let spare = payload.spare_capacity_mut();
+        let spare = spare.get_mut(..room).unwrap_or_default();
+        let decompressed = self.decompress_into(stored, spare)?;
+        if let Decompressed::Whole { produced, .. } = decompressed {
+            // SAFETY: `produced` is at most `room`, and that many bytes after the old end are now initialised.
+            unsafe { payload.set_len(payload.len() + produced) };
+        }
+        Ok(decompressed)
+    }
+
+    /// Decodes the stream at the start of `stored` into `room`, unless its payload does not fit. As many bytes of `room` as
+    /// are produced are initialised then.
+    fn decompress_into(&mut self, stored: &[u8], room: &mut [MaybeUninit<u8>]) -> Result<Decompressed, CodecError> {
         let (mut consumed, mut produced) = (0, 0);
         // SAFETY: both buffers are valid for the lengths passed with them, one for reads and one for writes, and
         // do not overlap; the two counters are valid for writes.
@@ -151,21 +174,28 @@ impl Libdeflate {
     }
 }
 
+/// How many times as long as its stored bytes a payload may be for room to be made for all of it at once. No stream is more
+/// than 1032 times as long, and few are more than this.
+const USUAL_EXPANSION: usize = 32;
+
+/// The room to begin with for the payload of `stored_len` bytes, of which there are `spare` already: the limit, where that
+/// may be the length itself.
+fn first_room(stored_len: usize, spare: usize, limit: usize) -> usize {
+    stored_len.saturating_mul(USUAL_EXPANSION).max(spare).min(limit)
+}
+
 impl OpenEnded for Libdeflate {
-    /// Begins again with twice the room as long as the payload does not fit.
+    /// Begins again with twice the room as long as the payload does not fit. Room costs nothing where the buffer has it
+    /// already, so with one that is reused that is rare.
     fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let decompressor = self.decompressor()?;
-        let mut payload = GrowingPayload::new(payload, first_room(stored.len(), limit), limit);
+        let mut room = first_room(stored.len(), payload.capacity() - payload.len(), limit);
         loop {
-            match decompressor.decompress(stored, payload.whole_room())? {
-                Decompressed::Whole { consumed, produced } => {
-                    expect_no_more(stored, consumed as u64)?;
-                    payload.advance(produced);
-                    return Ok(payload.finish());
-                }
-                Decompressed::DoesNotFit if payload.grow() => {}
-                Decompressed::DoesNotFit => return Err(payload.too_long(STREAM)),
+            if let Decompressed::Whole { consumed, produced } = decompressor.append(stored, room, payload)? {
+                expect_no_more(stored, consumed as u64)?;
+                return Ok(produced);
             }
+            room = doubled_room(room, limit).ok_or_else(|| too_long(STREAM, limit))?;
         }
     }
 }

@@ -142,12 +142,12 @@ pub(super) fn decode_to_end(
     inflater.restart();
     let mut rest = stored;
     let mut position = Position::start(&mut rest);
-    let mut payload = GrowingPayload::new(payload, first_room(stored.len(), limit), limit);
+    let mut payload = GrowingPayload::new(payload, first_room(stored.len(), limit), limit, STREAM)?;
     while !position.ended {
-        if payload.is_full() && !payload.grow() {
+        if payload.is_full() && !payload.grow()? {
             let mut beyond = [0; 1];
             if position.step(inflater, &mut beyond, false)? > 0 {
-                return Err(payload.too_long(STREAM));
+                return Err(payload.too_long());
             }
             continue;
         }

@@ -344,11 +344,11 @@ impl Zstd {
     ) -> Result<usize, CodecError> {
         self.ensure_decoder()?;
         let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
-        let mut payload = GrowingPayload::new(payload, most, limit);
+        let mut payload = GrowingPayload::new(payload, most, limit, FRAME)?;
         match decoder.decompress(payload.room(), stored) {
             Ok(written) => payload.advance(written),
             Err(code) if most > limit && is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) => {
-                return Err(payload.too_long(FRAME));
+                return Err(payload.too_long());
             }
             Err(code) => return Err(damaged(code)),
         }
@@ -360,17 +360,17 @@ impl Zstd {
         let decoder = self.stream_decoder()?;
         let mut rest = stored;
         let mut frame = StoredBytes::new(&mut rest, FRAME);
-        let mut payload = GrowingPayload::new(payload, PIECE_LEN, limit);
+        let mut payload = GrowingPayload::new(payload, PIECE_LEN, limit, FRAME)?;
         let mut ended = false;
         while !ended {
             let mut beyond = [0; 1];
-            let at_limit = payload.is_full() && !payload.grow();
+            let at_limit = payload.is_full() && !payload.grow()?;
             let room = if at_limit { &mut beyond } else { payload.room() };
             let mut output = OutBuffer::around(room);
             ended = decode_step(decoder, &mut frame, &mut output)?;
             let produced = output.pos();
             if at_limit && produced > 0 {
-                return Err(payload.too_long(FRAME));
+                return Err(payload.too_long());
             }
             payload.advance(produced);
         }

@@ -1,6 +1,6 @@
 //! Revlog chunk to payload: whatever engine wrote it.
 
-use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD};
+use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD, reserve};
 use crate::codecs::libdeflate::Libdeflate;
 use crate::codecs::lz4_block;
 use crate::codecs::zlib::Zlib;
@@ -88,6 +88,7 @@ impl RevlogDecoder {
 
 fn append_raw(raw: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
     check_limit(raw.len() as u64, limit, RAW_CHUNK)?;
+    reserve(payload, raw.len(), RAW_CHUNK)?;
     payload.extend_from_slice(raw);
     Ok(raw.len())
 }
@@ -106,6 +107,7 @@ fn decode_lz4(body: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize,
     }
     let length = check_limit(claimed, limit, LZ4_CHUNK)?;
     let start = payload.len();
+    reserve(payload, length, LZ4_CHUNK)?;
     payload.resize(start.saturating_add(length), 0);
     lz4_block::decompress(block, payload.get_mut(start..).unwrap_or_default(), LZ4_CHUNK)?;
     Ok(length)

@@ -2,11 +2,15 @@
 
 use crate::error::{CodecError, FoundLength};
 
-/// How much longer than its stored bytes a payload is guessed to be: most deltas and texts are at most this much.
+/// How much longer than its stored bytes a payload is guessed to be: most deltas and texts are at most this much. All of the
+/// room is filled with zeros, and growing copies, so neither much too much nor too little is good.
 const USUAL_EXPANSION: usize = 4;
 
 /// The least room to begin with, in bytes.
 const LEAST_ROOM: usize = 128;
+
+/// A buffer that lacks so much room, in bytes, may double: many payloads go into one.
+const SMALL_ROOM: usize = 64 << 10;
 
 /// Room for a payload at the end of a buffer: it grows while bytes really arrive, and never beyond the limit.
 ///
@@ -16,25 +20,30 @@ pub(crate) struct GrowingPayload<'a> {
     start: usize,
     filled: usize,
     limit: usize,
+    codec: &'static str,
 }
 
 impl<'a> GrowingPayload<'a> {
-    /// An empty payload of at most `limit` bytes, with `room` to begin with.
-    pub(crate) fn new(buffer: &'a mut Vec<u8>, room: usize, limit: usize) -> Self {
+    /// An empty payload of at most `limit` bytes, with `room` to begin with. `codec` is for messages.
+    ///
+    /// # Errors
+    /// When there is no memory for that.
+    pub(crate) fn new(
+        buffer: &'a mut Vec<u8>,
+        room: usize,
+        limit: usize,
+        codec: &'static str,
+    ) -> Result<Self, CodecError> {
         let start = buffer.len();
-        buffer.resize(start.saturating_add(room.min(limit)), 0);
-        GrowingPayload { buffer, start, filled: start, limit }
+        let room = room.min(limit);
+        reserve(buffer, room, codec)?;
+        buffer.resize(start.saturating_add(room), 0);
+        Ok(GrowingPayload { buffer, start, filled: start, limit, codec })
     }
 
     /// The room that is not yet filled.
     pub(crate) fn room(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.filled..).unwrap_or_default()
-    }
-
-    /// All the room there is: what is in it is forgotten.
-    pub(crate) fn whole_room(&mut self) -> &mut [u8] {
-        self.filled = self.start;
-        self.room()
     }
 
     /// Counts `produced` bytes at the start of the room as payload.
@@ -48,21 +57,23 @@ impl<'a> GrowingPayload<'a> {
     }
 
     /// Doubles the room for the payload; false where it has reached the limit.
-    pub(crate) fn grow(&mut self) -> bool {
+    ///
+    /// # Errors
+    /// When there is no memory for that.
+    pub(crate) fn grow(&mut self) -> Result<bool, CodecError> {
         let room = self.buffer.len() - self.start;
-        if room >= self.limit {
-            return false;
-        }
-        let doubled = room.saturating_mul(2).max(LEAST_ROOM).min(self.limit);
-        // The room doubles already: a buffer that doubles on its own would take up to twice the limit.
-        self.buffer.reserve_exact(doubled - room);
+        let Some(doubled) = doubled_room(room, self.limit) else { return Ok(false) };
+        self.buffer.truncate(self.filled);
+        let more = self.start.saturating_add(doubled).saturating_sub(self.filled);
+        let reserved = self.buffer.try_reserve_exact(more);
+        reserved.map_err(|_| CodecError::NoMemory { codec: self.codec, wanted: doubled as u64 })?;
         self.buffer.resize(self.start.saturating_add(doubled), 0);
-        true
+        Ok(true)
     }
 
     /// The error for a payload that goes on behind the limit.
-    pub(crate) fn too_long(&self, codec: &'static str) -> CodecError {
-        CodecError::PayloadLimit { codec, limit: self.limit as u64, found: FoundLength::More }
+    pub(crate) fn too_long(&self) -> CodecError {
+        too_long(self.codec, self.limit)
     }
 
     /// Ends the buffer where the payload ends; returns the payload's length.
@@ -77,6 +88,26 @@ impl<'a> GrowingPayload<'a> {
 pub(crate) fn first_room(stored_len: usize, limit: usize) -> usize {
     let guess = stored_len.saturating_mul(USUAL_EXPANSION).max(LEAST_ROOM);
     if limit / 2 <= guess { limit } else { guess }
+}
+
+/// Twice as much room as `room`, and not more than `limit`; `None` where that is reached.
+pub(crate) fn doubled_room(room: usize, limit: usize) -> Option<usize> {
+    (room < limit).then(|| room.saturating_mul(2).max(LEAST_ROOM).min(limit))
+}
+
+/// Takes memory for `room` bytes behind the end of `buffer`, and, of a large one, for no more: rooms double already, and a buffer
+/// that doubles on its own would take up to twice the limit.
+///
+/// # Errors
+/// When there is none: a few damaged or hostile bytes can decode to gigabytes.
+pub(crate) fn reserve(buffer: &mut Vec<u8>, room: usize, codec: &'static str) -> Result<(), CodecError> {
+    let reserved = if room <= SMALL_ROOM { buffer.try_reserve(room) } else { buffer.try_reserve_exact(room) };
+    reserved.map_err(|_| CodecError::NoMemory { codec, wanted: room as u64 })
+}
+
+/// The error for a payload that goes on behind `limit` bytes.
+pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
+    CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::More }
 }
 
 /// A codec whose chunks find their own end, also when the payload's length is not known.

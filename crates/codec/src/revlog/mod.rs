@@ -22,7 +22,7 @@ mod growing;
 
 pub use decoder::RevlogDecoder;
 pub use encoder::RevlogEncoder;
-pub(crate) use growing::{GrowingPayload, OpenEnded, first_room};
+pub(crate) use growing::{GrowingPayload, OpenEnded, doubled_room, first_room, reserve, too_long};
 
 use crate::algorithm::Algorithm;
 use crate::spec::CodecSpec;
