@@ -13,13 +13,22 @@ pub(super) fn manifest(text: &[u8]) -> Option<ObjectId> {
     ObjectId::from_hex(manifest).ok()
 }
 
-/// The named branch; `None` for the default branch, which is not written down. Extras are `key:value`, separated by NUL.
+/// The named branch; `None` for the default branch, which is not written down.
 pub(super) fn branch(text: &[u8]) -> Option<&[u8]> {
+    extras(text)?.find_map(|extra| extra.strip_prefix(b"branch:"))
+}
+
+/// Whether the changeset closes its branch.
+pub(super) fn closes_branch(text: &[u8]) -> bool {
+    extras(text).is_some_and(|mut extras| extras.any(|extra| extra.starts_with(b"close:")))
+}
+
+/// `key:value`, separated by NUL, after the date.
+fn extras(text: &[u8]) -> Option<impl Iterator<Item = &[u8]>> {
     let (_manifest, rest) = line(text)?;
     let (_user, rest) = line(rest)?;
     let (date, _) = line(rest)?;
-    let extras = date.splitn(3, |byte| *byte == b' ').nth(2)?;
-    extras.split(|byte| *byte == 0).find_map(|extra| extra.strip_prefix(b"branch:"))
+    Some(date.splitn(3, |byte| *byte == b' ').nth(2)?.split(|byte| *byte == 0))
 }
 
 fn line(text: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -46,5 +55,7 @@ mod tests {
     fn a_branch_is_an_extra() {
         assert_eq!(branch(b"0\nme\n0 0\n\nempty"), None);
         assert_eq!(branch(b"0\nme\n0 0 a:b\0branch:my branch\0close:1\n\n"), Some(&b"my branch"[..]));
+        assert!(closes_branch(b"0\nme\n0 0 a:b\0branch:my branch\0close:1\n\n"));
+        assert!(!closes_branch(b"0\nme\n0 0 branch:close:1\n\n"));
     }
 }

@@ -26,6 +26,9 @@ pub enum DeltaError {
     /// The text would become longer than the index says.
     #[error("a delta that makes a text of more than the expected {0} bytes")]
     TooLong(usize),
+    /// There is no memory for the text.
+    #[error("deltas that make a text of {0} bytes or more, for which there is no memory")]
+    NoMemory(usize),
 }
 
 /// The longest payload that a delta from `base_len` to `text_len` bytes can sensibly have: every hunk replaces or inserts
@@ -65,6 +68,7 @@ pub fn apply_one(base: &[u8], mut delta: &[u8], limit: usize, text: &mut Vec<u8>
         if text.len() - before + bytes.len() > limit {
             return Err(DeltaError::TooLong(limit));
         }
+        text.try_reserve(bytes.len()).map_err(|_| DeltaError::NoMemory(text.len() - before + bytes.len()))?;
         text.extend_from_slice(bytes);
         Ok(())
     };
@@ -171,7 +175,7 @@ impl DeltaApplier {
         if len > limit {
             return Err(DeltaError::TooLong(limit));
         }
-        self.spare.reserve(len);
+        self.spare.try_reserve(len).map_err(|_| DeltaError::NoMemory(len))?;
         for piece in &self.pieces {
             let source = match (piece.source as usize).checked_sub(1) {
                 None => base,

@@ -23,25 +23,73 @@ impl Line<'_> {
     }
 }
 
-/// A line that is none.
+/// What is wrong with a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct BadLine;
+pub(super) enum BadLine {
+    /// It has not the form of one.
+    Malformed,
+    /// Its path does not sort after that of the line before.
+    OutOfOrder,
+}
+
+impl BadLine {
+    /// What there should be.
+    pub(super) fn expected(self) -> &'static str {
+        match self {
+            BadLine::Malformed => "a manifest of lines with path, node and flags",
+            BadLine::OutOfOrder => "a manifest sorted by path, each path once",
+        }
+    }
+
+    /// What there is.
+    pub(super) fn found(self) -> &'static str {
+        match self {
+            BadLine::Malformed => "another line",
+            BadLine::OutOfOrder => "a line out of order",
+        }
+    }
+}
 
 /// Length in bytes of a node in hexadecimal.
 const HEX_LEN: usize = 40;
 
-/// Takes the first line off `rest`; `None` at the end.
-pub(super) fn next_line<'a>(rest: &mut &'a [u8]) -> Option<Result<Line<'a>, BadLine>> {
-    if rest.is_empty() {
-        return None;
-    }
-    Some(take_line(rest).ok_or(BadLine))
+/// Lines that are still to be read.
+#[derive(Debug, Clone, Copy)]
+struct Lines<'a> {
+    rest: &'a [u8],
+    /// The path of the line before; empty at the start. No path is.
+    last: &'a [u8],
 }
 
-fn take_line<'a>(rest: &mut &'a [u8]) -> Option<Line<'a>> {
-    let (line, after) = split_line(rest)?;
-    *rest = after;
-    parse(line)
+impl<'a> Lines<'a> {
+    fn new(text: &'a [u8]) -> Self {
+        Lines { rest: text, last: b"" }
+    }
+
+    /// Takes the first line off; `None` at the end.
+    fn next(&mut self) -> Result<Option<Line<'a>>, BadLine> {
+        if self.rest.is_empty() {
+            return Ok(None);
+        }
+        let (line, rest) = split_line(self.rest).ok_or(BadLine::Malformed)?;
+        let line = parse(line).ok_or(BadLine::Malformed)?;
+        if line.path <= self.last {
+            return Err(BadLine::OutOfOrder);
+        }
+        *self = Lines { rest, last: line.path };
+        Ok(Some(line))
+    }
+
+    /// Takes the first `len` bytes off, which are whole lines, in order if an older manifest has them too.
+    fn skip(&mut self, len: usize) -> Result<(), BadLine> {
+        let (Some(skipped), Some(rest)) = (self.rest.get(..len), self.rest.get(len..)) else { return Ok(()) };
+        let Some(skipped) = skipped.strip_suffix(b"\n") else { return Ok(()) };
+        let start = memchr::memrchr(b'\n', skipped).map_or(0, |at| at + 1);
+        let line = skipped.get(start..).unwrap_or_default();
+        let path = memchr::memchr(0, line).and_then(|nul| line.get(..nul)).ok_or(BadLine::Malformed)?;
+        *self = Lines { rest, last: path };
+        Ok(())
+    }
 }
 
 /// The first line without its line feed, and what follows. The node's place follows from the path's end, so that most of
@@ -68,19 +116,21 @@ fn parse(line: &[u8]) -> Option<Line<'_>> {
     Some(Line { path, node: ObjectId::from_hex(node).ok()?, mode })
 }
 
-/// Calls `visit` on every line that differs between two manifests, with the old line and the new one. Lines are in the
-/// order of paths; equal stretches, which are most of it, are skipped without being parsed.
+/// Calls `visit` on every line that differs between two manifests, with the old line and the new one. Equal stretches, which
+/// are most of it, are skipped without being parsed, so that lines out of order are only found where something differs: of
+/// one manifest compared with nothing, all of them.
 pub(super) fn differences<E: From<BadLine>>(
-    mut old: &[u8],
-    mut new: &[u8],
+    old: &[u8],
+    new: &[u8],
     mut visit: impl FnMut(Option<Line<'_>>, Option<Line<'_>>) -> Result<(), E>,
 ) -> Result<(), E> {
+    let (mut old, mut new) = (Lines::new(old), Lines::new(new));
     loop {
-        skip_common_lines(&mut old, &mut new);
-        let (mut old_rest, mut new_rest) = (old, new);
-        let (left, right) = match (next_line(&mut old_rest), next_line(&mut new_rest)) {
+        skip_common_lines(&mut old, &mut new)?;
+        let (mut old_after, mut new_after) = (old, new);
+        let (left, right) = match (old_after.next()?, new_after.next()?) {
             (None, None) => return Ok(()),
-            (left, right) => (left.transpose()?, right.transpose()?),
+            lines => lines,
         };
         let order = match (&left, &right) {
             (Some(left), Some(right)) => left.path.cmp(right.path),
@@ -88,22 +138,21 @@ pub(super) fn differences<E: From<BadLine>>(
             (None, _) => std::cmp::Ordering::Greater,
         };
         if order.is_le() {
-            old = old_rest;
+            old = old_after;
         }
         if order.is_ge() {
-            new = new_rest;
+            new = new_after;
         }
         visit(left.filter(|_| order.is_le()), right.filter(|_| order.is_ge()))?;
     }
 }
 
 /// Takes the lines off both that they have in common at their beginning.
-fn skip_common_lines(old: &mut &[u8], new: &mut &[u8]) {
-    let common = common_prefix_len(old, new);
-    let end = old.get(..common).and_then(|common| memchr::memrchr(b'\n', common)).map_or(0, |at| at + 1);
-    if let (Some(old_rest), Some(new_rest)) = (old.get(end..), new.get(end..)) {
-        (*old, *new) = (old_rest, new_rest);
-    }
+fn skip_common_lines(old: &mut Lines<'_>, new: &mut Lines<'_>) -> Result<(), BadLine> {
+    let common = common_prefix_len(old.rest, new.rest);
+    let end = old.rest.get(..common).and_then(|common| memchr::memrchr(b'\n', common)).map_or(0, |at| at + 1);
+    old.skip(end)?;
+    new.skip(end)
 }
 
 fn common_prefix_len(left: &[u8], right: &[u8]) -> usize {
@@ -168,7 +217,27 @@ mod tests {
             format!("\0{node}\n"),
             format!("a\0g{}\n", &node[1..]),
         ] {
-            assert_eq!(diff(b"", text.as_bytes()), Err(BadLine), "{text:?}");
+            assert_eq!(diff(b"", text.as_bytes()), Err(BadLine::Malformed), "{text:?}");
         }
+    }
+
+    #[test]
+    fn lines_out_of_order_are_refused() {
+        let [a, b, c, d] = ["a", "b", "c", "d"].map(|path| (path, 1, ""));
+        for bad in [&[b, a][..], &[a, a], &[a, c, b, d], &[a, b, b], &[("a", 1, ""), ("a", 2, "x")]] {
+            let bad = manifest(bad);
+            assert_eq!(diff(b"", &bad), Err(BadLine::OutOfOrder));
+            assert_eq!(diff(&bad, b""), Err(BadLine::OutOfOrder));
+        }
+        // Where two manifests part, and after lines that they share.
+        let sorted = manifest(&[a, b, c]);
+        for bad in [&[a, b, a][..], &[a, b, c, c], &[a, b, c, ("A", 1, "")], &[a, c, b]] {
+            assert_eq!(diff(&sorted, &manifest(bad)), Err(BadLine::OutOfOrder), "{bad:?}");
+        }
+        // hg sorts by bytes.
+        assert_eq!(
+            diff(b"", &manifest(&[("B", 1, ""), ("a", 1, ""), ("a-b", 1, ""), ("a/b", 1, "")])).unwrap().len(),
+            4
+        );
     }
 }

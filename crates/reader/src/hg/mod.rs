@@ -5,6 +5,7 @@
 
 mod changeset;
 pub mod delta;
+mod file_index;
 pub mod filelog;
 mod history;
 mod manifest;

@@ -116,7 +116,8 @@ fn mark_directories(path: &[u8]) -> Vec<u8> {
     marked
 }
 
-fn unmark_directories(path: &[u8]) -> Vec<u8> {
+/// A path of an `fncache`, in which directories are marked, without the marks.
+pub(super) fn unmark_directories(path: &[u8]) -> Vec<u8> {
     let mut unmarked = Vec::with_capacity(path.len());
     for_each_component(path, |component, is_directory| {
         let original = component

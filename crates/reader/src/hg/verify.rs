@@ -1,9 +1,10 @@
 //! Reads every revision of two repositories, recomputes nodes, and compares what they hold.
 
+mod side_files;
+
 use std::{
-    collections::BTreeMap,
-    fmt, fs, io,
-    path::Path,
+    collections::{BTreeMap, HashSet},
+    fmt,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -21,11 +22,11 @@ use crate::{ObjectKind, ReaderError, Result};
 /// Something that one repository holds and the other does not, or holds differently, or that cannot be read.
 #[derive(Debug)]
 pub enum HgDifference {
-    /// A revlog that only one of them has.
+    /// A revlog, or a file beside the store, that only one of them has, or a requirement.
     OnlyIn {
         /// `A` or `B`.
         which: char,
-        /// What the revlog belongs to.
+        /// What the revlog belongs to, or what else it is.
         name: String,
     },
     /// A revision whose entries differ, or that only one revlog has.
@@ -42,7 +43,7 @@ pub enum HgDifference {
         /// Its path below `.hg`.
         path: String,
     },
-    /// A revision that cannot be read.
+    /// A revision that cannot be read, or a file beside the revlogs that is not what it should be.
     Damaged {
         /// `A` or `B`.
         which: char,
@@ -74,10 +75,6 @@ pub struct Verified {
     pub unhashed: u64,
 }
 
-/// Files besides revlogs that say something of the history, below `.hg`.
-const COMPARED_FILES: [&str; 6] =
-    ["bookmarks", "localtags", "store/bookmarks", "store/phaseroots", "store/obsstore", "store/narrowspec"];
-
 /// Compares `first` with `second` on `threads` threads, and tells `on_difference` of all that differs, in a stable order.
 ///
 /// # Errors
@@ -88,15 +85,13 @@ pub fn compare(
     threads: usize,
     on_difference: &mut dyn FnMut(HgDifference),
 ) -> Result<Verified> {
-    for path in COMPARED_FILES {
-        if read_if_there(&first.hg_dir().join(path))? != read_if_there(&second.hg_dir().join(path))? {
-            on_difference(HgDifference::File { path: path.to_owned() });
-        }
-    }
+    let repositories = [first, second];
+    let empty = repositories.map(side_files::empty_revlogs);
+    side_files::compare(repositories, empty.each_ref(), on_difference)?;
     let mut pairs: BTreeMap<(ObjectKind, &[u8]), [Option<&RevlogFiles>; 2]> = BTreeMap::new();
-    for (side, repository) in [first, second].into_iter().enumerate() {
-        for files in repository.revlogs() {
-            if let Some(place) = pairs.entry((files.kind, &files.path)).or_default().get_mut(side) {
+    for (side, (repository, empty)) in repositories.into_iter().zip(&empty).enumerate() {
+        for (subject, files) in side_files::by_subject(repository, empty) {
+            if let Some(place) = pairs.entry(subject).or_default().get_mut(side) {
                 *place = Some(files);
             }
         }
@@ -137,21 +132,14 @@ fn next_job<T: Copy>(next: &AtomicUsize, jobs: &[T]) -> Option<(usize, T)> {
     jobs.get(number).map(|job| (number, *job))
 }
 
-/// The content of a file; nothing of one that is not there or empty, which mean the same.
-fn read_if_there(path: &Path) -> Result<Vec<u8>> {
-    match fs::read(path) {
-        Ok(content) => Ok(content),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ReaderError::io("read", path, error)),
-    }
-}
-
 /// One thread's readers and what it found, with the number of the job.
 struct Worker {
     readers: [TextReader; 2],
     texts: [Vec<u8>; 2],
     verified: Verified,
     differences: Vec<(usize, HgDifference)>,
+    /// Of either revlog at hand, the revisions that cannot be read.
+    unreadable: [HashSet<usize>; 2],
 }
 
 impl Worker {
@@ -163,6 +151,7 @@ impl Worker {
             texts: Default::default(),
             verified: Verified::default(),
             differences: Vec::new(),
+            unreadable: Default::default(),
         }
     }
 
@@ -186,19 +175,26 @@ impl Worker {
             self.compare_texts(job, [&left, &right], revision, one.is_hashed());
             self.verified.revisions += 1;
         }
-        for reader in &mut self.readers {
-            reader.forget();
-        }
+        self.readers.iter_mut().for_each(TextReader::forget);
+        self.unreadable.iter_mut().for_each(HashSet::clear);
     }
 
     fn compare_texts(&mut self, job: usize, revlogs: [&Revlog; 2], revision: usize, is_hashed: bool) {
         let mut is_read = true;
         for (side, revlog) in ['A', 'B'].into_iter().zip(revlogs) {
             let at = usize::from(side == 'B');
-            let (Some(reader), Some(text)) = (self.readers.get_mut(at), self.texts.get_mut(at)) else { return };
+            let (Some(reader), Some(text), Some(unreadable)) =
+                (self.readers.get_mut(at), self.texts.get_mut(at), self.unreadable.get_mut(at))
+            else {
+                return;
+            };
             if let Err(error) = reader.read(revlog, 0, revision, text) {
-                self.differences.push((job, HgDifference::Damaged { which: side, error }));
                 is_read = false;
+                unreadable.insert(revision);
+                // What is wrong with a text is wrong with all that are told as a delta of it.
+                if revlog.delta_base(revision).is_none_or(|base| !unreadable.contains(&base)) {
+                    self.differences.push((job, HgDifference::Damaged { which: side, error }));
+                }
             }
         }
         if !is_hashed {

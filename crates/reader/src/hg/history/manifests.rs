@@ -18,15 +18,15 @@ pub(super) struct Manifests {
     spare: Vec<Vec<u8>>,
 }
 
-/// A line that is none, found while comparing; which manifest has it is known further out.
+/// Why manifests cannot be compared. Which of them has a bad line is known further out.
 enum Failure {
-    BadLine,
+    BadLine(BadLine),
     Reader(ReaderError),
 }
 
 impl From<BadLine> for Failure {
-    fn from(_: BadLine) -> Self {
-        Failure::BadLine
+    fn from(line: BadLine) -> Self {
+        Failure::BadLine(line)
     }
 }
 
@@ -67,7 +67,7 @@ impl Manifests {
         self.spare.extend([old_text, new_text]);
         compared.map_err(|failure| match failure {
             Failure::Reader(error) => error,
-            Failure::BadLine => self.damaged(new.or(old), logs),
+            Failure::BadLine(line) => damaged(line, new.or(old), logs),
         })
     }
 
@@ -113,10 +113,9 @@ impl Manifests {
         let Some(revision) = logs.find(number, node)? else { return Err(missing(logs)) };
         texts.read(logs.open(number)?, number, revision, text)
     }
+}
 
-    fn damaged(&self, node: Option<&ObjectId>, logs: &OpenLogs) -> ReaderError {
-        let place = node.map_or(Place::Whole, |node| Place::Object(*node));
-        let expected = "a manifest of lines with path, node and flags";
-        ReaderError::corrupt(&logs.store_dir().join("00manifest.i"), place, expected, "another line")
-    }
+fn damaged(line: BadLine, node: Option<&ObjectId>, logs: &OpenLogs) -> ReaderError {
+    let place = node.map_or(Place::Whole, |node| Place::Object(*node));
+    ReaderError::corrupt(&logs.store_dir().join("00manifest.i"), place, line.expected(), line.found())
 }

@@ -200,11 +200,11 @@ impl History for HgHistory {
             self.missing.insert(file.id);
             return Ok(false);
         };
-        let revlog = self.logs.open(number)?;
-        let Some(revision) = revlog.find(&file.id) else {
+        let Some(revision) = self.logs.find(number, &file.id)? else {
             self.missing.insert(file.id);
             return Ok(false);
         };
+        let revlog = self.logs.open(number)?;
         let entry = *revlog.entry(revision)?;
         self.texts.read(revlog, number, revision, content)?;
         let is_here = if entry.is_stored_externally() {

@@ -1,27 +1,35 @@
 //! The revlogs besides the changelog, opened when they are needed.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
+use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashMap;
 
 use crate::{
     ObjectKind, ReaderError, Result,
     hg::{
         HgRepository,
-        revlog::{NodeMap, Revlog, RevlogFiles},
+        revlog::{ENTRY_LEN, Entry, NodeMap, Revlog, RevlogFiles},
         store_names::NameEncoding,
     },
 };
 
-/// How many revlogs are open at once at most. Each holds its index in memory and perhaps a file handle, of which systems give
-/// a process about a thousand.
-const MOST_OPEN: usize = 500;
+/// How much memory revlogs that are open take at most, in bytes, as [`OpenLog::memory`] counts it.
+const MOST_MEMORY: usize = 128 << 20;
 
-/// A revlog with more revisions than this is asked for nodes through a map.
-const WORTH_A_MAP: usize = 4096;
+/// How many revlogs with a file handle are open at once at most. Systems give a process about a thousand; inline revlogs need
+/// none.
+const MOST_HANDLES: usize = 500;
+
+/// What a delta of an inline revlog counts for, in bytes.
+const COMMON_DELTA: usize = 512;
+
+/// A revlog with more revisions than this that was asked for [this many](WORTH_ASKING) nodes gets a map of them: making it
+/// costs as much as looking through all entries some tens of times.
+const WORTH_A_MAP: usize = 256;
+
+/// See [`WORTH_A_MAP`].
+const WORTH_ASKING: u32 = 16;
 
 /// Revlogs by number and by what they belong to.
 #[derive(Debug)]
@@ -31,8 +39,76 @@ pub(super) struct OpenLogs {
     manifests: FxHashMap<Vec<u8>, usize>,
     encoding: NameEncoding,
     store_dir: PathBuf,
-    open: FxHashMap<usize, Revlog>,
-    node_maps: HashMap<usize, NodeMap>,
+    /// Used since the generation began.
+    recent: Generation,
+    /// Used in the generation before, and not since: closed all together when another generation begins.
+    older: Generation,
+}
+
+/// Open revlogs by number, with what they take together.
+#[derive(Debug, Default)]
+struct Generation {
+    open: FxHashMap<usize, OpenLog>,
+    memory: usize,
+    handles: usize,
+}
+
+/// An open revlog.
+#[derive(Debug)]
+struct OpenLog {
+    revlog: Revlog,
+    /// How often it was asked for a node, until there is a map.
+    asked: u32,
+    nodes: Option<NodeMap>,
+}
+
+impl OpenLog {
+    fn new(files: &RevlogFiles) -> Result<Self> {
+        Ok(OpenLog { revlog: Revlog::open(files)?, asked: 0, nodes: None })
+    }
+
+    /// About what it takes: entries, a map of nodes even where none was made yet, and all of an inline revlog's file. The same
+    /// under every codec, so that as many are open: a snapshot counts as its text, a delta as a common one.
+    fn memory(&self) -> usize {
+        let entries = self.revlog.len() * (size_of::<Entry>() + size_of::<(ObjectId, u32)>());
+        if self.handles() > 0 {
+            return entries;
+        }
+        let chunk = |(revision, entry): (usize, &Entry)| match self.revlog.delta_base(revision) {
+            Some(_) => COMMON_DELTA,
+            None => entry.text_len as usize,
+        };
+        let chunks: usize = self.revlog.entries().iter().enumerate().map(chunk).sum();
+        entries + self.revlog.len() * ENTRY_LEN + chunks
+    }
+
+    fn handles(&self) -> usize {
+        usize::from(self.revlog.header().is_some_and(|header| !header.is_inline()))
+    }
+
+    fn find(&mut self, node: &oid) -> Option<usize> {
+        if let Some(nodes) = &self.nodes {
+            return nodes.get(node);
+        }
+        self.asked += 1;
+        if self.revlog.len() <= WORTH_A_MAP || self.asked < WORTH_ASKING {
+            return self.revlog.find(node);
+        }
+        self.nodes.insert(NodeMap::new(&self.revlog)).get(node)
+    }
+}
+
+impl Generation {
+    fn insert(&mut self, number: usize, log: OpenLog) {
+        self.memory += log.memory();
+        self.handles += log.handles();
+        self.open.insert(number, log);
+    }
+
+    /// Half of each limit, since there are two generations.
+    fn is_full(&self) -> bool {
+        self.memory >= MOST_MEMORY / 2 || self.handles >= MOST_HANDLES / 2
+    }
 }
 
 impl OpenLogs {
@@ -47,8 +123,8 @@ impl OpenLogs {
             manifests: by_path(ObjectKind::Manifest),
             encoding: repository.requirements().name_encoding(),
             store_dir: repository.store_dir(),
-            open: FxHashMap::default(),
-            node_maps: HashMap::new(),
+            recent: Generation::default(),
+            older: Generation::default(),
         }
     }
 
@@ -86,31 +162,31 @@ impl OpenLogs {
 
     /// The revlog of that number.
     pub(super) fn open(&mut self, number: usize) -> Result<&Revlog> {
-        if self.open.len() >= MOST_OPEN && !self.open.contains_key(&number) {
-            self.open.clear();
-        }
-        match self.open.entry(number) {
-            std::collections::hash_map::Entry::Occupied(open) => Ok(open.into_mut()),
-            std::collections::hash_map::Entry::Vacant(vacant) => {
-                let files = self.files.get(number).ok_or_else(|| ReaderError::NotARepository {
-                    path: self.store_dir.clone(),
-                    why: format!("it has no revlog number {number}"),
-                })?;
-                Ok(vacant.insert(Revlog::open(files)?))
-            }
-        }
+        self.open_log(number).map(|log| &log.revlog)
     }
 
     /// The revision of `node` in the revlog of that number.
-    pub(super) fn find(&mut self, number: usize, node: &gix_hash::oid) -> Result<Option<usize>> {
-        if self.open(number)?.len() <= WORTH_A_MAP {
-            return Ok(self.open(number)?.find(node));
+    pub(super) fn find(&mut self, number: usize, node: &oid) -> Result<Option<usize>> {
+        Ok(self.open_log(number)?.find(node))
+    }
+
+    fn open_log(&mut self, number: usize) -> Result<&mut OpenLog> {
+        let OpenLogs { recent, older, files, store_dir, .. } = self;
+        let unknown = || ReaderError::NotARepository {
+            path: store_dir.clone(),
+            why: format!("it has no revlog number {number}"),
+        };
+        if !recent.open.contains_key(&number) {
+            let log = match older.open.remove(&number) {
+                Some(log) => log,
+                None => OpenLog::new(files.get(number).ok_or_else(unknown)?)?,
+            };
+            if recent.is_full() {
+                *older = std::mem::take(recent);
+            }
+            recent.insert(number, log);
         }
-        if !self.node_maps.contains_key(&number) {
-            let map = NodeMap::new(self.open(number)?);
-            self.node_maps.insert(number, map);
-        }
-        Ok(self.node_maps.get(&number).and_then(|map| map.get(node)))
+        recent.open.get_mut(&number).ok_or_else(unknown)
     }
 
     /// The folder that they lie in.
@@ -120,7 +196,91 @@ impl OpenLogs {
 
     /// Closes all of them.
     pub(super) fn close(&mut self) {
-        self.open.clear();
-        self.node_maps.clear();
+        self.recent = Generation::default();
+        self.older = Generation::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    /// A revlog's index of `count` empty revisions with the nodes 1, 2, ... in the first four bytes.
+    fn index(count: u32, is_inline: bool) -> Vec<u8> {
+        let mut index = Vec::new();
+        for revision in 0..count {
+            let header: u32 = if is_inline { 0x1_0001 } else { 1 };
+            index.extend_from_slice(&if revision == 0 { header } else { 0 }.to_be_bytes());
+            let [none, revision_bytes] = [u32::MAX, revision].map(u32::to_be_bytes);
+            index.extend_from_slice(&[[0; 4], [0; 4], [0; 4], revision_bytes, [0; 4], none, none].concat());
+            index.extend_from_slice(&node(revision).as_bytes().iter().copied().chain([0; 12]).collect::<Vec<_>>());
+        }
+        index
+    }
+
+    fn node(revision: u32) -> ObjectId {
+        ObjectId::Sha1([(revision + 1).to_be_bytes().as_slice(), &[0; 16]].concat().try_into().unwrap())
+    }
+
+    /// The revlogs of a repository of `count` tracked files with these indexes. Their folder can be removed.
+    fn logs(count: usize, index: &[u8]) -> (tempfile::TempDir, OpenLogs) {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path().join(".hg/store/data");
+        fs::create_dir_all(&data).unwrap();
+        fs::write(folder.path().join(".hg/requires"), "store\nrevlogv1\n").unwrap();
+        for number in 0..count {
+            fs::write(data.join(format!("{number}.i")), index).unwrap();
+            fs::write(data.join(format!("{number}.d")), b"").unwrap();
+        }
+        let logs = OpenLogs::new(&HgRepository::open(folder.path()).unwrap());
+        (folder, logs)
+    }
+
+    #[test]
+    fn inline_revlogs_are_opened_once() {
+        let (folder, mut logs) = logs(MOST_HANDLES * 3, &index(2, true));
+        for number in logs.numbers() {
+            assert_eq!(logs.open(number).unwrap().len(), 2);
+        }
+        drop(folder);
+        for number in logs.numbers() {
+            assert!(logs.open(number).is_ok(), "revlog {number} was closed");
+        }
+        logs.close();
+        assert!(logs.open(0).is_err());
+    }
+
+    #[test]
+    fn handles_are_limited_and_what_was_used_last_stays_open() {
+        let (folder, mut logs) = logs(MOST_HANDLES * 3, &index(2, false));
+        let numbers = logs.numbers();
+        for number in &numbers {
+            logs.open(*number).unwrap();
+            // Asked for again and again, so never closed.
+            logs.open(numbers[0]).unwrap();
+            assert!(logs.recent.open.len() + logs.older.open.len() <= MOST_HANDLES);
+        }
+        drop(folder);
+        let last = &numbers[numbers.len() - MOST_HANDLES / 2 + 1..];
+        for number in last.iter().chain([&numbers[0]]) {
+            assert!(logs.open(*number).is_ok(), "revlog {number} was closed");
+        }
+        assert!(logs.open(numbers[1]).is_err());
+    }
+
+    #[test]
+    fn a_revlog_that_is_asked_often_gets_a_map() {
+        for count in [1, 20, 1000] {
+            let (_folder, mut logs) = logs(1, &index(count, true));
+            for asked in 0..100 {
+                let revision = asked * 7 % count;
+                assert_eq!(logs.find(0, &node(revision)).unwrap(), Some(revision as usize));
+                assert_eq!(logs.find(0, &node(count)).unwrap(), None);
+            }
+            let has_map = logs.recent.open.values().any(|log| log.nodes.is_some());
+            assert_eq!(has_map, count as usize > WORTH_A_MAP);
+        }
     }
 }

@@ -3,7 +3,7 @@
 //! As hg does, in this order: `tip`, a revision number, a full node, a bookmark, a tag, a branch, the start of a node.
 //! Revsets are not understood.
 
-use std::{fs, io};
+use std::{fs, io, path::Path};
 
 use gix_hash::{ObjectId, Prefix};
 
@@ -37,7 +37,7 @@ impl HgHistory {
         if let Some(id) = self.branch_tip(name)? {
             return Ok(id);
         }
-        let Ok(prefix) = Prefix::from_hex(name) else {
+        let Ok(prefix) = Prefix::from_hex_nonempty(name) else {
             return Err(unknown(self, "it is no number, node, bookmark, tag or branch"));
         };
         let mut found = self.nodes.with_prefix(&prefix);
@@ -66,21 +66,34 @@ impl HgHistory {
     /// Source: `bookmarks`, lines of a node, a space and a name; in the store if `bookmarksinstore` is required.
     fn bookmark(&self, name: &str) -> Result<Option<ObjectId>> {
         for file in ["store/bookmarks", "bookmarks"] {
-            let path = self.hg_dir.join(file);
-            let content = match fs::read(&path) {
-                Ok(content) => content,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(ReaderError::io("read", path, error)),
-            };
-            if let Some(id) = last_named(&content, name) {
+            let content = read_if_there(&self.hg_dir.join(file))?;
+            if let Some(id) = all_named(&content, name).next_back() {
                 return Ok(self.nodes.get(&id).map(|_| id));
             }
         }
         Ok(None)
     }
 
-    /// The tag as the `.hgtags` of the last head that has it says.
+    /// The tag as the heads' `.hgtags`, oldest head first, and `localtags` say together.
     fn tag(&mut self, name: &str) -> Result<Option<ObjectId>> {
+        let (mut tag, mut files, mut content) = (TagHistory::default(), Changes::default(), Vec::new());
+        for head in self.heads() {
+            let node = self.changelog.entry(head)?.node;
+            self.manifest(&node, &mut files)?;
+            let tags = files.iter().find(|(path, _)| *path == b".hgtags").and_then(|(_, change)| change.new);
+            if let Some(tags) = tags
+                && self.content(b".hgtags", &tags, &mut content)?
+            {
+                tag.merge(all_named(&content, name).collect());
+            }
+        }
+        tag.merge(all_named(&read_if_there(&self.hg_dir.join("localtags"))?, name).collect());
+        // A tag that was removed names the null node.
+        Ok(tag.0.last().copied().filter(|id| self.nodes.get(id).is_some()))
+    }
+
+    /// Changesets without children, oldest first.
+    fn heads(&self) -> Vec<usize> {
         let mut is_head = vec![true; self.changelog.len()];
         for entry in self.changelog.entries() {
             for parent in entry.parents.into_iter().filter_map(|parent| usize::try_from(parent).ok()) {
@@ -89,43 +102,103 @@ impl HgHistory {
                 }
             }
         }
-        let heads = is_head.iter().enumerate().rev().filter(|(_, is_head)| **is_head).map(|(at, _)| at);
-        let (mut files, mut content) = (Changes::default(), Vec::new());
-        for head in heads.collect::<Vec<_>>() {
-            let node = self.changelog.entry(head)?.node;
-            self.manifest(&node, &mut files)?;
-            let tags = files.iter().find(|(path, _)| *path == b".hgtags").and_then(|(_, change)| change.new);
-            if let Some(tags) = tags
-                && self.content(b".hgtags", &tags, &mut content)?
-                && let Some(id) = last_named(&content, name)
-            {
-                return Ok(self.nodes.get(&id).map(|_| id));
-            }
-        }
-        Ok(None)
+        is_head.iter().enumerate().filter(|(_, is_head)| **is_head).map(|(at, _)| at).collect()
     }
 
-    /// The last changeset of the branch `name`.
+    /// The last head of the branch `name` that does not close it, or the last one.
     fn branch_tip(&mut self, name: &str) -> Result<Option<ObjectId>> {
-        for revision in (0..self.changelog.len()).rev() {
-            let mut text = std::mem::take(&mut self.text);
-            let read = self.texts.read(&self.changelog, super::CHANGELOG, revision, &mut text);
-            let is_on_branch = changeset::branch(&text).unwrap_or(b"default") == name.as_bytes();
-            self.text = text;
-            read?;
-            if is_on_branch {
-                return Ok(self.changelog.entries().get(revision).map(|entry| entry.node));
+        // Whether a changeset has descendants on the branch.
+        let mut is_passed = vec![false; self.changelog.len()];
+        let mut last = None;
+        let mut text = Vec::new();
+        for (revision, entry) in self.changelog.entries().iter().enumerate().rev() {
+            let mut is_ancestor = is_passed.get(revision).copied().unwrap_or_default();
+            self.texts.read(&self.changelog, super::CHANGELOG, revision, &mut text)?;
+            if changeset::branch(&text).unwrap_or(b"default") == name.as_bytes() {
+                if !is_ancestor && !changeset::closes_branch(&text) {
+                    return Ok(Some(entry.node));
+                }
+                last = last.or(Some(entry.node));
+                is_ancestor = true;
+            }
+            for parent in entry.parents.into_iter().filter_map(|parent| usize::try_from(parent).ok()) {
+                if let Some(is_passed) = is_passed.get_mut(parent).filter(|_| is_ancestor) {
+                    *is_passed = true;
+                }
             }
         }
-        Ok(None)
+        Ok(last)
     }
 }
 
-/// The node of the last line that says `name`.
-fn last_named(lines: &[u8], name: &str) -> Option<ObjectId> {
+/// What a tag has named, one changeset after another; the last counts.
+#[derive(Default)]
+struct TagHistory(Vec<ObjectId>);
+
+impl TagHistory {
+    /// Takes in what one more list of tags says. It counts unless what is known comes later: it was the other before and the
+    /// list does not know that, or knows less.
+    ///
+    /// Source: hg 7.2's `mercurial.tags`.
+    fn merge(&mut self, listed: Vec<ObjectId>) {
+        let Some((listed_now, listed_before)) = listed.split_last() else { return };
+        let known = std::mem::take(&mut self.0);
+        let is_newer = known.split_last().is_some_and(|(now, before)| {
+            now != listed_now
+                && before.contains(listed_now)
+                && (!listed_before.contains(now) || before.len() > listed_before.len())
+        });
+        let last = if is_newer { known.last() } else { Some(listed_now) };
+        self.0 = listed_before.to_vec();
+        let older = known.split_last().map(|(_, before)| before).unwrap_or_default();
+        self.0.extend(older.iter().filter(|node| !listed_before.contains(node)));
+        self.0.extend(last);
+    }
+}
+
+fn read_if_there(path: &Path) -> Result<Vec<u8>> {
+    match fs::read(path) {
+        Ok(content) => Ok(content),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(ReaderError::io("read", path, error)),
+    }
+}
+
+/// The nodes of all lines that say `name`.
+fn all_named<'a>(lines: &'a [u8], name: &'a str) -> impl DoubleEndedIterator<Item = ObjectId> + 'a {
     let named = |line: &[u8]| {
         let (node, rest) = line.split_at_checked(40)?;
         (rest.strip_prefix(b" ")? == name.as_bytes()).then(|| ObjectId::from_hex(node).ok()).flatten()
     };
-    lines.split(|byte| *byte == b'\n').rev().find_map(named)
+    lines.split(|byte| *byte == b'\n').filter_map(named)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn merged(lists: &[&[u8]]) -> Option<u8> {
+        let mut tag = TagHistory::default();
+        for list in lists {
+            tag.merge(list.iter().map(|byte| ObjectId::Sha1([*byte; 20])).collect());
+        }
+        tag.0.last().and_then(|node| node.as_bytes().first().copied())
+    }
+
+    /// What `hg log -r TAG` of hg 7.2 says where one head's `.hgtags` after another names these changesets.
+    #[test]
+    fn the_list_that_knows_of_the_others_counts() {
+        for (lists, expected) in [
+            (&[&[1][..]][..], Some(1)),
+            (&[&[1], &[2]], Some(2)),
+            (&[&[1, 2], &[1]], Some(2)),
+            (&[&[1], &[1, 2]], Some(2)),
+            (&[&[1, 2], &[2, 1]], Some(1)),
+            (&[&[2, 1, 2], &[2, 1]], Some(2)),
+            (&[&[], &[3], &[]], Some(3)),
+            (&[&[]], None),
+        ] {
+            assert_eq!(merged(lists), expected, "{lists:?}");
+        }
+    }
 }

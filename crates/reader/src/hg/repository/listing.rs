@@ -1,16 +1,20 @@
 //! Which files a store holds, found by walking it: an `fncache` may list too much or too little.
 
 use std::{
-    collections::HashMap,
-    ffi::OsStr,
+    collections::{HashMap, HashSet},
+    ffi::{OsStr, OsString},
     fs,
-    os::unix::ffi::OsStrExt,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::MetadataExt,
+    },
     path::{Path, PathBuf},
 };
 
 use crate::{
     ObjectKind, ReaderError, Result,
     hg::{
+        file_index,
         revlog::RevlogFiles,
         store_names::{self, NameEncoding},
     },
@@ -42,27 +46,23 @@ pub(super) fn list(store: &Path, encoding: NameEncoding) -> Result<Listing> {
     let mut paths = Vec::new();
     for entry in read_dir(store)? {
         if entry.is_directory {
-            walk(store, &entry.path, &mut paths)?;
+            walk(store, entry, &mut paths)?;
         } else if !is_left_out(entry.path.as_os_str()) {
             paths.push(entry.path);
         }
     }
     paths.sort();
     let mut tracked = TrackedPaths { store, encoding, hashed: None };
-    let mut listing = Listing::default();
+    let (mut listing, mut data_files) = (Listing::default(), HashSet::new());
     for path in &paths {
-        match kind_of(path) {
-            None if is_data_of_a_revlog(path, &paths) => {}
-            None => listing.other_files.push(path.clone()),
-            Some(kind) => listing.revlogs.push(RevlogFiles {
-                index: store.join(path),
-                data: store.join(path.with_extension("d")),
-                kind,
-                path: tracked.of(path, kind)?,
-            }),
-        }
+        let Some(kind) = kind_of(path) else { continue };
+        let (index, data) = (store.join(path), tracked.data_file(path)?);
+        listing.revlogs.push(RevlogFiles { index, data: store.join(&data), kind, path: tracked.of(path, kind)? });
+        data_files.insert(data);
     }
     listing.revlogs.sort_by_key(|files| files.kind);
+    listing.other_files =
+        paths.into_iter().filter(|path| kind_of(path).is_none() && !data_files.contains(path)).collect();
     for path in &listing.other_files {
         if path.extension().is_some_and(|extension| extension == "d") && in_revlog_folder(path) {
             listing
@@ -77,6 +77,7 @@ struct Found {
     /// Below the store.
     path: PathBuf,
     is_directory: bool,
+    is_link: bool,
 }
 
 fn read_dir(store: &Path) -> Result<Vec<Found>> {
@@ -91,18 +92,37 @@ fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let path = folder.join(entry.file_name());
-        // A store that is spread over disks by symbolic links is read through them, as hg does.
-        let is_directory = if kind.is_symlink() { entry.path().is_dir() } else { kind.is_dir() };
-        found.push(Found { path, is_directory });
+        // A store may be spread over disks by symbolic links: hg opens its files through them.
+        let is_link = kind.is_symlink();
+        let kind = if is_link { target_of(&entry.path())?.file_type() } else { kind };
+        if !kind.is_dir() && !kind.is_file() {
+            return Err(ReaderError::unsupported(&entry.path(), "neither a file nor a folder"));
+        }
+        found.push(Found { path, is_directory: kind.is_dir(), is_link });
     }
     Ok(found)
 }
 
-fn walk(store: &Path, folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
-    let mut folders = vec![folder.to_owned()];
+fn target_of(link: &Path) -> Result<fs::Metadata> {
+    fs::metadata(link).map_err(|e| ReaderError::io("inspect", link, e))
+}
+
+fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
+    let (mut folders, mut linked) = (vec![folder], HashSet::new());
     while let Some(folder) = folders.pop() {
-        for entry in list_folder(store, &folder)? {
-            if entry.is_directory { &mut folders } else { &mut *paths }.push(entry.path);
+        if folder.is_link {
+            let path = store.join(&folder.path);
+            let target = target_of(&path)?;
+            if !linked.insert((target.dev(), target.ino())) {
+                return Err(ReaderError::unsupported(&path, "a link to a folder that another link leads to"));
+            }
+        }
+        for entry in list_folder(store, &folder.path)? {
+            if entry.is_directory {
+                folders.push(entry);
+            } else {
+                paths.push(entry.path);
+            }
         }
     }
     Ok(())
@@ -112,7 +132,8 @@ fn walk(store: &Path, folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
 pub(super) fn files_at(folder: &Path, name: &str, files: &mut Vec<PathBuf>) -> Result<()> {
     if folder.join(name).is_dir() {
         let mut below = Vec::new();
-        walk(folder, Path::new(name), &mut below)?;
+        let is_link = folder.join(name).is_symlink();
+        walk(folder, Found { path: name.into(), is_directory: true, is_link }, &mut below)?;
         files.extend(below.into_iter().map(|path| folder.join(path)));
     } else if folder.join(name).exists() {
         files.push(folder.join(name));
@@ -140,12 +161,8 @@ fn kind_of(path: &Path) -> Option<ObjectKind> {
     Some(if is_manifest { ObjectKind::Manifest } else { ObjectKind::Filelog })
 }
 
-/// Whether `path` is the data file of a revlog among `paths`, which are sorted.
-fn is_data_of_a_revlog(path: &Path, paths: &[PathBuf]) -> bool {
-    let index = path.with_extension("i");
-    path.extension().is_some_and(|extension| extension == "d")
-        && kind_of(&index).is_some()
-        && paths.binary_search(&index).is_ok()
+fn is_hashed(name: &[u8]) -> bool {
+    name.starts_with(b"dh/")
 }
 
 /// Finds out which tracked files names of the store stand for.
@@ -161,8 +178,7 @@ impl TrackedPaths<'_> {
     /// an fncache, is given as it lies on disk.
     fn of(&mut self, path: &Path, kind: ObjectKind) -> Result<Vec<u8>> {
         let name = path.as_os_str().as_bytes();
-        let decoded =
-            if name.starts_with(b"dh/") { self.hashed()?.get(name).cloned() } else { store_names::decode(name) };
+        let decoded = if is_hashed(name) { self.hashed()?.get(name).cloned() } else { store_names::decode(name) };
         let full = decoded.unwrap_or_else(|| name.to_vec());
         let stem = full.strip_suffix(b".i").unwrap_or(&full);
         let below = stem.strip_prefix(b"data/").or_else(|| stem.strip_prefix(b"meta/")).unwrap_or(stem);
@@ -173,27 +189,25 @@ impl TrackedPaths<'_> {
         })
     }
 
+    /// Where the chunks lie of the revlog whose index lies at `path`, should it be split. The whole name is hashed with its
+    /// ending, so that a hashed index does not have its data file beside it.
+    fn data_file(&mut self, path: &Path) -> Result<PathBuf> {
+        let (name, encoding) = (path.as_os_str().as_bytes(), self.encoding);
+        if is_hashed(name)
+            && let Some(stem) = self.hashed()?.get(name).and_then(|full| full.strip_suffix(b".i"))
+        {
+            return Ok(OsString::from_vec(encoding.encode(&[stem, b".d"].concat())).into());
+        }
+        Ok(path.with_extension("d"))
+    }
+
     fn hashed(&mut self) -> Result<&HashMap<Vec<u8>, Vec<u8>>> {
         if self.hashed.is_none() {
             let mut names = store_names::hashed_names(&read_if_there(&self.store.join("fncache"))?, self.encoding);
-            names.extend(store_names::hashed_tracked_paths(&self.file_index()?, self.encoding));
+            names.extend(store_names::hashed_tracked_paths(&file_index::listed_paths(self.store)?, self.encoding));
             self.hashed = Some(names);
         }
         Ok(self.hashed.get_or_insert_default())
-    }
-
-    /// The tracked paths that a `fileindex` lists, each ended by NUL; nothing where there is none.
-    ///
-    /// Source: hg 7.2's `mercurial/store_utils`: `fileindex` holds the name of its format, three file lengths as big-endian
-    /// 32-bit numbers and three identifiers of 8 bytes; the first of each are those of the list.
-    fn file_index(&self) -> Result<Vec<u8>> {
-        let docket = read_if_there(&self.store.join("fileindex"))?;
-        let Some(fields) = docket.strip_prefix(b"fileindex-v1") else { return Ok(Vec::new()) };
-        let (Some(len), Some(id)) = (fields.first_chunk(), fields.get(12..20)) else { return Ok(Vec::new()) };
-        let name = [b"fileindex-list.", id].concat();
-        let mut list = read_if_there(&self.store.join(OsStr::from_bytes(&name)))?;
-        list.truncate(u32::from_be_bytes(*len) as usize);
-        Ok(list)
     }
 }
 

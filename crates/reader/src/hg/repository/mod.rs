@@ -18,8 +18,13 @@ pub const KEPT_IN_HG_DIR: [&str; 8] =
     ["00changelog.i", "bookmarks", "hgrc", "hgrc-not-shared", "largefiles", "localtags", "remotenames", "sparse"];
 
 /// Names directly in `.hg` that hold somebody's work and are not copied: worth a note.
-const WORK_LEFT_ASIDE: [(&str, &str); 3] =
-    [("patches", "patch queues"), ("shelved", "shelved changes"), ("strip-backup", "backups of stripped changesets")];
+const WORK_LEFT_ASIDE: [(&str, &str); 5] = [
+    ("git", "hg-git's copy in Git's format"),
+    ("git-mapfile", "hg-git's pairs of changesets and commits"),
+    ("patches", "patch queues"),
+    ("shelved", "shelved changes"),
+    ("strip-backup", "backups of stripped changesets"),
+];
 
 /// An open Mercurial repository.
 #[derive(Debug)]
@@ -34,9 +39,12 @@ pub struct HgRepository {
 impl HgRepository {
     /// The `.hg` folder that `path`, a work tree's root or `.hg` itself, names; `None` if it is no Mercurial repository.
     pub fn locate(path: &Path) -> Option<PathBuf> {
-        let is_hg_dir = |path: &Path| path.join("requires").is_file() || path.join("store").is_dir();
+        // The very first ones had no requirements and no store.
+        let is_hg_dir = |path: &Path| {
+            path.join("requires").is_file() || path.join("store").is_dir() || path.join("00changelog.i").is_file()
+        };
         let below = path.join(".hg");
-        if below.is_dir() {
+        if is_hg_dir(&below) {
             return Some(below);
         }
         let is_named = path.file_name().is_some_and(|name| name == ".hg");
@@ -62,6 +70,12 @@ impl HgRepository {
             if path.exists() {
                 notes.push(format!("{}: left aside: {what}", path.display()));
             }
+        }
+        if fs::metadata(hg_dir.join("store/obsstore")).is_ok_and(|markers| markers.len() > 1) {
+            notes.push(format!(
+                "{}: changesets that hg hides are seen as all others are; the tip may be one of them",
+                hg_dir.join("store/obsstore").display()
+            ));
         }
         Ok(HgRepository { hg_dir, requirements, revlogs: listing.revlogs, other_files: listing.other_files, notes })
     }
@@ -116,8 +130,7 @@ impl HgRepository {
     /// Records the state of every file that a conversion reads. Take it before reading, check it after.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] when the repository has already changed since it was opened, [`ReaderError::Io`] when a
-    /// folder cannot be listed.
+    /// [`ReaderError::Io`] when a file cannot be inspected.
     pub fn snapshot(&self) -> Result<HgSnapshot> {
         HgSnapshot::take(self)
     }

@@ -16,6 +16,8 @@ const KNOWN: &[&str] = &[
     "exp-archived-phase",
     "exp-compression-lz4",
     "exp-compression-none",
+    "exp-compression-zlib",
+    "exp-compression-zstd",
     "exp-sparse",
     "fileindex-v1",
     "fncache",

@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 
 use super::{Entry, Revlog};
 use crate::{
-    Place, ReaderError, Result,
+    Result,
     delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache},
     hg::delta::{DeltaApplier, Deltas, longest_payload},
 };
@@ -199,9 +199,8 @@ fn check_text(revlog: &Revlog, revision: usize, entry: &Entry, text: &[u8]) -> R
     let [first, second] = revlog.parent_nodes(entry);
     let node = node_of(&first, &second, text);
     if node != entry.node {
-        let place = Place::Revision(revision);
         let expected = format!("a text that hashes to its node {}", entry.node);
-        return Err(ReaderError::corrupt(&revlog.files().index, place, expected, node.to_string()));
+        return Err(revlog.corrupt(revision, expected, node.to_string()));
     }
     Ok(())
 }
