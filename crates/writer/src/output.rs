@@ -11,8 +11,9 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
+use repackbench_reader::hg::repository::KEPT_IN_HG_DIR;
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, pipeline::on_threads};
 
 /// The default output for `source` under `spec`: a sibling named after the codec, `repo.zstd-5`.
 pub fn default_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
@@ -79,8 +80,10 @@ impl OutputPath {
             Err(e) if e.kind() == io::ErrorKind::NotFound => false,
             Err(e) => return Err(WriterError::io("inspect", target, e)),
             Ok(_) if !force => return refuse("exists already", true),
-            Ok(metadata) if metadata.is_dir() && is_replaceable(&target_absolute)? => true,
-            Ok(_) => return refuse("exists and is neither a bare repository nor an empty folder", false),
+            Ok(metadata) => match keeps_from_replacing(&target_absolute, &metadata)? {
+                None => true,
+                Some(why) => return refuse(&why, false),
+            },
         };
         let building = tempfile::Builder::new()
             .prefix(".repackbench-")
@@ -150,37 +153,55 @@ impl OutputPath {
 /// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
 /// do not wait for the disk one after another.
 fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    std::thread::scope(|scope| {
-        let share = paths.len().div_ceil(SYNC_THREADS).max(1);
-        let threads: Vec<_> = paths
-            .chunks(share)
-            .map(|share| scope.spawn(move || share.iter().try_for_each(|path| sync(path))))
-            .collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        threads.into_iter().map(join).fold(Ok(()), Result::and)
-    })
+    on_threads(SYNC_THREADS, paths, |path| sync(path))
 }
 
 fn sync(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| WriterError::io("sync", path, e))
 }
 
-fn is_replaceable(folder: &Path) -> Result<bool> {
-    let failed = |e| WriterError::io("list", folder, e);
-    let mut entries = fs::read_dir(folder).map_err(failed)?;
+/// What `force` may replace besides bare repositories and empty folders.
+const NOT_REPLACEABLE: &str =
+    "exists and is neither a bare repository, a repository of Mercurial without a checkout, nor an empty folder";
+
+/// Why `force` does not replace `target`; `None` if it does.
+fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option<String>> {
+    let failed = |e| WriterError::io("list", target, e);
+    if !metadata.is_dir() {
+        return Ok(Some(NOT_REPLACEABLE.to_owned()));
+    }
     let is_git_directory =
-        folder.join("HEAD").is_file() && folder.join("objects").is_dir() && folder.join("refs").is_dir();
+        target.join("HEAD").is_file() && target.join("objects").is_dir() && target.join("refs").is_dir();
     // A work tree's own git directory has an index as soon as there is anything in it to lose.
-    let has_work_tree = folder.file_name().is_some_and(|name| name == ".git") || folder.join("index").exists();
-    let is_bare = is_git_directory && !has_work_tree;
-    // A Mercurial repository without a checkout is nothing but its .hg.
-    let is_only_hg = match (entries.next().transpose().map_err(failed)?, entries.next().is_none()) {
-        (None, _) => return Ok(true),
-        (Some(first), is_only) => is_only && first.file_name() == ".hg" && first.path().join("requires").is_file(),
-    };
-    Ok(is_bare || is_only_hg)
+    let has_work_tree = target.file_name().is_some_and(|name| name == ".git") || target.join("index").exists();
+    if is_git_directory && !has_work_tree {
+        return Ok(None);
+    }
+    let mut entries = fs::read_dir(target).map_err(failed)?;
+    match (entries.next().transpose().map_err(failed)?, entries.next().is_none()) {
+        (None, _) => Ok(None),
+        // A Mercurial repository without a checkout is nothing but its .hg.
+        (Some(first), true) if first.file_name() == ".hg" && first.path().join("requires").is_file() => {
+            somebodys_work(&first.path())
+        }
+        _ => Ok(Some(NOT_REPLACEABLE.to_owned())),
+    }
+}
+
+/// What hg adds to a conversion's output when it only reads it.
+const DERIVED_BY_HG: [&str; 2] = ["cache", "wcache"];
+
+/// Names something in `hg_dir` that no conversion writes, such as shelved changes, a patch queue or the state of a checkout.
+fn somebodys_work(hg_dir: &Path) -> Result<Option<String>> {
+    let failed = |e| WriterError::io("list", hg_dir, e);
+    for entry in fs::read_dir(hg_dir).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        let mut written = ["requires", "store"].iter().chain(&KEPT_IN_HG_DIR).chain(&DERIVED_BY_HG);
+        if !written.any(|known| name == **known) {
+            return Ok(Some(format!("holds .hg/{}, which no conversion wrote", name.display())));
+        }
+    }
+    Ok(None)
 }
 
 /// A temporary folder is private to its owner; a repository has the permissions that the user's mask gives.

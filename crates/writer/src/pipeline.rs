@@ -88,6 +88,29 @@ pub(crate) fn run<C: BatchConverter>(
     })
 }
 
+/// Does `work` on each of `items`, on `threads` threads. Each thread takes a run of them and stops at its first error.
+///
+/// # Errors
+/// The first error in the order of `items`.
+pub(crate) fn on_threads<T: Sync>(
+    threads: usize,
+    items: &[T],
+    work: impl Fn(&T) -> Result<()> + Copy + Send,
+) -> Result<()> {
+    let share = items.len().div_ceil(threads.max(1)).max(1);
+    if share >= items.len() {
+        return items.iter().try_for_each(work);
+    }
+    std::thread::scope(|scope| {
+        let spawn = |share| scope.spawn(move || <[T]>::iter(share).try_for_each(work));
+        let threads: Vec<_> = items.chunks(share).map(spawn).collect();
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).fold(Ok(()), Result::and)
+    })
+}
+
 /// What threads and writer share.
 struct Shared {
     next: AtomicUsize,

@@ -106,6 +106,8 @@ impl ChunkConverter {
             decode(decoder, revlog, revision, chunks.get(revision)?, payload)?;
 
             let start = encoded.stored.len();
+            make_room(&mut encoded.stored, payload.len())
+                .map_err(|wanted| revlog.corrupt(revision, "a payload that there is memory for", wanted))?;
             let length = encoder.encode(payload, &mut encoded.stored)?;
             encoded.lengths.push(length);
 
@@ -126,6 +128,14 @@ impl ChunkConverter {
         }
         Ok(())
     }
+}
+
+/// Takes memory for the new chunk of a payload of `payload_len` bytes, so that no encoder has to, which would end the program
+/// where there is none. Says what was wanted if it cannot be had.
+fn make_room(stored: &mut Vec<u8>, payload_len: usize) -> std::result::Result<(), String> {
+    // No encoder needs more for what does not shrink.
+    let most = payload_len.saturating_add(payload_len / 128).saturating_add(1024);
+    stored.try_reserve(most).map_err(|_| format!("one of {payload_len} bytes"))
 }
 
 /// Puts the payload of `revision`, whose chunk is `chunk`, into `payload`.

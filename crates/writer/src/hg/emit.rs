@@ -10,7 +10,12 @@
 //! | 8..12 | length of the chunk, signed | anew |
 //! | 12..64 | lengths, revisions, node | as found |
 
-use std::{borrow::Cow, fs::File, io::Write, path::PathBuf};
+use std::{
+    borrow::Cow,
+    fs::File,
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use repackbench_reader::hg::revlog::{ENTRY_LEN, Revlog, RevlogHeader};
 
@@ -41,19 +46,33 @@ impl NewFile {
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.buffer.extend_from_slice(bytes);
-        if self.buffer.len() >= BUFFER { self.flush() } else { Ok(()) }
+        if self.buffer.len() + bytes.len() <= BUFFER {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        if bytes.len() < BUFFER {
+            self.buffer.extend_from_slice(bytes);
+            return Ok(());
+        }
+        // A large chunk is not copied once more.
+        write(&mut self.file, &self.path, self.mode, bytes)
     }
 
     fn flush(&mut self) -> Result<()> {
-        let file = match &mut self.file {
-            Some(file) => file,
-            none => none.insert(super::create(&self.path, self.mode)?),
-        };
-        file.write_all(&self.buffer).map_err(|e| WriterError::io("write", &self.path, e))?;
+        write(&mut self.file, &self.path, self.mode, &self.buffer)?;
         self.buffer.clear();
         Ok(())
     }
+}
+
+/// Writes `bytes` to the file at `path`, which is created if it is not open.
+fn write(file: &mut Option<File>, path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
+    let file = match file {
+        Some(file) => file,
+        none => none.insert(super::create(path, mode)?),
+    };
+    file.write_all(bytes).map_err(|e| WriterError::io("write", path, e))
 }
 
 /// Writes a revlog chunk by chunk.

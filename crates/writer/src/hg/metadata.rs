@@ -10,7 +10,7 @@
 //! name revisions and nodes, no offsets, and stay valid.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, Permissions},
     io::{self, Write as _},
     os::unix::fs::PermissionsExt,
@@ -24,7 +24,7 @@ use repackbench_reader::{
 };
 use walkdir::WalkDir;
 
-use crate::{Progress, ProgressUnit, Result, WriterError};
+use crate::{Progress, ProgressUnit, Result, WriterError, pipeline::on_threads};
 
 /// A folder that its owner cannot write to could not be filled.
 const OWNER_MAY_ALL: u32 = 0o700;
@@ -33,11 +33,12 @@ const OWNER_MAY_ALL: u32 = 0o700;
 pub(super) fn write_metadata(
     source: &HgRepository,
     spec: &CodecSpec,
+    threads: usize,
     hg_dir: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
     let kept = kept_files(source.hg_dir())?;
-    create_folders(source, &kept, hg_dir)?;
+    create_folders(source, &kept, threads, hg_dir)?;
     write_requirements(source, spec, hg_dir)?;
     let store = Path::new("store");
     let others: Vec<PathBuf> = source.other_store_files().iter().map(|path| store.join(path)).collect();
@@ -78,7 +79,7 @@ pub(super) fn kept_files(hg_dir: &Path) -> Result<Vec<PathBuf>> {
 
 /// Creates the folders that files go into, with the modes that they have in the source: hg takes those of new files from
 /// them.
-fn create_folders(source: &HgRepository, kept: &[PathBuf], hg_dir: &Path) -> Result<()> {
+fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_dir: &Path) -> Result<()> {
     let store = Path::new("store");
     let mut folders = BTreeSet::from([Path::new("").to_owned(), store.to_owned()]);
     let revlogs = source.revlogs().iter().filter_map(|files| files.index.strip_prefix(source.hg_dir()).ok());
@@ -92,16 +93,21 @@ fn create_folders(source: &HgRepository, kept: &[PathBuf], hg_dir: &Path) -> Res
             }
         }
     }
-    // Sorted, so that each comes after the one that it lies in.
+    // Each comes after the one that it lies in.
+    let mut by_depth = BTreeMap::<usize, Vec<PathBuf>>::new();
     for folder in folders {
-        let from = source.hg_dir().join(&folder);
-        let mode = fs::metadata(&from).map_err(|e| ReaderError::io("inspect", &from, e))?.permissions().mode();
-        let to = hg_dir.join(&folder);
-        fs::create_dir(&to).map_err(|e| WriterError::io("create", &to, e))?;
-        fs::set_permissions(&to, Permissions::from_mode(mode & 0o7777 | OWNER_MAY_ALL))
-            .map_err(|e| WriterError::io("set the permissions of", &to, e))?;
+        by_depth.entry(folder.components().count()).or_default().push(folder);
     }
-    Ok(())
+    by_depth.values().try_for_each(|folders| {
+        on_threads(threads, folders, |folder| create_folder(&source.hg_dir().join(folder), &hg_dir.join(folder)))
+    })
+}
+
+fn create_folder(from: &Path, to: &Path) -> Result<()> {
+    let mode = fs::metadata(from).map_err(|e| ReaderError::io("inspect", from, e))?.permissions().mode();
+    fs::create_dir(to).map_err(|e| WriterError::io("create", to, e))?;
+    fs::set_permissions(to, Permissions::from_mode(mode & 0o7777 | OWNER_MAY_ALL))
+        .map_err(|e| WriterError::io("set the permissions of", to, e))
 }
 
 fn write_requirements(source: &HgRepository, spec: &CodecSpec, hg_dir: &Path) -> Result<()> {
@@ -112,6 +118,11 @@ fn write_requirements(source: &HgRepository, spec: &CodecSpec, hg_dir: &Path) ->
         write_requirements_file(source, "store/requires", &old.store, &new.store, hg_dir)?;
     }
     Ok(())
+}
+
+/// The content of a `requires` file.
+pub(super) fn requirement_lines(requirements: &BTreeSet<String>) -> Vec<u8> {
+    requirements.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect()
 }
 
 fn write_requirements_file(
@@ -125,7 +136,7 @@ fn write_requirements_file(
     let mode = fs::metadata(&from).map_err(|e| ReaderError::io("inspect", &from, e))?.permissions().mode();
     let content = match old == new {
         true => fs::read(&from).map_err(|e| ReaderError::io("read", &from, e))?,
-        false => new.iter().flat_map(|line| [line.as_bytes(), b"\n"].concat()).collect(),
+        false => requirement_lines(new),
     };
     super::create(&to, mode)?.write_all(&content).map_err(|e| WriterError::io("write", &to, e))
 }

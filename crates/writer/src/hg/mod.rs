@@ -55,9 +55,9 @@ pub fn convert_into(
         || source.snapshot().map(Snapshot::Hg),
         || {
             let hg_dir = out.join(".hg");
-            metadata::write_metadata(source, spec, &hg_dir, progress)?;
-            revlogs::convert_revlogs(source, spec, threads, &hg_dir.join("store"), progress)?;
-            Ok(source.notes().to_vec())
+            metadata::write_metadata(source, spec, threads, &hg_dir, progress)?;
+            let notes = revlogs::convert_revlogs(source, spec, threads, &hg_dir.join("store"), progress)?;
+            Ok(source.notes().iter().cloned().chain(notes).collect())
         },
     )
 }

@@ -8,6 +8,7 @@
 use std::{
     env,
     ffi::OsString,
+    fs,
     io::{Read, Seek},
     path::{Path, PathBuf},
     process::{Command, Stdio},
@@ -15,9 +16,12 @@ use std::{
 };
 
 use repackbench_codec::{Algorithm, CodecSpec, RevlogEngine};
-use repackbench_reader::hg::{HgRepository, verify};
+use repackbench_reader::{
+    ReaderError,
+    hg::{HgRepository, repository::Requirements, verify},
+};
 
-use super::{convert_into, folders};
+use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
     Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
@@ -30,22 +34,26 @@ const POLL: Duration = Duration::from_millis(20);
 const LAST_WORDS: usize = 1000;
 
 /// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
-const PINNED: [(&str, &str); 14] = [
-    ("bookmarksinstore", "format.bookmarks-in-store"),
+const PINNED: [(&str, &str); 11] = [
     ("delta-info-revlog", "format.use-delta-info-flags"),
     ("dirstate-tracked-key-v1", "format.use-dirstate-tracked-hint"),
     ("dirstate-v2", "format.use-dirstate-v2"),
     ("dotencode", "format.dotencode"),
-    ("exp-archived-phase", "format.exp-archived-phase"),
     ("fileindex-v1", "format.use-fileindex-v1"),
     ("fncache", "format.usefncache"),
     ("generaldelta", "format.usegeneraldelta"),
-    ("internal-phase-2", "format.use-internal-phase"),
     ("persistent-nodemap", "format.use-persistent-nodemap"),
     ("share-safe", "format.use-share-safe"),
     ("sparserevlog", "format.sparse-revlog"),
     ("treemanifest", "experimental.treemanifest"),
 ];
+
+/// Requirements that hg refuses to upgrade with. They say nothing of revlogs, so they are taken away for as long as hg chooses
+/// deltas; the files that they are about lie in the store, where hg copies them.
+const TAKEN_AWAY: [&str; 4] = ["bookmarksinstore", "exp-archived-phase", "internal-phase", "internal-phase-2"];
+
+/// hg writes the length of a file that is kept elsewhere into the entry of a pointer to it.
+const LFS: &str = "lfs";
 
 /// What this hg does well in Python, it may do in Python.
 const SLOW_PATHS: [&str; 3] = [
@@ -139,6 +147,11 @@ pub fn convert_rechosen(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
+    if source.requirements().contains(LFS) {
+        let what =
+            format!("choosing deltas again with the requirement '{LFS}': hg damages pointers to files kept elsewhere");
+        return Err(ReaderError::unsupported(source.hg_dir(), what).into());
+    }
     hg.extension_for(spec)?;
     build_beside(target, force, &folders(source), |out| {
         // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
@@ -163,6 +176,9 @@ pub fn convert_rechosen(
 /// [`WriterError::Hg`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
 /// to be discarded.
 pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &dyn Progress) -> Result<()> {
+    let source = HgRepository::open(repository)?;
+    let reduced = without(source.requirements(), &TAKEN_AWAY);
+    write_requirements(&source, &reduced)?;
     let before = HgRepository::open(repository)?;
     let mut command = hg.command();
     command.arg("--repository").arg(repository).args(["--config", "worker.enabled=no"]);
@@ -187,6 +203,28 @@ pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &
         let why = format!("it left the requirements {:?} behind", after.requirements());
         return Err(WriterError::Hg { command: "hg debugupgraderepo".into(), why });
     }
+    write_requirements(&after, source.requirements())
+}
+
+fn without(requirements: &Requirements, names: &[&str]) -> Requirements {
+    let mut left = requirements.clone();
+    for set in [&mut left.work_tree, &mut left.store] {
+        set.retain(|name| !names.contains(&name.as_str()));
+    }
+    left
+}
+
+/// Replaces the requirements of `repository`, if they are others.
+fn write_requirements(repository: &HgRepository, requirements: &Requirements) -> Result<()> {
+    let old = repository.requirements();
+    for (file, old, new) in [
+        (repository.hg_dir().join("requires"), &old.work_tree, &requirements.work_tree),
+        (repository.store_dir().join("requires"), &old.store, &requirements.store),
+    ] {
+        if old != new {
+            fs::write(&file, requirement_lines(new)).map_err(|e| WriterError::io("write", &file, e))?;
+        }
+    }
     Ok(())
 }
 
@@ -203,6 +241,10 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
         RevlogEngine::Zstd => ("zstd", spec.level()),
         RevlogEngine::Lz4 => ("lz4", None),
     };
+    // hg's own extension that it opens such a repository with; the repository's configuration, which names it, is not read.
+    if requirements.contains("largefiles") {
+        settings.push("extensions.largefiles=".to_owned());
+    }
     settings.push(format!("format.revlog-compression={engine}"));
     if let Some(level) = level.filter(|_| is_hgs_own(spec)) {
         settings.push(format!("storage.revlog.{engine}.level={level}"));

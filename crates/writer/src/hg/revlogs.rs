@@ -10,6 +10,7 @@ use std::{
     ops::Range,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use repackbench_codec::CodecSpec;
@@ -71,18 +72,19 @@ impl<'a> SourceRevlog<'a> {
     }
 }
 
-/// Rewrites every revlog of `source` under `spec` into the store `out`, whose folders exist.
+/// Rewrites every revlog of `source` under `spec` into the store `out`, whose folders exist. Returns notes: what of the source
+/// is not in the result.
 pub(super) fn convert_revlogs(
     source: &HgRepository,
     spec: &CodecSpec,
     threads: usize,
     out: &Path,
     progress: &dyn Progress,
-) -> Result<()> {
+) -> Result<Vec<String>> {
     let revlogs: Vec<_> = source.revlogs().iter().map(SourceRevlog::new).collect::<Result<_>>()?;
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
-    let places = Places { from: source.store_dir(), to: out };
+    let places = Places { from: source.store_dir(), to: out, notes: Mutex::default() };
     let mut large = large.as_slice();
     loop {
         let (now, later) = large.split_at(round_len(large));
@@ -95,7 +97,10 @@ pub(super) fn convert_revlogs(
         large = later;
     }
     progress.finish();
-    Ok(())
+    let mut notes = places.notes.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Threads add them in any order.
+    notes.sort();
+    Ok(notes)
 }
 
 /// How many of `large` are converted in one go.
@@ -112,6 +117,8 @@ fn round_len(large: &[&SourceRevlog<'_>]) -> usize {
 struct Places<'a> {
     from: PathBuf,
     to: &'a Path,
+    /// What of the source is not in the result.
+    notes: Mutex<Vec<String>>,
 }
 
 impl Places<'_> {
@@ -128,10 +135,24 @@ impl Places<'_> {
         let index = NewFile::new(self.target(&source.files.index)?, source.index.mode());
         // hg does not look at what lies beside an inline revlog.
         let data = match source.data.as_ref().filter(|_| !is_inline) {
-            Some(data) => Some(NewFile::new(self.target(&source.files.data)?, data.mode())),
+            Some(data) => {
+                self.note_trailing_bytes(source, revlog, data.len());
+                Some(NewFile::new(self.target(&source.files.data)?, data.mode()))
+            }
             None => None,
         };
         RevlogEmitter::new(revlog, index, data)
+    }
+
+    /// Notes what lies in a data file of `len` bytes behind the last chunk, such as the chunks of a transaction that was cut
+    /// short: no entry says what it is.
+    fn note_trailing_bytes(&self, source: &SourceRevlog<'_>, revlog: &Revlog, len: u64) {
+        let end = revlog.entries().last().map_or(0, |entry| entry.offset + u64::from(entry.stored_len));
+        if len > end {
+            let path = source.files.data.display();
+            let note = format!("{path}: left aside: {} bytes behind the last chunk, at offset {end}", len - end);
+            self.notes.lock().unwrap_or_else(PoisonError::into_inner).push(note);
+        }
     }
 }
 

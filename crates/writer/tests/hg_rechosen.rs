@@ -1,0 +1,138 @@
+//! Deltas chosen again by real hg, on fixtures that hg wrote.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use repackbench_reader::hg::{HgRepository, revlog::Revlog};
+use repackbench_writer::{
+    NoProgress, WriterError,
+    cache::Cache,
+    cached_rechosen, cached_variant,
+    hg::rechosen::{HgProgram, convert_rechosen},
+};
+
+/// An hg that `cargo xtask test` installs. Fails the test where it is not known.
+fn hg(variable: &str) -> PathBuf {
+    match std::env::var_os(variable) {
+        Some(path) => path.into(),
+        None => panic!("{variable} is not set: run `cargo xtask test`, which installs hg and sets it"),
+    }
+}
+
+/// The fixture `hg-chains`, in `folder`.
+fn chains(folder: &Path) -> PathBuf {
+    fixture("chains", folder)
+}
+
+/// The fixture `hg-NAME`, in `folder`.
+fn fixture(name: &str, folder: &Path) -> PathBuf {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../fixtures/hg-{name}.sh"));
+    let out = folder.join(name);
+    let output = Command::new("bash").arg(script).arg(&out).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    out.join("repo")
+}
+
+/// The base of every revision of every revlog, and the bytes of all chunks.
+fn bases(repository: &Path) -> (Vec<i32>, u64) {
+    let repository = HgRepository::open(repository).unwrap();
+    let revlogs: Vec<_> = repository.revlogs().iter().map(|files| Revlog::open(files).unwrap()).collect();
+    let entries = || revlogs.iter().flat_map(Revlog::entries);
+    (entries().map(|entry| entry.base).collect(), entries().map(|entry| u64::from(entry.stored_len)).sum())
+}
+
+#[test]
+fn deltas_are_chosen_again_under_each_codec_and_the_history_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = HgRepository::open(&chains(folder.path())).unwrap();
+    for variable in ["REPACKBENCH_HG", "REPACKBENCH_HG_63"] {
+        let hg = HgProgram::new(&hg(variable), None).unwrap();
+        let make = |spec: &str| {
+            let target = folder.path().join(format!("{variable}-{spec}"));
+            // Compares the histories itself.
+            let made = convert_rechosen(&source, &spec.parse().unwrap(), &hg, &target, false, 2, &NoProgress).unwrap();
+            let mut verify = Command::new(self::hg(variable));
+            verify.env("HGRCPATH", "").arg("-R").arg(&target).arg("verify");
+            assert!(verify.output().unwrap().status.success(), "{variable} {spec}");
+            bases(&made.1)
+        };
+        let (zlib, zlib_bytes) = make("zlib:1");
+        let (_, small_bytes) = make("zlib:9");
+        let (store, store_bytes) = make("store");
+        assert!(small_bytes < zlib_bytes && zlib_bytes < store_bytes, "{small_bytes} {zlib_bytes} {store_bytes}");
+        assert_ne!(zlib, store);
+    }
+}
+
+/// What stock hg 7.2 says with `arguments` of `repository`.
+fn ask(repository: &Path, arguments: &[&str]) -> String {
+    let mut command = Command::new(hg("REPACKBENCH_HG"));
+    let output = command.env("HGRCPATH", "").arg("-R").arg(repository).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    for (name, requirement) in [
+        ("bookmarks-in-store", "bookmarksinstore"),
+        ("archived-phase", "exp-archived-phase"),
+        ("internal-phase", "internal-phase-2"),
+    ] {
+        let path = fixture(name, folder.path());
+        let source = HgRepository::open(&path).unwrap();
+        let target = folder.path().join(format!("{name}-rechosen"));
+        convert_rechosen(&source, &"zlib:6".parse().unwrap(), &hg, &target, false, 2, &NoProgress).unwrap();
+        let made = HgRepository::open(&target).unwrap();
+        assert!(made.requirements().contains(requirement), "{name}");
+        let log = ["log", "--hidden", "-T", "{rev} {node} {phase} {bookmarks}\n"];
+        assert_eq!(ask(&target, &log), ask(&path, &log), "{name}");
+        ask(&target, &["verify", "--quiet"]);
+        let phases = |path: &Path| std::fs::read(path.join(".hg/store/phaseroots")).unwrap();
+        assert!(phases(&target) == phases(&path), "{name}");
+    }
+}
+
+#[test]
+fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = HgRepository::open(&fixture("lfs", folder.path())).unwrap();
+    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let target = folder.path().join("made");
+    let error = convert_rechosen(&source, &"zlib:6".parse().unwrap(), &hg, &target, false, 1, &NoProgress).unwrap_err();
+    assert!(error.to_string().contains("the requirement 'lfs'"), "{error}");
+    assert!(!target.exists());
+}
+
+#[test]
+fn a_codec_that_hg_does_not_have_needs_the_extension() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = HgRepository::open(&chains(folder.path())).unwrap();
+    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let target = folder.path().join("made");
+    let result = convert_rechosen(&source, &"lz4".parse().unwrap(), &hg, &target, false, 1, &NoProgress);
+    assert!(matches!(result, Err(WriterError::Hg { .. })), "{result:?}");
+    assert!(!target.exists());
+    assert!(matches!(HgProgram::new(&folder.path().join("no-hg"), None), Err(WriterError::Hg { .. })));
+}
+
+#[test]
+fn both_arms_have_variants_of_their_own_in_the_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = chains(folder.path());
+    let source = HgRepository::open(&path).unwrap();
+    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
+    let spec = "store".parse().unwrap();
+    let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();
+    let same = cached_variant(&cache, &repackbench_reader::Repository::open(&path).unwrap(), &spec, 2, &NoProgress);
+    let same = same.unwrap().path().to_owned();
+    assert_eq!(bases(&same).0, bases(&path).0);
+    assert_ne!(bases(&rechosen()).0, bases(&path).0);
+    assert_eq!(rechosen(), rechosen());
+    assert_ne!(rechosen(), same);
+}
