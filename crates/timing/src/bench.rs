@@ -67,10 +67,14 @@ impl BenchPlan {
     /// The codecs of the variants of `source`: the baseline first, then the reference, and no meaning twice, however it was
     /// typed.
     fn specs(&self, source: &Repository) -> Vec<CodecSpec> {
-        let mut specs = vec![self.baseline.clone()];
-        for spec in second_reference(source).iter().chain(&self.codecs) {
-            if !specs.contains(spec) {
-                specs.push(spec.clone());
+        let mut specs = Vec::new();
+        for spec in std::iter::once(&self.baseline).chain(&second_reference(source)).chain(&self.codecs) {
+            let spec = match source {
+                Repository::Git(_) => spec.clone(),
+                Repository::Hg(_) => spec.for_revlogs(),
+            };
+            if !specs.contains(&spec) {
+                specs.push(spec);
             }
         }
         specs

@@ -1,8 +1,9 @@
-//! Writes the files of a revision, as git does into an empty work tree.
+//! Writes the files of a revision, as git or hg does into an empty work tree.
 //!
 //! Nothing is ever replaced, and no symbolic link followed: directories are made, or found to be directories, by the
-//! library's stack; files and links are only made where nothing is. So a tree that holds both a link `a` and a file
-//! `a/b`, which git never writes and anyone can forge, ends in an error, not in a file elsewhere.
+//! library's stack for Git and by [`Folders`] otherwise; files and links are only made where nothing is. So a tree that holds
+//! both a link `a` and a file `a/b`, which neither git nor hg ever writes and anyone can forge, ends in an error, not in a file
+//! elsewhere. Each system refuses names of its own: those that lead into its repository's folder.
 
 use std::{
     ffi::OsStr,
@@ -19,7 +20,6 @@ use gix_worktree::{
     attributes::{Search, search::MetadataCollection},
     glob::pattern::Case,
     index::entry::Mode,
-    object::{Find, find::Never},
     stack::{
         State,
         state::{Attributes, attributes::Source},
@@ -28,7 +28,11 @@ use gix_worktree::{
 };
 use repackbench_reader::{Changes, FileVersion, History, git::SharedObjectStore, traits::FileMode};
 
-use super::{conversion::Converter, files_error};
+use super::{
+    conversion::Converter,
+    files_error,
+    folders::{Folders, check_path},
+};
 use crate::workloads::WorkloadError;
 
 /// What was written.
@@ -59,10 +63,11 @@ impl FileWriter {
     ) -> Result<Written, WorkloadError> {
         let mut files = std::mem::take(&mut self.files);
         let written = history.manifest(revision, &mut files).map_err(WorkloadError::from).and_then(|()| {
-            let objects = history.git_objects();
-            let mut stack = attribute_stack(&files, objects.as_ref(), folder)?;
-            self.converter.start(&stack);
-            self.write_all(&files, history, &mut stack, objects.as_ref())
+            let mut places = Places::new(&files, history.git_objects(), folder)?;
+            if let Places::Git(stack, _) = &places {
+                self.converter.start(stack);
+            }
+            self.write_all(&files, history, &mut places, folder)
         });
         self.files = files;
         written
@@ -72,8 +77,8 @@ impl FileWriter {
         &mut self,
         files: &Changes,
         history: &mut dyn History,
-        stack: &mut Stack,
-        objects: Option<&SharedObjectStore>,
+        places: &mut Places,
+        folder: &Path,
     ) -> Result<Written, WorkloadError> {
         let mut written = Written::default();
         for (path, change) in files.iter() {
@@ -82,9 +87,11 @@ impl FileWriter {
             if is_file && !history.content(path, &version, &mut self.content)? {
                 continue;
             }
-            let bytes = self
-                .write_one(path, &version, stack, objects)
-                .map_err(|e| files_error("write", &stack.base().join(OsStr::from_bytes(path)), e))?;
+            let bytes = match places {
+                Places::Git(stack, objects) => self.write_git(path, &version, stack, objects),
+                Places::Other(folders) => self.write_other(path, &version, folders),
+            };
+            let bytes = bytes.map_err(|e| files_error("write", &folder.join(OsStr::from_bytes(path)), e))?;
             if is_file {
                 written.files += 1;
                 written.bytes += bytes;
@@ -93,36 +100,53 @@ impl FileWriter {
         Ok(written)
     }
 
-    /// Writes what lies at `path`, and the directories that lead there; gives its length in bytes. Only Git, whose
-    /// `objects` are given, converts content.
-    fn write_one(
+    /// Writes what lies at `path` of a Git repository, converted, and the directories that lead there; gives its length in
+    /// bytes.
+    fn write_git(
         &mut self,
         path: &[u8],
         version: &FileVersion,
         stack: &mut Stack,
-        objects: Option<&SharedObjectStore>,
+        objects: &SharedObjectStore,
     ) -> Result<u64, FileError> {
-        let attribute_source: &dyn Find = match objects {
-            Some(objects) => objects,
-            None => &Never,
-        };
         // Makes the directories, and for a submodule the one that stands for it.
-        let place = stack.at_entry(path, Some(index_mode(version.mode)), attribute_source)?;
+        let place = stack.at_entry(path, Some(index_mode(version.mode)), objects)?;
         match version.mode {
             FileMode::Gitlink => Ok(0),
             FileMode::Symlink => write_link(&self.content, place.path()),
             FileMode::Regular | FileMode::Executable => {
-                let content = match objects {
-                    Some(_) => self.converter.convert(&place, &version.id, &self.content)?,
-                    None => &self.content,
-                };
-                // The process's mask takes bits away, as it does from git's files.
-                let mode = if version.mode == FileMode::Executable { 0o777 } else { 0o666 };
-                let mut file = File::options().write(true).create_new(true).mode(mode).open(place.path())?;
-                file.write_all(content)?;
-                Ok(content.len() as u64)
+                let content = self.converter.convert(&place, &version.id, &self.content)?;
+                write_file(content, version.mode, place.path())
             }
         }
+    }
+
+    /// As [`write_git`](FileWriter::write_git), of any other system: content is written as it is.
+    fn write_other(&self, path: &[u8], version: &FileVersion, folders: &mut Folders) -> Result<u64, FileError> {
+        check_path(path)?;
+        let place = folders.place(path)?;
+        match version.mode {
+            FileMode::Symlink => write_link(&self.content, place),
+            mode => write_file(&self.content, mode, place),
+        }
+    }
+}
+
+/// Where files go, and which names they may have.
+enum Places {
+    /// With the attributes of paths.
+    Git(Box<Stack>, SharedObjectStore),
+    /// Any other system's: Mercurial's.
+    Other(Folders),
+}
+
+impl Places {
+    /// For `files` to be written into `folder`; of Git, if there are `objects`.
+    fn new(files: &Changes, objects: Option<SharedObjectStore>, folder: &Path) -> Result<Self, WorkloadError> {
+        Ok(match objects {
+            Some(objects) => Places::Git(Box::new(attribute_stack(files, &objects, folder)?), objects),
+            None => Places::Other(Folders::new(folder)),
+        })
     }
 }
 
@@ -131,6 +155,8 @@ impl FileWriter {
 enum FileError {
     #[error("another path of the revision is in its way")]
     Collision,
+    #[error(transparent)]
+    Forbidden(#[from] super::folders::ForbiddenPath),
     #[error(transparent)]
     Io(std::io::Error),
     #[error(transparent)]
@@ -145,6 +171,14 @@ impl From<std::io::Error> for FileError {
             _ => FileError::Io(error),
         }
     }
+}
+
+/// Makes a file. The process's mask takes permissions away, as it does from the files of git and hg.
+fn write_file(content: &[u8], mode: FileMode, path: &Path) -> Result<u64, FileError> {
+    let mode = if mode == FileMode::Executable { 0o777 } else { 0o666 };
+    let mut file = File::options().write(true).create_new(true).mode(mode).open(path)?;
+    file.write_all(content)?;
+    Ok(content.len() as u64)
 }
 
 /// Makes a link to `target`, up to its first NUL byte if it has one: the system takes no more, and git leaves it at that.
@@ -163,13 +197,8 @@ fn index_mode(mode: FileMode) -> Mode {
     }
 }
 
-/// Makes directories in `folder`, and knows the attributes that the `.gitattributes` among `files` give to paths if
-/// these are Git's.
-fn attribute_stack(
-    files: &Changes,
-    objects: Option<&SharedObjectStore>,
-    folder: &Path,
-) -> Result<Stack, WorkloadError> {
+/// Makes directories in `folder`, and knows the attributes that the `.gitattributes` among `files` give to paths.
+fn attribute_stack(files: &Changes, objects: &SharedObjectStore, folder: &Path) -> Result<Stack, WorkloadError> {
     let mut collection = MetadataCollection::default();
     // No files: attributes that lie outside the revision would make it another benchmark on every machine.
     let no_files: [PathBuf; 0] = [];
@@ -177,10 +206,9 @@ fn attribute_stack(
         .map_err(|e| files_error("check out into", folder, e))?;
     let attributes = Attributes::new(built_in, None, Source::IdMapping, collection);
     // git's own choice on systems other than Windows and macOS. Names that only Windows forbids are allowed.
-    let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: objects.is_some() };
+    let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: true };
     let state = State::for_checkout(false, forbidden, attributes);
-    let attribute_files = objects.map_or_else(Vec::new, |objects| attribute_files(files, objects));
-    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files))
+    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files(files, objects)))
 }
 
 /// The `.gitattributes` files with their paths, sorted by them. git does not follow one that is a symbolic link.

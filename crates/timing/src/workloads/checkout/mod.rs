@@ -1,11 +1,12 @@
 //! `checkout` and `checkout:sink`: a revision's files, written or only decoded.
 //!
 //! Files are written as a fresh clone without configuration would: line endings, `ident` and encodings follow the
-//! revision's own `.gitattributes`; filters that git would have to be configured for do not run.
+//! revision's own `.gitattributes`; filters that git would have to be configured for do not run. Mercurial converts nothing.
 
 mod conversion;
 mod encoding;
 mod file_writer;
+mod folders;
 mod ident;
 #[cfg(test)]
 mod tests;

@@ -79,3 +79,33 @@ fn no_link_is_followed() {
     assert!(error.to_string().contains("/a/b: "), "{error}");
     assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
 }
+
+/// An hgrc in either place could name programs that hg runs.
+#[test]
+fn nothing_is_written_into_a_repository() {
+    for path in [".hg/hgrc", "sub/.hg/hgrc", ".HG/hgrc", "../escaped", "/escaped"] {
+        let outside = tempfile::tempdir().unwrap();
+        let folder = outside.path().join("folder");
+        fs::create_dir(&folder).unwrap();
+        let mut history = Files(BTreeMap::from([(path, (FileMode::Regular, &b"[hooks]\n"[..]))]));
+        let mut checkout = Checkout::new("tip", Some(folder.clone()));
+        let error = checkout.run(&mut history, &mut Counter::default()).unwrap_err();
+        assert!(error.to_string().contains("has a component that hg forbids"), "{error}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{path}");
+        assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1, "{path}");
+    }
+}
+
+#[test]
+fn names_that_only_git_forbids_are_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut history = Files(BTreeMap::from([
+        (".git/config", (FileMode::Regular, &b"a file as any other\n"[..])),
+        (".gitmodules", (FileMode::Symlink, b"elsewhere")),
+        ("git~1", (FileMode::Regular, b"")),
+    ]));
+    let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
+    checkout.run(&mut history, &mut Counter::default()).unwrap();
+    assert_eq!(fs::read(folder.path().join(".git/config")).unwrap(), b"a file as any other\n");
+    assert_eq!(fs::read_link(folder.path().join(".gitmodules")).unwrap().to_str(), Some("elsewhere"));
+}

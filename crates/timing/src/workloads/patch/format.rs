@@ -10,7 +10,7 @@ use super::{
     quote::put_quoted,
 };
 
-/// How much of a file git searches for a NUL byte, which text does not have (FIRST_FEW_BYTES in its xdiff-interface.c).
+/// How much of a file, in bytes, git searches for a NUL byte, which text does not have (FIRST_FEW_BYTES in its xdiff-interface.c).
 const SEARCHED_FOR_NUL: usize = 8000;
 
 /// What is longer than this is not compared line by line: git's default for `core.bigFileThreshold`, in bytes.
@@ -19,18 +19,32 @@ const MAX_TEXT_LEN: usize = 512 << 20;
 /// What stands for the name of a version that does not exist.
 const NO_FILE: &[u8] = b"/dev/null";
 
+/// Whose rules a patch follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    /// Those of `git log -p`: the ids of contents are shown, and a NUL byte makes content binary if it is among the first
+    /// 8000 bytes.
+    Git,
+    /// Those of `hg log -p --git`: the ids of contents are not Git's and not shown, and a NUL byte anywhere makes content
+    /// binary.
+    Hg,
+}
+
+impl Style {
+    fn is_binary(self, content: &[u8]) -> bool {
+        let searched = match self {
+            Style::Git => part(content, 0..content.len().min(SEARCHED_FOR_NUL)),
+            Style::Hg => content,
+        };
+        content.len() > MAX_TEXT_LEN || memchr::memchr(0, searched).is_some()
+    }
+}
+
 /// One version of a file with its content.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FileContent<'a> {
     pub(super) version: FileVersion,
     pub(super) content: &'a [u8],
-}
-
-impl FileContent<'_> {
-    fn is_binary(&self) -> bool {
-        let searched = part(self.content, 0..self.content.len().min(SEARCHED_FOR_NUL));
-        self.content.len() > MAX_TEXT_LEN || memchr::memchr(0, searched).is_some()
-    }
 }
 
 /// The older and the newer version of a file, of which one may not exist. Both are files, both symbolic links, or both
@@ -56,9 +70,8 @@ impl PatchWriter {
         &self.patch
     }
 
-    /// Adds what turns the older version of `path` into the newer one, if anything does. The ids of contents are shown
-    /// only if they are Git's.
-    pub(super) fn add(&mut self, path: &[u8], versions: &Versions<'_>, shows_ids: bool) {
+    /// Adds what turns the older version of `path` into the newer one, if anything does.
+    pub(super) fn add(&mut self, path: &[u8], versions: &Versions<'_>, style: Style) {
         let (is_edited, has_other_mode) = match versions {
             [Some(old), Some(new)] => {
                 (old.version.id != new.version.id && old.content != new.content, old.version.mode != new.version.mode)
@@ -76,20 +89,20 @@ impl PatchWriter {
         put(&mut self.patch, &[b"diff --git ", old_name, b" ", new_name, b"\n"]);
         put_modes(&mut self.patch, versions);
         if is_edited {
-            if shows_ids {
+            if style == Style::Git {
                 put_ids(&mut self.patch, versions);
             }
-            self.add_edits(versions);
+            self.add_edits(versions, style);
         }
     }
 
-    fn add_edits(&mut self, versions: &Versions<'_>) {
+    fn add_edits(&mut self, versions: &Versions<'_>, style: Style) {
         let PatchWriter { diff, patch, names: [old_name, new_name] } = self;
         let [old, new] = versions.map(|version| version.map(|version| version.content).unwrap_or_default());
         let [is_old, is_new] = versions.map(|version| version.is_some());
         let old_label = if is_old { old_name } else { NO_FILE };
         let new_label = if is_new { new_name } else { NO_FILE };
-        if versions.iter().flatten().any(FileContent::is_binary) {
+        if style.is_binary(old) || style.is_binary(new) {
             put(patch, &[b"Binary files ", old_label, b" and ", new_label, b" differ\n"]);
         } else if !old.is_empty() || !new.is_empty() {
             // A tab tells where a name that has spaces ends.

@@ -14,7 +14,7 @@ mod tests;
 use repackbench_reader::{Change, Changes, FileVersion, History, traits::FileMode};
 use repackbench_records::WorkloadLabel;
 
-use self::format::{FileContent, PatchWriter};
+use self::format::{FileContent, PatchWriter, Style};
 pub use self::quote::put_quoted;
 use super::{HistoryRange, Observer, Workload, WorkloadError, diff};
 
@@ -42,12 +42,12 @@ impl Workload for PatchDiff {
 
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let differ = &mut self.differ;
-        let shows_ids = history.git_objects().is_some();
+        let style = if history.git_objects().is_some() { Style::Git } else { Style::Hg };
         diff::log(history, &self.range, &mut self.changes, |history, revision, changes| {
             observer.commit(&revision.id);
             for (path, change) in changes.iter() {
                 differ.writer.clear();
-                differ.add(history, path, change, shows_ids, observer)?;
+                differ.add(history, path, change, style, observer)?;
                 if !differ.writer.patch().is_empty() {
                     observer.patch(path, change, differ.writer.patch());
                 }
@@ -79,10 +79,10 @@ impl FileDiffer {
         history: &mut dyn History,
         path: &[u8],
         change: &Change,
-        shows_ids: bool,
+        style: Style,
         observer: &mut dyn Observer,
     ) -> Result<(), WorkloadError> {
-        let mut add = |old, new| self.add_one(history, path, [old, new], shows_ids, observer);
+        let mut add = |old, new| self.add_one(history, path, [old, new], style, observer);
         match (change.old, change.new) {
             (Some(old), Some(new)) if sort(old.mode) != sort(new.mode) => {
                 add(Some(old), None)?;
@@ -98,7 +98,7 @@ impl FileDiffer {
         history: &mut dyn History,
         path: &[u8],
         [old, new]: [Option<FileVersion>; 2],
-        shows_ids: bool,
+        style: Style,
         observer: &mut dyn Observer,
     ) -> Result<(), WorkloadError> {
         // Where only the mode differs, git reads no content either.
@@ -113,7 +113,7 @@ impl FileDiffer {
         }
         let old = old.map(|version| FileContent { version, content: &self.old });
         let new = new.map(|version| FileContent { version, content: &self.new });
-        self.writer.add(path, &[old, new], shows_ids);
+        self.writer.add(path, &[old, new], style);
         Ok(())
     }
 }

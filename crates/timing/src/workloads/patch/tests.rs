@@ -4,7 +4,7 @@ use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
 use repackbench_reader::{FileVersion, traits::FileMode};
 
-use super::{FileContent, PatchWriter, lines::LineDiff, lines::part};
+use super::{FileContent, PatchWriter, Style, lines::LineDiff, lines::part};
 
 /// Two ids that differ. The patch writer does not hash.
 fn id(digit: char) -> ObjectId {
@@ -17,7 +17,7 @@ fn file(digit: char, mode: FileMode, content: &[u8]) -> FileContent<'_> {
 
 fn written(path: &str, old: Option<FileContent<'_>>, new: Option<FileContent<'_>>) -> String {
     let mut writer = PatchWriter::default();
-    writer.add(path.as_bytes(), &[old, new], true);
+    writer.add(path.as_bytes(), &[old, new], Style::Git);
     String::from_utf8_lossy(writer.patch()).into_owned()
 }
 
@@ -139,12 +139,12 @@ fn modes_and_ids_are_in_the_header() {
 fn without_git_there_are_no_ids() {
     let mut writer = PatchWriter::default();
     let versions = [file('1', FileMode::Regular, b"a\n"), file('2', FileMode::Regular, b"b\n")].map(Some);
-    writer.add(b"f", &versions, false);
+    writer.add(b"f", &versions, Style::Hg);
     assert_eq!(writer.patch(), b"diff --git a/f b/f\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n");
     writer.clear();
     // Mercurial's ids depend on history too: the same content can have two.
     let versions = [file('1', FileMode::Regular, b"a\n"), file('2', FileMode::Regular, b"a\n")].map(Some);
-    writer.add(b"f", &versions, false);
+    writer.add(b"f", &versions, Style::Hg);
     assert_eq!(writer.patch(), b"");
 }
 
@@ -170,6 +170,13 @@ fn binary_and_empty_files_have_no_hunks() {
     let mut late = vec![b'a'; 8000];
     late.extend_from_slice(b"\0\n");
     assert!(added(&late).contains("@@ -0,0 +1 @@"), "git searches the first 8000 bytes only");
+    for (old, new) in [(None, Some(late.as_slice())), (Some(late.as_slice()), None), (Some(b"a\n"), Some(&late))] {
+        let mut writer = PatchWriter::default();
+        let version = |digit, content: Option<_>| content.map(|content| file(digit, FileMode::Regular, content));
+        writer.add(b"f", &[version('1', old), version('2', new)], Style::Hg);
+        let patch = String::from_utf8_lossy(writer.patch());
+        assert!(patch.contains("\nBinary files ") && !patch.contains("@@"), "hg searches all of it: {patch}");
+    }
 }
 
 /// Applies the hunks of `patch` to `old`: an independent reading of the format.
