@@ -60,12 +60,12 @@ fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadCompar
 }
 
 fn heading(repository: &RepositoryState) -> String {
-    let head = match &repository.head {
+    let name = plain_text(&repository.name);
+    match &repository.head {
         // Twelve digits tell apart the commits of the largest repositories there are.
-        Some(id) => format!("HEAD {}", plain_text(&id.chars().take(12).collect::<String>())),
-        None => "unborn HEAD".to_owned(),
-    };
-    format!("{} ({head})\n\n", plain_text(&repository.name))
+        Some(id) => format!("{name} (revision {})\n\n", plain_text(&id.chars().take(12).collect::<String>())),
+        None => format!("{name}\n\n"),
+    }
 }
 
 fn workload_rows(grid: &mut Grid, comparison: &WorkloadComparison) {
@@ -248,7 +248,7 @@ mod tests {
             None,
         );
         let expected = "\
-sample (HEAD 0123456789ab)
+sample (revision 0123456789ab)
 
 workload  variant             CPU      wall  CPU ratio          size MB  size ratio
 -------------------------------------------------------------------------------------
@@ -321,8 +321,8 @@ Times are medians. Ratios are to the baseline's run A in the same block: median 
             ..first.clone()
         };
         let text = bench_table(&[first, second, third]);
-        assert_eq!(text.matches("sample (HEAD 0123456789ab)").count(), 1, "{text}");
-        assert!(text.contains("other\\u{1b} (unborn HEAD)"), "{text}");
+        assert_eq!(text.matches("sample (revision 0123456789ab)").count(), 1, "{text}");
+        assert!(text.contains("other\\u{1b}\n\n"), "{text}");
         assert!(text.find("checkout").unwrap() < text.find("other").unwrap(), "{text}");
         assert_eq!(bench_table(&[]), "");
     }

@@ -62,7 +62,7 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
         format!("{sign}{} MB", megabytes(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
     };
     let label = plain_text(&other.label);
-    Some(format!("{label}: {} in all, {} of it in the manifest\n", signed(growth), signed(of_manifest)))
+    Some(format!("growth of {label}: {}, {} of it in the manifest\n", signed(growth), signed(of_manifest)))
 }
 
 /// The cells of all columns of numbers, column by column, so that each can be aligned.
@@ -175,7 +175,7 @@ payload, total              416        416      1.000
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[2].starts_with("manifest, snapshot"), "{text}");
         assert!(lines[3].starts_with("filelog, delta"), "{text}");
-        assert_eq!(lines.last(), Some(&"b: +4.00 MB in all, +3.00 MB of it in the manifest"));
+        assert_eq!(lines.last(), Some(&"growth of b: +4.00 MB, +3.00 MB of it in the manifest"));
     }
 
     #[test]
