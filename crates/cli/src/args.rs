@@ -9,7 +9,7 @@ use repackbench_writer::{WriterError, hg::rechosen::HgProgram};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
-/// repackbench rewrites a real Git repository under another codec and level, with the delta structure untouched, and
+/// repackbench rewrites a real Git or Mercurial repository under another codec and level, with the delta structure untouched, and
 /// replays checkout, history traversal and diff on each variant, so that the codec is the only difference.
 #[derive(Debug, Parser)]
 #[command(name = "repackbench", version, max_term_width = 100)]
@@ -35,19 +35,27 @@ pub(crate) enum Command {
 
 /// Rewrite a repository under another codec.
 ///
-/// The result is a new bare repository: the same refs, the same objects, each pack entry in its
-/// place with the same delta base; the source is only read. Under zlib, zlib-rs and libdeflate
-/// stock git reads the result; under the others it stops with "unknown repository extension
-/// found". Every chunk is decoded again and compared before the result gets its name.
+/// Of a Git repository the result is a new bare one: the same refs, the same objects, each pack
+/// entry in its place with the same delta base. Under zlib, zlib-rs and libdeflate stock git
+/// reads it; under the others it stops with "unknown repository extension found".
+///
+/// Of a Mercurial repository it is a new one without a checkout: the same revlogs, each revision
+/// with the same delta base. Under zlib, zlib-rs, libdeflate, zstd and store stock hg reads it;
+/// under lz4 and lz4hc it stops and names the requirement exp-compression-lz4.
+///
+/// The source is only read. Every chunk is decoded again and compared before the result gets its
+/// name.
 ///
 /// Examples:
 ///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
 ///   repackbench convert --codec zlib:9 repo.git -o best.git
 ///   repackbench convert --codec zlib:6 repo.zstd-5         back to what stock git reads
+///   repackbench convert --codec zstd:19 hgrepo             stock hg reads it
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
-    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`.
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. Options mean nothing in
+    /// Mercurial repositories.
     #[arg(long, value_name = "SPEC")]
     pub(crate) codec: CodecSpec,
 
@@ -128,7 +136,8 @@ pub(crate) struct VerifyArguments {
 /// Show where the bytes of repositories go, side by side.
 ///
 /// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
-/// repository; then payload bytes, before compression.
+/// repository; then payload bytes, before compression. Of Mercurial repositories: manifests, changelog and filelogs,
+/// snapshots and deltas, revlog indexes, the list of files and the rest, and the manifest's share of the growth.
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
     /// The repositories; ratios are to the first one.
@@ -206,8 +215,9 @@ impl BenchArguments {
 /// What part of history to look at.
 #[derive(Debug, Args)]
 pub(crate) struct RangeArguments {
-    /// The revision that checkout and diff start from [default: HEAD, or Mercurial's tip].
-    #[arg(long, value_name = "REV")]
+    /// The revision that checkout and diff start from [default: HEAD, or Mercurial's tip]. In Mercurial a
+    /// number, node, bookmark, tag or branch; no revset.
+    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
 
     /// Let diff look at the newest N commits only.
@@ -222,13 +232,18 @@ impl RangeArguments {
     }
 }
 
-/// Run one workload once and print what it saw, to be held against git's own output.
+/// Run one workload once and print what it saw, to be held against git's or hg's own output.
 ///
 /// traverse prints object ids, as `git rev-list --objects --all --no-object-names` does; diff:raw prints what
 /// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, but for blank lines; diff:pickaxe=STRING prints
 /// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
 /// `git log -p --no-renames --full-index --format='commit %H'` does but for blank lines; checkout writes files into the
 /// folder that --into names.
+///
+/// Of a Mercurial repository they print the same in the same form, with nodes for ids: traverse the nodes of all changesets,
+/// manifests and file revisions, as `hg debugindex` lists them; diff:raw what `hg manifest --debug` tells to differ between
+/// a changeset and its first parent; diff:pickaxe what counting in `hg cat` finds; diff:patch what turns the one's files
+/// into the other's; checkout what `hg archive` writes.
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// The repository, as found or a variant.

@@ -15,7 +15,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
                 codec.levels.map_or("none".to_owned(), |levels| levels.to_string()),
                 format!("{} {}", codec.implementation, codec.version),
                 yes_no(codec.read_by_git),
-                yes_no(codec.read_by_hg),
+                if codec.read_by_hg { "yes" } else { "with our extension" }.to_owned(),
             ]
         })
         .collect();

@@ -16,13 +16,17 @@ use crate::{
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
+    let codec = match &source {
+        Repository::Git(_) => &arguments.codec,
+        Repository::Hg(_) => &arguments.codec.for_revlogs(),
+    };
     let target = match &arguments.output {
         Some(path) => path.clone(),
-        None => default_output(&arguments.repository, &arguments.codec)?,
+        None => default_output(&arguments.repository, codec)?,
     };
     let bar = Bar::new(arguments.effort.quiet);
     let threads = arguments.effort.threads();
-    let (codec, force) = (&arguments.codec, arguments.force);
+    let force = arguments.force;
     let (conversion, path) = match &source {
         Repository::Hg(source) if arguments.rechosen => {
             convert_rechosen(source, codec, &arguments.hg.program()?, &target, force, threads, &bar)?

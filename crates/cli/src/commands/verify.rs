@@ -67,7 +67,7 @@ fn compare_hg(
     differences: &mut Differences,
 ) -> Result<String, Failure> {
     let verified = hg::verify::compare(first, second, threads, &mut |difference| differences.add(difference))?;
-    let mut text = format!("{} revisions and all bookmarks, phases and markers are the same", verified.revisions);
+    let mut text = format!("{} revisions and all that is beside the revlogs are the same", verified.revisions);
     if verified.unhashed > 0 {
         let unhashed = verified.unhashed;
         text.push_str(&format!(
