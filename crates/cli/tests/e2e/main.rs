@@ -1,4 +1,5 @@
-//! End-to-end tests: they drive the real binary on repositories that real git made, and take stock git's own output for the truth.
+//! End-to-end tests: they drive the real binary on repositories that real git and hg made, and take the own output of stock git
+//! and stock hg for the truth.
 //!
 //! `support` starts programs and looks at files; every other module is one promise of the program. The repositories come from
 //! the scripts in `fixtures/` at the root of the checkout; damaged ones are made from those here, byte by byte.
@@ -10,6 +11,7 @@ mod changing;
 mod conversion;
 mod corrupt_files;
 mod corrupt_packs;
+mod hg;
 mod outputs;
 mod refused;
 mod replay;

@@ -58,7 +58,7 @@ fn help_teaches_every_subcommand() {
 #[test]
 fn codecs_lists_every_codec_with_what_reads_it() {
     let listed = repackbench(["codecs"]).exits(exit::OK).text();
-    for codec in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4"] {
+    for codec in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "lz4hc"] {
         let names_it = |line: &&str| {
             line.split(|letter: char| letter.is_whitespace() || "|│┆".contains(letter)).any(|word| word == codec)
         };

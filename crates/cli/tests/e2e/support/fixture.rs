@@ -47,6 +47,7 @@ pub(crate) const REFUSED: &[&str] = &["outside-base", "reftable", "unknown-exten
 
 /// The fixtures of Mercurial that must convert.
 pub(crate) const HG_CONVERTIBLE: &[&str] = &[
+    "archived-phase",
     "63-default",
     "63-zlib",
     "bookmarks-in-store",
@@ -83,7 +84,6 @@ pub(crate) const HG_NOT_FOR_6_3: &[&str] = &["delta-info", "fileindex"];
 
 /// The fixtures of Mercurial that must be refused by name.
 pub(crate) const HG_REFUSED: &[&str] = &[
-    "archived-phase",
     "changelog-v2",
     "copies-sidedata",
     "journal",
@@ -110,10 +110,20 @@ impl Fixture {
         Self::made_by(&format!("git-{name}"))
     }
 
-    /// The Mercurial fixture of that name, shared by all tests: nothing may write to it.
+    /// The Mercurial fixture of that name, shared by all tests: nothing may write to it, not even a lock, which `hg verify` and some
+    /// reading commands hold for a moment. To run hg on it, copy it.
     #[track_caller]
     pub(crate) fn hg(name: &str) -> Self {
         Self::made_by(&format!("hg-{name}"))
+    }
+
+    /// A copy in `scratch` of the Mercurial fixture that hg may be run on and the test may change. A share names its other
+    /// repository by an absolute path, and stays one.
+    #[track_caller]
+    pub(crate) fn hg_copy(name: &str, scratch: &Scratch) -> Self {
+        let (original, folder) = (Self::hg(name).folder, scratch.join("fixture"));
+        program::run(Command::new("cp").arg("-a").arg(&original).arg(&folder)).exits(program::exit::OK);
+        Fixture { folder }
     }
 
     #[track_caller]

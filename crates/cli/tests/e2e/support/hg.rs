@@ -107,11 +107,13 @@ pub(crate) fn requirements(repo: &Path) -> Vec<String> {
     String::from_utf8_lossy(&listed).lines().map(str::to_owned).collect()
 }
 
-/// Every changeset, hidden ones too: revision, node, parents, branch, phase, bookmarks and tags.
+/// What is told of a changeset: revision, node, parents, branch, phase, bookmarks and tags.
+pub(crate) const CHANGESET: &str = "{rev} {node} {p1node} {p2node} {branch} {phase} {bookmarks} {tags}\n";
+
+/// Every changeset, hidden ones too.
 #[track_caller]
 pub(crate) fn changesets(repo: &Path) -> String {
-    let template = "{rev} {node} {p1node} {p2node} {branch} {phase} {bookmarks} {tags}\n";
-    String::from_utf8_lossy(&output(repo, ["log", "--hidden", "-r", "all()", "-T", template])).into_owned()
+    String::from_utf8_lossy(&output(repo, ["log", "--hidden", "-r", "all()", "-T", CHANGESET])).into_owned()
 }
 
 /// Writes a revision's files, links and executable bits into `folder`, which must not exist.
@@ -138,7 +140,7 @@ pub(crate) enum Revlog {
 
 impl Revlog {
     /// Options that come before, and the file that comes after.
-    fn arguments(&self) -> Vec<OsString> {
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
         match self {
             Revlog::Changelog => vec!["-c".into()],
             Revlog::Manifest => vec!["-m".into()],
@@ -192,7 +194,12 @@ pub(crate) fn revlogs(repo: &Path) -> Vec<Revlog> {
 pub(crate) fn index(version: Version, repo: &Path, revlog: &Revlog) -> Vec<Revision> {
     let mut command = command(version, repo);
     let outcome = program::run(command.current_dir(repo).args(["debugindex", "--debug"]).args(revlog.arguments()));
-    let listing = outcome.exits(exit::OK).text();
+    parse_index(&outcome.exits(exit::OK).text())
+}
+
+/// What `debugindex --debug` printed.
+#[track_caller]
+pub(crate) fn parse_index(listing: &str) -> Vec<Revision> {
     listing.lines().skip(1).map(parse_revision).collect()
 }
 

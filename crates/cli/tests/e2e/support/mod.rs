@@ -3,8 +3,11 @@
 pub(crate) mod fixture;
 pub(crate) mod git;
 pub(crate) mod hg;
+pub(crate) mod hg_extension;
+pub(crate) mod hg_server;
 pub(crate) mod program;
 pub(crate) mod reseal;
+pub(crate) mod revlog;
 pub(crate) mod snapshot;
 
 pub(crate) use fixture::{CONVERTIBLE, Fixture};

@@ -1,0 +1,104 @@
+//! Stock hg at work in what was converted: log, update, commit and pull; and codecs that it does not have.
+
+use std::fs;
+use std::path::Path;
+
+use super::super::support::hg::{self, VERSIONS, Version};
+use super::super::support::hg_extension;
+use super::super::support::hg_server::HgServer;
+use super::super::support::program::{self, convert, exit};
+use super::super::support::{Fixture, Scratch, snapshot};
+
+/// What a log with patches prints.
+const LOG: [&str; 6] = ["log", "-p", "--git", "-r", "all()", "--debug"];
+
+#[track_caller]
+fn works_for(version: Version, fixture: &str, spec: &str) {
+    let scratch = Scratch::new();
+    let source = Fixture::hg_copy(fixture, &scratch).repo();
+    let variant = scratch.join("variant");
+    convert(&source, spec, &variant);
+    let requirements = hg::requirements(&variant);
+    let (mut in_source, mut in_variant) = (HgServer::start(version, &source), HgServer::start(version, &variant));
+    assert!(in_source.output(LOG) == in_variant.output(LOG), "{LOG:?} differs, {version:?}, {spec}");
+
+    in_variant.output(["update", "--quiet", "tip"]);
+    in_source.archive("tip", &scratch.join("tip"));
+    let mut checked_out = snapshot::content(&variant);
+    checked_out.retain(|path, _| !path.starts_with(".hg"));
+    snapshot::assert_same(&snapshot::content(&scratch.join("tip")), &checked_out);
+
+    // On top of the result, and pulled out of it.
+    let lines: String = (0..200).map(|number| format!("line {number} of a new file\n")).collect();
+    fs::write(variant.join("on-top.txt"), lines).expect("a file in the work tree");
+    in_variant.output(["commit", "--quiet", "--addremove", "--message", "on top"]);
+    in_source.output([Path::new("pull"), Path::new("--quiet"), &variant]);
+    assert_eq!(in_source.lines(&["log", "-r", "tip", "-T", "{desc}"]), ["on top"]);
+
+    // Pulled into the result.
+    in_source.output(["update", "--quiet", "--clean", "tip"]);
+    fs::write(source.join("elsewhere.txt"), "one line\n").expect("a file in the work tree");
+    in_source.output(["commit", "--quiet", "--addremove", "--message", "elsewhere"]);
+    in_variant.output([Path::new("pull"), Path::new("--quiet"), &source]);
+    let nodes = ["log", "-r", "all()", "-T", "{node}\n"];
+    assert_eq!(in_variant.lines(&nodes), in_source.lines(&nodes));
+
+    assert_eq!(in_variant.verify().0, Some(exit::OK), "{version:?}, {spec}");
+    assert_eq!(hg::requirements(&variant), requirements);
+    drop(in_variant);
+    // What hg wrote into it is read again.
+    convert(&variant, "zlib:6", &scratch.join("back"));
+    assert_eq!(HgServer::newest(&scratch.join("back")).lines(&nodes), in_source.lines(&nodes));
+}
+
+#[test]
+fn hg_7_2_works_in_the_result() {
+    for spec in ["zlib:9", "zstd:19", "store"] {
+        works_for(Version::V72, "default", spec);
+    }
+}
+
+#[test]
+fn hg_6_3_works_in_the_result() {
+    for spec in ["zlib:9", "zstd:19", "store"] {
+        works_for(Version::V63, "63-zlib", spec);
+    }
+}
+
+#[test]
+fn stock_hg_refuses_lz4_by_its_requirement() {
+    for (fixture, spec) in [("default", "lz4"), ("no-share-safe", "lz4hc:9")] {
+        let scratch = Scratch::new();
+        let variant = scratch.join("variant");
+        convert(&Fixture::hg(fixture).repo(), spec, &variant);
+        for version in VERSIONS {
+            hg::assert_refuses_plainly(version, &variant, "exp-compression-lz4");
+        }
+    }
+}
+
+#[test]
+fn with_the_extension_hg_reads_and_writes_lz4() {
+    let scratch = Scratch::new();
+    let source = Fixture::hg_copy("default", &scratch).repo();
+    let extension = format!("extensions.repackbench={}", hg_extension::folder().display());
+    for (version, spec) in [(Version::V72, "lz4hc:9"), (Version::V63, "lz4")] {
+        let variant = scratch.join(spec);
+        convert(&source, spec, &variant);
+        let extended = |arguments: &[&str]| {
+            let mut command = hg::command(version, &variant);
+            command.args(["--config", &extension, "--config", &format!("repackbench.codec={spec}")]);
+            program::run(command.args(arguments)).exits(exit::OK)
+        };
+        let said = extended(&["verify"]);
+        assert!(said.text().contains("checked 36 changesets") && said.stderr.is_empty(), "{said:?}");
+        let history = ["log", "--hidden", "-r", "all()", "-T", hg::CHANGESET];
+        assert_eq!(extended(&history).text(), hg::changesets(&source));
+        extended(&["update", "--quiet", "tip"]);
+        fs::write(variant.join("on-top.txt"), "one line\n".repeat(90)).expect("a file in the work tree");
+        extended(&["commit", "--quiet", "--addremove", "--message", "on top"]);
+        convert(&variant, "zstd:3", &scratch.join(&format!("{spec}-back")));
+        let back = hg::output(&scratch.join(&format!("{spec}-back")), ["cat", "-r", "tip", "path:on-top.txt"]);
+        assert_eq!(back, "one line\n".repeat(90).as_bytes());
+    }
+}

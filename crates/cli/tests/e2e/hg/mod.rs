@@ -1,0 +1,15 @@
+//! The same promises on Mercurial repositories, with stock hg's own output for the truth.
+
+mod bench;
+mod beside_revlogs;
+mod changing;
+mod conversion;
+mod damage;
+mod exchange;
+mod forged;
+mod lies;
+mod patches;
+mod refused;
+mod replay;
+mod size;
+mod verify;

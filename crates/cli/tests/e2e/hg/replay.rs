@@ -1,0 +1,418 @@
+//! Workloads against stock hg: what a workload saw must be what hg tells, on the source as found and on a variant.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use super::super::support::fixture::HG_CONVERTIBLE;
+use super::super::support::hg::{self, Revlog};
+use super::super::support::hg_server::HgServer;
+use super::super::support::program::{self, Outcome, command, convert, exit};
+use super::super::support::{Fixture, Scratch, snapshot};
+
+/// Looked for in every history; some are there and some are not.
+const NEEDLES: [&str; 4] = ["foo", "amber", "rewrote this line", "nowhere to be found"];
+
+/// A fixture, a variant of it, and an hg that tells the truth about them.
+struct Subject {
+    scratch: Scratch,
+    /// What is replayed: the source as found and a variant under another engine.
+    repos: [PathBuf; 2],
+    /// What hg is asked about.
+    judged: PathBuf,
+    hg: HgServer,
+    manifests: HashMap<i64, Rc<Manifest>>,
+    contents: HashMap<(Vec<u8>, String), Rc<Vec<u8>>>,
+    /// Whether an empty file is a censored one.
+    is_censored: bool,
+}
+
+/// Mode and node of a file.
+type Version = (&'static str, String);
+
+type Manifest = BTreeMap<Vec<u8>, Version>;
+
+/// A changeset: its number and node, and its first parent's number.
+#[derive(Clone)]
+struct Changeset {
+    number: i64,
+    node: String,
+    parent: i64,
+}
+
+impl Subject {
+    fn new(name: &str) -> Self {
+        let scratch = Scratch::new();
+        let source = Fixture::hg(name).repo();
+        let (variant, judged) = (scratch.join("variant"), Fixture::hg_copy(name, &scratch).repo());
+        convert(&source, "lz4hc:4", &variant);
+        if name == "largefiles" {
+            // With the extension hg shows large files, without it what is stored: a line with a hash.
+            fs::remove_file(judged.join(".hg/hgrc")).expect("the setting that loads the extension");
+            for file in [".hg/requires", ".hg/store/requires"].map(|file| judged.join(file)) {
+                let lines = fs::read_to_string(&file).expect("requirements");
+                fs::write(&file, lines.replace("largefiles\n", "")).expect("requirements");
+            }
+        }
+        Subject {
+            hg: HgServer::newest(&judged),
+            repos: [source, variant],
+            judged,
+            scratch,
+            manifests: HashMap::new(),
+            contents: HashMap::new(),
+            is_censored: name == "censored",
+        }
+    }
+
+    /// Fails the test unless the workload sees `expected` in both repositories.
+    #[track_caller]
+    fn sees(&self, workload: &str, options: &[&str], expected: &[String], order: impl Fn(Vec<String>) -> Vec<String>) {
+        let expected = order(expected.to_vec());
+        for repo in &self.repos {
+            let seen = order(replay(repo, workload, options));
+            let first = seen.iter().zip(&expected).position(|(seen, expected)| seen != expected);
+            let place = first.unwrap_or(seen.len().min(expected.len()));
+            assert!(
+                seen == expected,
+                "{workload} {options:?} of {}: {} lines seen, {} expected; the first that differs is {place}: {:?} instead of {:?}",
+                repo.display(),
+                seen.len(),
+                expected.len(),
+                seen.get(place),
+                expected.get(place),
+            );
+        }
+    }
+
+    /// Changesets of a revset, in its order.
+    fn changesets(&mut self, revset: &str) -> Vec<Changeset> {
+        let lines = self.hg.lines(&["log", "--hidden", "-r", revset, "-T", "{rev} {node} {p1rev}\n"]);
+        let parse = |line: &String| {
+            let words: Vec<&str> = line.split(' ').collect();
+            let [number, node, parent] = words[..] else { panic!("{line}") };
+            let [number, parent] = [number, parent].map(|word| word.parse().expect("the number of a revision"));
+            Changeset { number, node: node.to_owned(), parent }
+        };
+        lines.iter().map(parse).collect()
+    }
+
+    fn manifest(&mut self, number: i64) -> Rc<Manifest> {
+        if number < 0 {
+            return Rc::default();
+        }
+        if let Some(manifest) = self.manifests.get(&number) {
+            return Rc::clone(manifest);
+        }
+        let listed = self.hg.output(["manifest", "--hidden", "--debug", "-r", &number.to_string()]);
+        let lines = listed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let manifest = Rc::new(lines.map(parse_manifest_line).collect::<Manifest>());
+        self.manifests.insert(number, Rc::clone(&manifest));
+        manifest
+    }
+
+    /// Paths that differ between a changeset and its first parent, and what is there before and after.
+    fn changes(&mut self, changeset: &Changeset) -> Vec<(Vec<u8>, [Option<Version>; 2])> {
+        let (old, new) = (self.manifest(changeset.parent), self.manifest(changeset.number));
+        let paths: BTreeSet<&Vec<u8>> = old.keys().chain(new.keys()).collect();
+        let both = paths.into_iter().map(|path| (path.clone(), [old.get(path).cloned(), new.get(path).cloned()]));
+        both.filter(|(_, [old, new])| old != new).collect()
+    }
+
+    /// How often the needle occurs in a file revision, as `hg cat` writes it.
+    fn occurrences(&mut self, changeset: i64, path: &[u8], node: &str, needle: &str) -> usize {
+        let key = (path.to_vec(), node.to_owned());
+        if !self.contents.contains_key(&key) {
+            let name = OsString::from_vec([b"path:".as_slice(), path].concat());
+            let number = changeset.to_string();
+            let arguments = ["cat", "--hidden", "-r", &number].map(OsString::from).into_iter().chain([name]);
+            self.contents.insert(key.clone(), Rc::new(self.hg.output(arguments)));
+        }
+        count(&self.contents[&key], needle.as_bytes())
+    }
+
+    fn traverse_agrees(&mut self) {
+        let mut expected = Vec::new();
+        for revlog in hg::revlogs(&self.judged) {
+            expected.extend(self.hg.index(&revlog).into_iter().map(|revision| revision.node));
+        }
+        self.sees("traverse", &[], &expected, sorted);
+    }
+
+    /// Manifests say what changed, and `hg status` has to agree with them and with us.
+    fn raw_agrees(&mut self, start: &Changeset) {
+        let mut expected = Vec::new();
+        for changeset in self.changesets(&format!("reverse(::{})", start.number)) {
+            expected.push(format!("commit {}", changeset.node));
+            let mut letters = BTreeSet::new();
+            for (path, versions) in self.changes(&changeset) {
+                let (line, letter) = raw_line(&path, &versions);
+                expected.push(line);
+                letters.insert((letter, path));
+            }
+            assert_eq!(letters, self.status(&changeset), "{}", changeset.number);
+        }
+        self.sees("diff:raw", &["--rev", &start.node], &expected, sorted_within_commits);
+    }
+
+    fn status(&mut self, changeset: &Changeset) -> BTreeSet<(char, Vec<u8>)> {
+        let name = |number: i64| if number < 0 { "null".to_owned() } else { number.to_string() };
+        let revisions = [changeset.parent, changeset.number].map(name);
+        let [old, new] = revisions.each_ref().map(String::as_str);
+        let listed = self.hg.output(["status", "--hidden", "-mar", "--print0", "--rev", old, "--rev", new]);
+        let entries = listed.split(|byte| *byte == 0).filter(|entry| !entry.is_empty());
+        entries.map(|entry| (char::from(entry[0]), entry[2..].to_vec())).collect()
+    }
+
+    fn pickaxe_agrees(&mut self, start: &Changeset, needle: &str) -> usize {
+        let mut expected = Vec::new();
+        for changeset in self.changesets(&format!("reverse(::{})", start.number)) {
+            let mut is_hit = false;
+            for (path, [old, new]) in self.changes(&changeset) {
+                let mut occurrences = |number, version: Option<(_, String)>| {
+                    version.map_or(0, |(_, node)| self.occurrences(number, &path, &node, needle))
+                };
+                is_hit |= occurrences(changeset.parent, old) != occurrences(changeset.number, new);
+            }
+            expected.extend(is_hit.then_some(changeset.node));
+        }
+        self.sees(&format!("diff:pickaxe={needle}"), &["--rev", &start.node], &expected, |lines| lines);
+        expected.len()
+    }
+
+    fn checkout_agrees(&mut self, changeset: &Changeset) {
+        let by_hg = self.scratch.join(&format!("by-hg-{}", changeset.number));
+        self.hg.archive(&changeset.node, &by_hg);
+        // Of a revision without files hg makes no folder.
+        let mut expected = if by_hg.exists() { snapshot::content(&by_hg) } else { BTreeMap::new() };
+        let is_empty =
+            |entry: &snapshot::Entry| matches!(entry, snapshot::Entry::File { content, .. } if content.is_empty());
+        // What is censored we leave out, and say so.
+        let before = expected.len();
+        expected.retain(|_, entry| !(self.is_censored && is_empty(entry)));
+        let censored = before - expected.len();
+        for (place, repo) in self.repos.iter().enumerate() {
+            let into = self.scratch.join(&format!("into-{place}-{}", changeset.number));
+            let arguments = ["replay", "--workload", "checkout", "--rev", &changeset.node, "--into"];
+            let outcome = program::run(command().args(arguments).arg(&into).arg(repo)).exits(exit::OK);
+            let (count, said) = (format!("{censored} objects are missing"), outcome.stderr);
+            assert!(if censored == 0 { !said.contains("missing") } else { said.contains(&count) }, "{said}");
+            snapshot::assert_same(&expected, &snapshot::content(&into));
+        }
+    }
+}
+
+#[track_caller]
+fn replay(repo: &Path, workload: &str, options: &[&str]) -> Vec<String> {
+    let outcome = try_replay(repo, workload, options).exits(exit::OK);
+    outcome.text().lines().map(str::to_owned).collect()
+}
+
+fn try_replay(repo: &Path, workload: &str, options: &[&str]) -> Outcome {
+    program::run(command().args(["replay", "--workload", workload]).args(options).arg(repo))
+}
+
+/// `NODE MODE DECORATION PATH`, the decoration one character: `@` for a link.
+fn parse_manifest_line(line: &[u8]) -> (Vec<u8>, Version) {
+    let mode = match (&line[41..44], line[45]) {
+        (b"644", b' ') => "100644",
+        (b"755", b'*') => "100755",
+        (b"644", b'@') => "120000",
+        _ => panic!("{}", String::from_utf8_lossy(line)),
+    };
+    (line[47..].to_vec(), (mode, String::from_utf8_lossy(&line[..40]).into_owned()))
+}
+
+/// A change as `git log --raw` would print it, and hg's letter for it.
+fn raw_line(path: &[u8], [old, new]: &[Option<Version>; 2]) -> (String, char) {
+    let absent = ("000000", "0".repeat(40));
+    let (letter, status) = match (old, new) {
+        (None, _) => ('A', 'A'),
+        (_, None) => ('R', 'D'),
+        (Some((old, _)), Some((new, _))) if (*old == "120000") != (*new == "120000") => ('M', 'T'),
+        _ => ('M', 'M'),
+    };
+    let [(old_mode, old_node), (new_mode, new_node)] =
+        [old, new].map(|version| version.clone().unwrap_or_else(|| absent.clone()));
+    (format!(":{old_mode} {new_mode} {old_node} {new_node} {status}\t{}", quoted(path)), letter)
+}
+
+/// A path as git prints it: in quotes and escaped if it has to be.
+fn quoted(path: &[u8]) -> String {
+    let escape = |byte: &u8| match byte {
+        b'\t' => "\\t".to_owned(),
+        b'"' => "\\\"".to_owned(),
+        b'\\' => "\\\\".to_owned(),
+        b'\x07' => "\\a".to_owned(),
+        0x20..0x7f => char::from(*byte).to_string(),
+        _ => format!("\\{byte:03o}"),
+    };
+    let escaped: String = path.iter().map(escape).collect();
+    if escaped.as_bytes() == path { escaped } else { format!("\"{escaped}\"") }
+}
+
+/// How often `needle` occurs, not overlapping itself.
+fn count(mut content: &[u8], needle: &[u8]) -> usize {
+    let mut found = 0;
+    while let Some(at) = content.windows(needle.len()).position(|window| window == needle) {
+        found += 1;
+        content = &content[at + needle.len()..];
+    }
+    found
+}
+
+fn sorted(mut lines: Vec<String>) -> Vec<String> {
+    lines.sort();
+    lines
+}
+
+/// The lines after each `commit`, sorted: hg and we list files in an order of our own each.
+fn sorted_within_commits(lines: Vec<String>) -> Vec<String> {
+    let mut commits: Vec<Vec<String>> = Vec::new();
+    for line in lines {
+        if line.starts_with("commit ") {
+            commits.push(Vec::new());
+        }
+        commits.last_mut().expect("a commit first").push(line);
+    }
+    // `:` comes before `c`.
+    commits.into_iter().flat_map(|lines| sorted(lines).into_iter().rev()).collect()
+}
+
+/// Holds all workloads against what one process of hg says of a fixture; gives how much the searches found.
+fn replays(name: &str) -> usize {
+    let mut subject = Subject::new(name);
+    subject.traverse_agrees();
+    let heads = subject.changesets("reverse(head() or max(all()))");
+    let mut found = 0;
+    for start in &heads {
+        subject.raw_agrees(start);
+        found += NEEDLES.iter().map(|needle| subject.pickaxe_agrees(start, needle)).sum::<usize>();
+    }
+    for changeset in subject.changesets("head() or max(all()) or first(all(), 2)") {
+        subject.checkout_agrees(&changeset);
+    }
+    found
+}
+
+/// Layouts of the sample history, of which each is found out by other code.
+#[test]
+fn layouts_of_the_store() {
+    for name in ["no-generaldelta", "treemanifest", "no-fncache", "fileindex", "uncompressed", "63-zlib"] {
+        assert!(replays(name) > 10, "something to find in {name}");
+    }
+}
+
+#[test]
+fn shapes_of_history() {
+    for name in ["branches", "evolution", "internal-phase"] {
+        assert!(replays(name) > 10, "something to find in {name}");
+    }
+}
+
+#[test]
+fn sorts_of_content() {
+    for (name, found) in [("content", 4), ("names", 0), ("no-dotencode", 10), ("censored", 0), ("inline-large", 1)] {
+        assert!(replays(name) >= found, "something to find in {name}");
+    }
+}
+
+#[test]
+fn content_that_lies_elsewhere() {
+    replays("lfs");
+    assert!(replays("largefiles") > 10);
+}
+
+#[test]
+fn long_chains() {
+    let mut subject = Subject::new("chains");
+    subject.traverse_agrees();
+    for changeset in subject.changesets("17 or 230 or 399") {
+        subject.checkout_agrees(&changeset);
+    }
+}
+
+/// Every layout has to be walked, even those whose content is compared nowhere else.
+#[test]
+fn traverse_visits_every_revision_of_every_fixture() {
+    for name in HG_CONVERTIBLE {
+        let (scratch, lines) = (Scratch::new(), replay(&Fixture::hg(name).repo(), "traverse", &[]).len());
+        let repo = Fixture::hg_copy(name, &scratch).repo();
+        let mut hg = HgServer::newest(&repo);
+        let changesets = hg.index(&Revlog::Changelog).len();
+        let manifests = hg.index(&Revlog::Manifest).len();
+        assert!(lines >= changesets + manifests, "{name}: {lines} lines for {changesets} changesets");
+        assert_eq!(lines == 0, *name == "empty");
+    }
+}
+
+#[test]
+fn revisions_are_named_as_hg_names_them() {
+    for (fixture, names) in [
+        ("evolution", &["tip", "try", "a bookmark with spaces", "3", "-1", "-4", "default", "right"][..]),
+        ("branches", &["tip", "early days", "a feature/née", "right", "default", "two heads", "0", "-2"]),
+        ("bookmarks-in-store", &["ten", "default"]),
+    ] {
+        let mut subject = Subject::new(fixture);
+        let mut cases: Vec<(String, String)> = Vec::new();
+        for name in names {
+            // In quotes a revset takes it for a name, whatever is in it.
+            let found = subject.hg.lines(&["log", "--hidden", "-r", &format!("\"{name}\""), "-T", "{node}\n"]);
+            cases.push(((*name).to_owned(), found[0].clone()));
+        }
+        let node = cases[0].1.clone();
+        cases.extend([(node.clone(), node.clone()), (node[..12].to_owned(), node)]);
+        // Hidden ones count as all others do.
+        for hidden in subject.changesets("all()") {
+            cases.push((hidden.number.to_string(), hidden.node));
+        }
+        for (name, node) in cases {
+            let seen = replay(&subject.repos[1], "diff:raw", &["--commits", "1", "--rev", &name]);
+            assert_eq!(seen.first(), Some(&format!("commit {node}")), "{name} in {fixture}");
+        }
+    }
+}
+
+#[test]
+fn a_name_of_no_revision_is_refused() {
+    let repo = Fixture::hg("branches").repo();
+    // Of forty nodes some start alike.
+    for (name, why) in
+        [("no such name", "'no such name'"), ("9999", "'9999'"), ("-9999", "'-9999'"), ("ffffffffff", "'ffffffffff'")]
+    {
+        let line = try_replay(&repo, "diff:raw", &["--rev", name]).exits(exit::FAILURE).error_line();
+        assert!(line.contains(why), "{line}");
+    }
+    let digits = "abcdef".chars().map(|digit| try_replay(&repo, "diff:raw", &["--rev", &digit.to_string()]));
+    assert!(digits.filter(|outcome| outcome.stderr.contains("several nodes start so")).count() > 0);
+    let line = try_replay(&Fixture::hg("empty").repo(), "diff:raw", &[]).exits(exit::FAILURE).error_line();
+    assert!(line.contains("tip") && line.contains("no changesets"), "{line}");
+}
+
+/// What lfs has not fetched is counted as missing and left out.
+#[test]
+fn an_lfs_file_that_is_not_here_is_missing() {
+    let scratch = Scratch::new();
+    let repo = Fixture::hg_copy("lfs", &scratch).repo();
+    let objects = snapshot::content(&repo.join(".hg/store/lfs/objects"));
+    for (path, entry) in objects {
+        if matches!(entry, snapshot::Entry::File { .. }) {
+            fs::remove_file(repo.join(".hg/store/lfs/objects").join(path)).expect("an object");
+        }
+    }
+    let into = scratch.join("into");
+    let arguments: [&OsStr; 6] = [
+        "replay".as_ref(),
+        "--workload".as_ref(),
+        "checkout".as_ref(),
+        "--into".as_ref(),
+        into.as_ref(),
+        repo.as_ref(),
+    ];
+    let outcome = program::run(command().args(arguments)).exits(exit::OK);
+    assert!(outcome.stderr.contains("1 objects are missing"), "{}", outcome.stderr);
+    assert!(into.join("small.txt").exists() && !into.join("moved.txt").exists());
+}
