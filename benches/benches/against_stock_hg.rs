@@ -106,18 +106,19 @@ impl Bench {
         let source = Repository::open(&self.baseline)?;
         let chunks = StoredChunks::load(&source)?;
         println!("chunks       {}, {:.1} MB of payload", chunks.len(), chunks.payload_bytes() as f64 / 1e6);
-        let target = self.scratch.path().join("converted");
         let (mut codecs, mut cpu, mut upgrades, mut syncs) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..self.repetitions {
+        // Nothing is removed before the end: file systems avoid inodes that were just freed, and the next repetition would
+        // pay for looking for others.
+        for repetition in 0..self.repetitions {
+            let target = self.scratch.path().join(format!("converted-{repetition}"));
             let before = cpu_of_this_process()?;
-            let (conversion, path) = convert(&source, &to, &target, false, cores(), &NoProgress)?;
+            let (conversion, _) = convert(&source, &to, &target, false, cores(), &NoProgress)?;
             let used = cpu_of_this_process()?.saturating_sub(before);
-            remove(&path)?;
             let alone = chunks.cpu_time(&to)?;
             codecs.push((conversion.elapsed, alone / u32::try_from(cores()).unwrap_or(u32::MAX)));
             cpu.push((used, alone));
             // hg does not sync, so neither of the two counts that.
-            upgrades.push((conversion.elapsed, self.upgrade()?));
+            upgrades.push((conversion.elapsed, self.upgrade(repetition)?));
             syncs.push(conversion.sync);
         }
         println!("final sync   {:.3} s (not part of the conversion's time)", median_time(syncs).as_secs_f64());
@@ -136,14 +137,13 @@ impl Bench {
     }
 
     /// How long hg takes to convert a fresh copy of the baseline, without its start-up.
-    fn upgrade(&self) -> Result<Duration> {
-        let copy = self.scratch.path().join("upgraded");
+    fn upgrade(&self, repetition: usize) -> Result<Duration> {
+        let copy = self.scratch.path().join(format!("upgraded-{repetition}"));
         let mut command = Command::new("cp");
         time_child(command.arg("-R").arg(&self.baseline).arg(&copy))?;
         let mut upgrade = self.hg(&copy);
         upgrade.args(["--config", "format.revlog-compression=zstd", "--config", "storage.revlog.zstd.level=3"]);
         let time = time_child(upgrade.args(["debugupgraderepo", "--run", "--no-backup"]))?;
-        remove(&copy)?;
         Ok(time.wall.saturating_sub(self.start_up))
     }
 
