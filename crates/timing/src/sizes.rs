@@ -39,8 +39,7 @@ fn measure_hg(repository: &HgRepository, label: &str) -> Result<SizeRecord> {
         Ok(())
     })?;
     let store = repository.store_dir();
-    for file in repository.files()? {
-        let len = std::fs::metadata(&file).map_err(|e| ReaderError::io("inspect", &file, e))?.len();
+    for (file, len) in repository.files()? {
         size.total_bytes += len;
         let name = file.strip_prefix(&store).ok().and_then(Path::to_str).unwrap_or_default();
         if name == "fncache" || name.starts_with("fileindex") {

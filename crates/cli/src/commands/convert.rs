@@ -46,7 +46,12 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
 /// Prints what a conversion of `source`, which the user called `name`, into `path` did.
 fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
     conversion.notes.extend(repackbench_timing::missing::notes(source)?);
-    let before = measure(source, &name_of(name))?;
-    let after = measure(&open(path)?, &name_of(path))?;
+    // The lengths of Mercurial's deltas are known only when they are decoded, so both are measured at once.
+    let (before, after) = std::thread::scope(|scope| {
+        let after = scope.spawn(|| Repository::open(path).and_then(|converted| measure(&converted, &name_of(path))));
+        let before = measure(source, &name_of(name));
+        (before, after.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    });
+    let (before, after) = (before?, after?);
     print(&convert_summary(&before, &after, conversion.elapsed, conversion.sync, &conversion.notes))
 }

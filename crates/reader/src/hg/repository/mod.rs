@@ -71,6 +71,9 @@ impl HgRepository {
                 notes.push(format!("{}: left aside: {what}", path.display()));
             }
         }
+        if listing.revlogs.iter().any(|files| files.path == b".hgsub") {
+            notes.push(format!("{}: left aside: subrepositories, which .hgsub names", hg_dir.display()));
+        }
         if fs::metadata(hg_dir.join("store/obsstore")).is_ok_and(|markers| markers.len() > 1) {
             notes.push(format!(
                 "{}: changesets that hg hides are seen as all others are; the tip may be one of them",
@@ -106,11 +109,11 @@ impl HgRepository {
         &self.other_files
     }
 
-    /// Every file that belongs to the stored repository: what a copy of it holds, `requires` included.
+    /// Every file that belongs to the stored repository, what a copy of it holds, `requires` included, and its length in bytes.
     ///
     /// # Errors
-    /// [`ReaderError::Io`] when a folder cannot be listed.
-    pub fn files(&self) -> Result<Vec<PathBuf>> {
+    /// [`ReaderError::Io`] when a folder cannot be listed or a file not be inspected.
+    pub fn files(&self) -> Result<Vec<(PathBuf, u64)>> {
         let store = self.store_dir();
         let mut files = vec![self.hg_dir.join("requires"), store.join("requires")];
         files.extend(self.revlogs.iter().flat_map(|revlog| [revlog.index.clone(), revlog.data.clone()]));
@@ -118,8 +121,17 @@ impl HgRepository {
         for name in KEPT_IN_HG_DIR {
             listing::files_at(&self.hg_dir, name, &mut files)?;
         }
-        files.retain(|file| file.is_file());
-        Ok(files)
+        let mut found = Vec::with_capacity(files.len());
+        for file in files {
+            match fs::metadata(&file) {
+                Ok(metadata) if metadata.is_file() => found.push((file, metadata.len())),
+                // What a repository need not have, such as the data file of an inline revlog.
+                Ok(_) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(ReaderError::io("inspect", file, error)),
+            }
+        }
+        Ok(found)
     }
 
     /// What was found and left aside, one sentence each, for the summary.

@@ -158,7 +158,7 @@ type OutsideContent = BTreeMap<PathBuf, (PathBuf, ObjectId)>;
 /// folder's name is the first byte, and `largefiles/123456...` by SHA-1.
 fn outside_content(repository: &HgRepository) -> Result<OutsideContent> {
     let mut found = OutsideContent::new();
-    for file in repository.files()? {
+    for (file, _) in repository.files()? {
         let Ok(path) = file.strip_prefix(repository.hg_dir()) else { continue };
         let digits = if let Ok(below) = path.strip_prefix("store/lfs/objects") {
             below.iter().map(OsStr::as_bytes).collect::<Vec<_>>().concat()
