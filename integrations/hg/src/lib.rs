@@ -1,6 +1,6 @@
 //! The native half of the Mercurial extension: revlog chunks under this project's codecs, as a Python module.
 //!
-//! Mercurial asks a *compressor* object for chunks and payloads, one call each; [`Compressor`] is that object for any
+//! Mercurial asks a *compressor* object for chunks and payloads, one call each; `Compressor` is that object for any
 //! codec spec, so that every codec is timed through the same binding. It is a thin layer over `repackbench_codec`: the
 //! argument's bytes are read where they lie, and the result is copied once, into the `bytes` object that Python gets.
 //!

@@ -58,7 +58,7 @@ impl TextReader {
     /// Puts the full text of `revision` into `text`. `number` tells `revlog` from others in the cache.
     ///
     /// # Errors
-    /// [`ReaderError::Corrupt`] names the chunk that cannot be decoded or applied, or the text that does not hash to its node.
+    /// [`ReaderError::Corrupt`](crate::ReaderError::Corrupt) names the chunk that cannot be decoded or applied, or the text that does not hash to its node.
     pub fn read(&mut self, revlog: &Revlog, number: usize, revision: usize, text: &mut Vec<u8>) -> Result<()> {
         let entry = revlog.entry(revision)?;
         text.clear();
