@@ -4,8 +4,9 @@
 //! follow, big-endian and of 32 bits: of the list of paths, of its index and of the tree by which paths are found; then the
 //! identifiers of the files that these lie in, 8 bytes each, which end the files' names. Each path in the list ends with NUL.
 
-use std::{ffi::OsStr, fs, io, os::unix::ffi::OsStrExt, path::Path};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path};
 
+use super::read_if_there;
 use crate::{Place, ReaderError, Result};
 
 const FORMAT: &[u8] = b"fileindex-v1";
@@ -23,12 +24,10 @@ const ID_LEN: usize = 8;
 /// [`ReaderError::Io`] also if one is not there.
 pub(super) fn listed_paths(store: &Path) -> Result<Vec<u8>> {
     let path = store.join("fileindex");
-    let docket = match fs::read(&path) {
-        Ok(docket) if docket.is_empty() => return Ok(docket),
-        Ok(docket) => docket,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(ReaderError::io("read", path, error)),
-    };
+    let docket = read_if_there(&path)?;
+    if docket.is_empty() {
+        return Ok(docket);
+    }
     let corrupt = || ReaderError::corrupt(&path, Place::Offset(0), "a file index of version 1", "something else");
     let fields = docket.strip_prefix(FORMAT).ok_or_else(corrupt)?;
     let (lengths, ids) = fields

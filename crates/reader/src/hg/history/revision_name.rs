@@ -3,12 +3,13 @@
 //! As hg does, in this order: `tip`, a revision number, a full node, a bookmark, a tag, a branch, the start of a node.
 //! Revsets are not understood.
 
-use std::{fs, io, path::Path};
-
 use gix_hash::{ObjectId, Prefix};
 
 use super::HgHistory;
-use crate::{Changes, History, ReaderError, Result, hg::changeset};
+use crate::{
+    Changes, History, ReaderError, Result,
+    hg::{changeset, read_if_there},
+};
 
 impl HgHistory {
     pub(super) fn revision_named(&mut self, name: &str) -> Result<ObjectId> {
@@ -153,14 +154,6 @@ impl TagHistory {
         let older = known.split_last().map(|(_, before)| before).unwrap_or_default();
         self.0.extend(older.iter().filter(|node| !listed_before.contains(node)));
         self.0.extend(last);
-    }
-}
-
-fn read_if_there(path: &Path) -> Result<Vec<u8>> {
-    match fs::read(path) {
-        Ok(content) => Ok(content),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ReaderError::io("read", path, error)),
     }
 }
 

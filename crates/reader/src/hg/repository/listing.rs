@@ -14,7 +14,7 @@ use std::{
 use crate::{
     ObjectKind, ReaderError, Result,
     hg::{
-        file_index,
+        file_index, read_if_there,
         revlog::RevlogFiles,
         store_names::{self, NameEncoding},
     },
@@ -208,13 +208,5 @@ impl TrackedPaths<'_> {
             self.hashed = Some(names);
         }
         Ok(self.hashed.get_or_insert_default())
-    }
-}
-
-fn read_if_there(file: &Path) -> Result<Vec<u8>> {
-    match fs::read(file) {
-        Ok(content) => Ok(content),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ReaderError::io("read", file, error)),
     }
 }

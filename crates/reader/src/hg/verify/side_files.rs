@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     ffi::OsStr,
     fs::{self, File},
-    io::{self, Read},
+    io::Read,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -15,7 +15,7 @@ use super::HgDifference;
 use crate::{
     ObjectKind, Place, ReaderError, Result,
     git::hash::GitHasher,
-    hg::{HgRepository, file_index, revlog::RevlogFiles, store_names},
+    hg::{HgRepository, file_index, read_if_there, revlog::RevlogFiles, store_names},
 };
 
 /// Files that say something of the history, below `.hg`.
@@ -47,15 +47,6 @@ pub(super) fn compare(
     }
     compare_names(repositories, empty, on_difference);
     compare_outside_content(repositories, on_difference)
-}
-
-/// The content of a file; nothing of one that is not there or empty, which mean the same.
-fn read_if_there(path: &Path) -> Result<Vec<u8>> {
-    match fs::read(path) {
-        Ok(content) => Ok(content),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ReaderError::io("read", path, error)),
-    }
 }
 
 fn lines(content: &[u8]) -> BTreeSet<&[u8]> {
