@@ -92,19 +92,18 @@ fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let path = folder.join(entry.file_name());
-        // A store may be spread over disks by symbolic links: hg opens its files through them.
+        // A store may be spread over disks by symbolic links: hg opens its files through them. Its lock is one that leads
+        // nowhere.
         let is_link = kind.is_symlink();
-        let kind = if is_link { target_of(&entry.path())?.file_type() } else { kind };
-        if !kind.is_dir() && !kind.is_file() {
+        let target =
+            if is_link { fs::metadata(entry.path()).ok().map(|target| target.file_type()) } else { Some(kind) };
+        if target.is_some_and(|kind| !kind.is_dir() && !kind.is_file()) {
             return Err(ReaderError::unsupported(&entry.path(), "neither a file nor a folder"));
         }
-        found.push(Found { path, is_directory: kind.is_dir(), is_link });
+        let is_directory = target.is_some_and(|kind| kind.is_dir());
+        found.push(Found { path, is_directory, is_link });
     }
     Ok(found)
-}
-
-fn target_of(link: &Path) -> Result<fs::Metadata> {
-    fs::metadata(link).map_err(|e| ReaderError::io("inspect", link, e))
 }
 
 fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
@@ -112,7 +111,7 @@ fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
     while let Some(folder) = folders.pop() {
         if folder.is_link {
             let path = store.join(&folder.path);
-            let target = target_of(&path)?;
+            let target = fs::metadata(&path).map_err(|e| ReaderError::io("inspect", &path, e))?;
             if !linked.insert((target.dev(), target.ino())) {
                 return Err(ReaderError::unsupported(&path, "a link to a folder that another link leads to"));
             }
