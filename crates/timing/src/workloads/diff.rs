@@ -63,10 +63,6 @@ impl Workload for RawDiff {
         label("diff:raw", &self.range, &[])
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         log(history, &self.range, &mut self.changes, |_, revision, changes| {
             observer.commit(&revision.id);
@@ -76,10 +72,6 @@ impl Workload for RawDiff {
             Ok(())
         })?;
         observer.missing(history.missing());
-        Ok(())
-    }
-
-    fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }
@@ -110,10 +102,6 @@ impl Workload for PickaxeDiff {
         label("diff:pickaxe", &self.range, &[("string", &self.needle)])
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let (finder, content) = (&self.finder, &mut self.content);
         log(history, &self.range, &mut self.changes, |history, revision, changes| {
@@ -133,10 +121,6 @@ impl Workload for PickaxeDiff {
             Ok(())
         })?;
         observer.missing(history.missing());
-        Ok(())
-    }
-
-    fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }

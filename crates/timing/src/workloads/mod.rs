@@ -59,13 +59,17 @@ pub trait Workload {
     }
 
     /// What has to be done before each run and is not part of the job: not timed.
-    fn prepare(&mut self) -> Result<(), WorkloadError>;
+    fn prepare(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
 
     /// The job: timed. It starts with empty caches, which the caller sees to.
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
 
     /// What has to be done after each run: not timed.
-    fn clean_up(&mut self) -> Result<(), WorkloadError>;
+    fn clean_up(&mut self) -> Result<(), WorkloadError> {
+        Ok(())
+    }
 }
 
 /// The commit that a workload starts from, by the name that the user gave.

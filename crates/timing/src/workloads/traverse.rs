@@ -15,17 +15,9 @@ impl Workload for Traverse {
         WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() }
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         history.traverse(&mut |kind, id| observer.object(kind, id))?;
         observer.missing(history.missing());
-        Ok(())
-    }
-
-    fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }

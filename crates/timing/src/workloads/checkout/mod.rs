@@ -49,10 +49,6 @@ impl Workload for CheckoutToSink {
         label("checkout:sink", &self.revision)
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let revision = start(history, &self.revision)?;
         history.manifest(&revision, &mut self.files)?;
@@ -65,10 +61,6 @@ impl Workload for CheckoutToSink {
             }
         }
         observer.missing(history.missing());
-        Ok(())
-    }
-
-    fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }

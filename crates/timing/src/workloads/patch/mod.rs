@@ -36,10 +36,6 @@ impl Workload for PatchDiff {
         diff::label("diff:patch", &self.range, &[])
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        Ok(())
-    }
-
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let differ = &mut self.differ;
         let style = if history.git_objects().is_some() { Style::Git } else { Style::Hg };
@@ -55,10 +51,6 @@ impl Workload for PatchDiff {
             Ok(())
         })?;
         observer.missing(history.missing());
-        Ok(())
-    }
-
-    fn clean_up(&mut self) -> Result<(), WorkloadError> {
         Ok(())
     }
 }
