@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use crate::tag::Body;
+
 /// A codec: an algorithm with its implementation, without level and options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[non_exhaustive]
@@ -93,8 +95,18 @@ impl Algorithm {
         Some(Levels { range, except, default })
     }
 
+    /// What follows the tag byte of its chunks; `None` for those that are RFC 1950 streams.
+    pub(crate) fn body(self) -> Option<Body> {
+        match self {
+            Algorithm::Store => Some(Body::Store),
+            Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => None,
+            Algorithm::Zstd => Some(Body::Zstd),
+            Algorithm::Lz4 | Algorithm::Lz4hc => Some(Body::Lz4),
+        }
+    }
+
     /// Whether its chunks are RFC 1950 streams, which stock git reads.
     pub fn is_zlib_family(self) -> bool {
-        matches!(self, Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate)
+        self.body().is_none()
     }
 }

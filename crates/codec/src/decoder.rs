@@ -6,44 +6,14 @@
 use std::io::{BufRead, Read, Write};
 
 use crate::BLOCK_LEN;
-use crate::algorithm::Algorithm;
 use crate::codec::{Codec, PayloadSink};
-use crate::codecs::libdeflate::Libdeflate;
-use crate::codecs::lz4::Lz4;
-use crate::codecs::store::Store;
-use crate::codecs::zlib::Zlib;
-use crate::codecs::zlib_rs::ZlibRs;
 use crate::codecs::zstd::Zstd;
+use crate::decoders::Decoders;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
 use crate::tag::{Body, Opening, TAG_LEN, Tag, TakenOpening};
-
-/// Which implementation reads RFC 1950 streams; all of them read every stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ZlibReader {
-    /// Stock zlib, as stock git reads.
-    #[default]
-    Stock,
-    /// zlib-rs.
-    ZlibRs,
-    /// libdeflate; prefixes and payloads above [`BLOCK_LEN`] in pieces are read by stock zlib.
-    Libdeflate,
-}
-
-impl ZlibReader {
-    /// zlib-rs for a zlib-rs variant, libdeflate for a libdeflate variant, stock zlib for all others.
-    pub(crate) fn for_spec(spec: &CodecSpec) -> Self {
-        match spec.algorithm() {
-            Algorithm::ZlibRs => ZlibReader::ZlibRs,
-            Algorithm::Libdeflate => ZlibReader::Libdeflate,
-            Algorithm::Store | Algorithm::Zlib | Algorithm::Zstd | Algorithm::Lz4 | Algorithm::Lz4hc => {
-                ZlibReader::Stock
-            }
-        }
-    }
-}
 
 /// How messages name a chunk of several blocks.
 const BLOCKED_BODY: &str = "blocked body";
@@ -51,33 +21,28 @@ const BLOCKED_BODY: &str = "blocked body";
 /// The level of codecs that only decode; no encoder is made for it.
 pub(crate) const UNUSED_LEVEL: i32 = 1;
 
+/// How many bodies a tag byte can tell apart.
+const BODY_NUMBERS: usize = 16;
+
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
-    zlib_reader: ZlibReader,
+    decoders: Decoders,
     zlib_stream: Option<Box<dyn Codec>>,
-    zstd: Option<Zstd>,
     zstd_standard: Option<Zstd>,
-    lz4: Option<Lz4>,
-    store: Store,
+    /// The codec of each tagged body, by the body's number.
+    bodies: [Option<Box<dyn Codec>>; BODY_NUMBERS],
 }
 
 impl ChunkDecoder {
-    /// A decoder that reads RFC 1950 streams with `zlib`.
-    pub fn new(zlib: ZlibReader) -> Self {
-        ChunkDecoder {
-            zlib_reader: zlib,
-            zlib_stream: None,
-            zstd: None,
-            zstd_standard: None,
-            lz4: None,
-            store: Store::new(),
-        }
+    /// A decoder that reads with the implementations that `decoders` names.
+    pub fn new(decoders: impl Into<Decoders>) -> Self {
+        ChunkDecoder { decoders: decoders.into(), zlib_stream: None, zstd_standard: None, bodies: Default::default() }
     }
 
-    /// A decoder for a variant under `spec`: a zlib-rs variant is read by zlib-rs, a libdeflate variant by
-    /// libdeflate, zlib streams in all others by stock zlib.
+    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
+    /// [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
-        ChunkDecoder::new(ZlibReader::for_spec(spec))
+        ChunkDecoder::new(Decoders::for_spec(spec))
     }
 
     /// Decodes the chunk at the start of `stored`, which may extend far beyond it, into `payload`, whose
@@ -193,14 +158,16 @@ impl ChunkDecoder {
     /// The codec for an unblocked chunk, and where its body starts.
     fn codec_for(&mut self, opening: Opening) -> (&mut dyn Codec, usize) {
         match opening {
-            Opening::ZlibStream => (self.zlib_stream.get_or_insert_with(|| zlib_codec(self.zlib_reader)).as_mut(), 0),
+            Opening::ZlibStream => {
+                let reader = self.decoders.zlib;
+                (self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0)
+            }
             Opening::StandardZstdFrame => (self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0),
             Opening::Tagged(tag) => {
-                let codec: &mut dyn Codec = match tag.body {
-                    Body::Store => &mut self.store,
-                    Body::Zstd => self.zstd.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, false)),
-                    Body::Lz4 => self.lz4.get_or_insert_with(Lz4::fast),
-                };
+                let decoders = self.decoders;
+                #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
+                let slot = &mut self.bodies[usize::from(tag.body.nibble()) % BODY_NUMBERS];
+                let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
                 codec.set_checksum(tag.checksum);
                 (codec, TAG_LEN)
             }
@@ -305,14 +272,6 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
                 found: format!("{byte:#04x}"),
             }),
         }
-    }
-}
-
-fn zlib_codec(reader: ZlibReader) -> Box<dyn Codec> {
-    match reader {
-        ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
-        ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
-        ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
     }
 }
 

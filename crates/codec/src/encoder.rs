@@ -3,7 +3,6 @@
 use std::io::{Read, Write};
 
 use crate::BLOCK_LEN;
-use crate::algorithm::Algorithm;
 use crate::codec::Codec;
 use crate::codecs::store::Store;
 use crate::error::CodecError;
@@ -37,12 +36,7 @@ impl ChunkEncoder {
     pub fn new(spec: &CodecSpec) -> Result<Self, CodecError> {
         let mut store = Store::new();
         store.set_checksum(spec.checksum());
-        let tagged = match spec.algorithm() {
-            Algorithm::Store => Some(Body::Store),
-            Algorithm::Lz4 | Algorithm::Lz4hc => Some(Body::Lz4),
-            Algorithm::Zstd if !spec.standard_frame() => Some(Body::Zstd),
-            Algorithm::Zstd | Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => None,
-        };
+        let tagged = spec.algorithm().body().filter(|_| !spec.standard_frame());
         let codec = spec.new_codec()?;
         Ok(ChunkEncoder { codec, store, tagged, checksum: spec.checksum(), block: Vec::new(), chunk: Vec::new() })
     }
@@ -112,7 +106,7 @@ impl ChunkEncoder {
         stored: &mut dyn Write,
     ) -> Result<u64, CodecError> {
         match self.tagged {
-            Some(Body::Lz4) => self.encode_blocks(payload, payload_len, stored),
+            Some(body) if body.is_blocked_when_long() => self.encode_blocks(body, payload, payload_len, stored),
             Some(body) => {
                 let tag = [self.tag(body).to_byte()];
                 stored.write_all(&tag).map_err(CodecError::writing_stored)?;
@@ -125,11 +119,12 @@ impl ChunkEncoder {
     /// Tag, payload length, then one chunk for each block.
     fn encode_blocks(
         &mut self,
+        body: Body,
         payload: &mut dyn Read,
         payload_len: u64,
         stored: &mut dyn Write,
     ) -> Result<u64, CodecError> {
-        let mut header = vec![Tag { body: Body::Lz4, checksum: self.checksum, blocked: true }.to_byte()];
+        let mut header = vec![Tag { body, checksum: self.checksum, blocked: true }.to_byte()];
         leb128::write(payload_len, &mut header);
         stored.write_all(&header).map_err(CodecError::writing_stored)?;
         let mut source = PayloadSource::new(payload, payload_len);

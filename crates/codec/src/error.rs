@@ -38,7 +38,7 @@ pub enum CodecError {
         /// The byte itself.
         tag: u8,
         /// What the format allows here.
-        expected: &'static str,
+        expected: String,
         /// What the byte says instead.
         found: String,
     },

@@ -2,7 +2,7 @@
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0-3 | body: 1 store, 2 zstd, 3 lz4; others reserved; 8 belongs to zlib, 0 is invalid |
+//! | 0-3 | body: see [`Body`]; others reserved; 8 belongs to zlib, 0 is invalid |
 //! | 4 | base prefix: reserved, must be clear |
 //! | 5 | blocked: the payload is cut into chunks of [`BLOCK_LEN`](crate::BLOCK_LEN) payload bytes |
 //! | 6 | dictionary: reserved, must be clear |
@@ -36,7 +36,11 @@ pub(crate) enum Body {
 }
 
 impl Body {
-    fn nibble(self) -> u8 {
+    /// Every body of this format version, in the order of their numbers.
+    pub(crate) const ALL: [Body; 3] = [Body::Store, Body::Zstd, Body::Lz4];
+
+    /// The number in the tag byte's low nibble.
+    pub(crate) fn nibble(self) -> u8 {
         match self {
             Body::Store => 1,
             Body::Zstd => 2,
@@ -45,7 +49,7 @@ impl Body {
     }
 
     fn from_nibble(nibble: u8) -> Option<Self> {
-        [Body::Store, Body::Zstd, Body::Lz4].into_iter().find(|body| body.nibble() == nibble)
+        Body::ALL.into_iter().find(|body| body.nibble() == nibble)
     }
 
     /// The name of the body's codec.
@@ -58,8 +62,20 @@ impl Body {
     }
 
     /// Whether a payload too long for the codec is cut into blocks.
-    fn can_be_blocked(self) -> bool {
-        self == Body::Lz4
+    pub(crate) fn is_blocked_when_long(self) -> bool {
+        match self {
+            Body::Lz4 => true,
+            Body::Store | Body::Zstd => false,
+        }
+    }
+}
+
+/// The bodies by number, for messages: `1 (store), 2 (zstd) or 3 (lz4)`.
+fn known_bodies() -> String {
+    let named: Vec<String> = Body::ALL.iter().map(|body| format!("{} ({})", body.nibble(), body.name())).collect();
+    match named.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => named.concat(),
     }
 }
 
@@ -87,20 +103,28 @@ impl Tag {
         let nibble = tag & BODY_MASK;
         let Some(body) = Body::from_nibble(nibble) else {
             let found = format!("body {nibble}");
-            return Err(CodecError::Tag { tag, expected: "body 1 (store), 2 (zstd) or 3 (lz4)", found });
+            return Err(CodecError::Tag { tag, expected: format!("body {}", known_bodies()), found });
         };
         let reserved = |flag, name: &str| -> Result<(), CodecError> {
             if tag & flag == 0 {
                 return Ok(());
             }
-            Err(CodecError::Tag { tag, expected: "reserved flags to be clear", found: format!("flag {name}") })
+            Err(CodecError::Tag {
+                tag,
+                expected: "reserved flags to be clear".to_owned(),
+                found: format!("flag {name}"),
+            })
         };
         reserved(BASE_PREFIX, "0x10 (base prefix)")?;
         reserved(DICTIONARY, "0x40 (dictionary)")?;
         let blocked = tag & BLOCKED != 0;
-        if blocked && !body.can_be_blocked() {
+        if blocked && !body.is_blocked_when_long() {
             let found = format!("flag 0x20 (blocked) on a {} body", body.name());
-            return Err(CodecError::Tag { tag, expected: "blocks only where the codec cannot stream", found });
+            return Err(CodecError::Tag {
+                tag,
+                expected: "blocks only where the codec cannot stream".to_owned(),
+                found,
+            });
         }
         Ok(Tag { body, checksum: tag & NO_CHECKSUM == 0, blocked })
     }

@@ -1,13 +1,11 @@
 //! Revlog chunk to payload: whatever engine wrote it.
 
 use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD, reserve};
-use crate::codecs::libdeflate::Libdeflate;
 use crate::codecs::lz4_block;
-use crate::codecs::zlib::Zlib;
-use crate::codecs::zlib_rs::ZlibRs;
 use crate::codecs::zstd::Zstd;
 use crate::codecs::zstd_frame;
-use crate::decoder::{UNUSED_LEVEL, ZlibReader};
+use crate::decoder::UNUSED_LEVEL;
+use crate::decoders::Decoders;
 use crate::error::{CodecError, FoundLength};
 use crate::spec::CodecSpec;
 
@@ -16,21 +14,21 @@ const LZ4_LENGTH_LEN: usize = 4;
 
 /// Decodes revlog chunks of every engine, with contexts that are made when first needed and then reused.
 pub struct RevlogDecoder {
-    zlib_reader: ZlibReader,
+    decoders: Decoders,
     zlib: Option<Box<dyn OpenEnded>>,
     zstd: Option<Zstd>,
 }
 
 impl RevlogDecoder {
-    /// A decoder that reads RFC 1950 streams with `zlib`.
-    pub fn new(zlib: ZlibReader) -> Self {
-        RevlogDecoder { zlib_reader: zlib, zlib: None, zstd: None }
+    /// A decoder that reads with the implementations that `decoders` names.
+    pub fn new(decoders: impl Into<Decoders>) -> Self {
+        RevlogDecoder { decoders: decoders.into(), zlib: None, zstd: None }
     }
 
-    /// A decoder for a variant under `spec`: a zlib-rs variant is read by zlib-rs, a libdeflate variant by
-    /// libdeflate, zlib streams in all others by stock zlib.
+    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
+    /// [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
-        RevlogDecoder::new(ZlibReader::for_spec(spec))
+        RevlogDecoder::new(Decoders::for_spec(spec))
     }
 
     /// Decodes the chunk that is all of `stored`, appends its payload to `payload` and returns the payload's length in
@@ -72,13 +70,8 @@ impl RevlogDecoder {
     }
 
     fn zlib(&mut self) -> &mut dyn OpenEnded {
-        self.zlib
-            .get_or_insert_with(|| match self.zlib_reader {
-                ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
-                ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
-                ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
-            })
-            .as_mut()
+        let reader = self.decoders.zlib;
+        self.zlib.get_or_insert_with(|| reader.new_open_ended()).as_mut()
     }
 
     fn zstd(&mut self) -> &mut Zstd {
