@@ -95,6 +95,15 @@ impl Algorithm {
         Some(Levels { range, except, default })
     }
 
+    /// The longest dictionary that it can use, in bytes; `None` for codecs that take none.
+    pub fn longest_dictionary(self) -> Option<usize> {
+        match self {
+            // zstd's own trainer gains nothing from larger ones, and every reader holds them in memory.
+            Algorithm::Zstd => Some(16 << 20),
+            _ => None,
+        }
+    }
+
     /// What follows the tag byte of its chunks; `None` for those that are RFC 1950 streams.
     pub(crate) fn body(self) -> Option<Body> {
         match self {

@@ -1,8 +1,8 @@
 //! The trait beneath the container: one body in, one payload out, and back.
 
 use std::io::{BufRead, Read, Write};
-use std::sync::Arc;
 
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 
 /// Takes a decoded payload piece by piece.
@@ -20,26 +20,6 @@ pub struct Capabilities {
     pub partial_decode: bool,
     /// Dictionaries can be set.
     pub dictionaries: bool,
-}
-
-/// A dictionary: bytes that encoder and decoder both hold before the first payload.
-///
-/// Cheap to clone, so that every thread's codec can share one.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dictionary {
-    bytes: Arc<[u8]>,
-}
-
-impl Dictionary {
-    /// A dictionary of these bytes: trained by `zstd --train`, or any content that resembles the payloads.
-    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
-        Dictionary { bytes: bytes.into() }
-    }
-
-    /// The bytes of the dictionary.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
 }
 
 /// One algorithm in one implementation, with contexts that are reused from payload to payload.

@@ -8,12 +8,13 @@ use std::io::{BufRead, Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::{Codec, PayloadSink};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, ZlibReader};
+use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
-use crate::tag::{Body, Opening, TAG_LEN, Tag, TakenOpening};
+use crate::tag::{BaseUse, Body, Opening, TAG_LEN, Tag, TakenOpening};
 
 /// How messages name a chunk of several blocks.
 const BLOCKED_BODY: &str = "blocked body";
@@ -31,12 +32,78 @@ pub struct ChunkDecoder {
     zstd_standard: Option<Zstd>,
     /// The codec of each tagged body, by the body's number.
     bodies: [Option<Box<dyn Codec>>; BODY_NUMBERS],
+    dictionaries: Dictionaries,
+    /// The codec that last used each dictionary, by the dictionary's number.
+    by_dictionary: Vec<Option<(DictionaryUser, Box<dyn Codec>)>>,
+    /// Decodes what needs its base.
+    on_base: Option<Zstd>,
+}
+
+/// Which codec uses a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum DictionaryUser {
+    ZlibStream,
+    Tagged(Body),
 }
 
 impl ChunkDecoder {
     /// A decoder that reads with the implementations that `decoders` names.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
-        ChunkDecoder { decoders: decoders.into(), zlib_stream: None, zstd_standard: None, bodies: Default::default() }
+        ChunkDecoder {
+            decoders: decoders.into(),
+            zlib_stream: None,
+            zstd_standard: None,
+            bodies: Default::default(),
+            dictionaries: Dictionaries::default(),
+            by_dictionary: Vec::new(),
+            on_base: None,
+        }
+    }
+
+    /// The same decoder for chunks of a repository that has these dictionaries.
+    #[must_use]
+    pub fn with_dictionaries(mut self, dictionaries: &Dictionaries) -> Self {
+        self.by_dictionary.clear();
+        self.by_dictionary.resize_with(dictionaries.len(), || None);
+        self.dictionaries = dictionaries.clone();
+        self
+    }
+
+    /// How the chunk at the start of `stored` uses the content of its entry's base: where it does,
+    /// [`decode_on_base`](ChunkDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    pub fn base_use(stored: &[u8]) -> BaseUse {
+        match Opening::of(stored) {
+            Ok(Opening::Tagged(tag)) => tag.base_use(),
+            _ => BaseUse::None,
+        }
+    }
+
+    /// The payload length that the chunk at the start of `stored`, one that uses its base, claims itself.
+    pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
+        match Opening::of(stored) {
+            Ok(Opening::Tagged(tag)) if tag.needs_base => {
+                let mut zstd = Zstd::new(UNUSED_LEVEL, false);
+                zstd.set_checksum(tag.checksum);
+                zstd.content_size(after(stored, tag.len())).ok().flatten()
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`decode`](ChunkDecoder::decode), for the chunk of a delta, whose base has the content `base`: also chunks that
+    /// use it.
+    ///
+    /// # Errors
+    /// As `decode`.
+    pub fn decode_on_base(&mut self, stored: &[u8], base: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        match Opening::of(stored)? {
+            Opening::Tagged(tag) if tag.needs_base => {
+                let codec = self.on_base.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, false));
+                codec.set_checksum(tag.checksum);
+                Ok(tag.len() + codec.decode_on(base, after(stored, tag.len()), payload)?)
+            }
+            _ => self.decode(stored, payload),
+        }
     }
 
     /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
@@ -58,7 +125,7 @@ impl ChunkDecoder {
         {
             return self.decode_blocks(tag, stored, payload);
         }
-        let (codec, body_start) = self.codec_for(opening);
+        let (codec, body_start) = self.codec_for(opening)?;
         Ok(body_start + codec.decode(after(stored, body_start), payload)?)
     }
 
@@ -79,7 +146,7 @@ impl ChunkDecoder {
             let mut rest = after(stored, TAG_LEN);
             return self.decode_blocks_prefix(Blocks::open(tag, StoredBytes::new(&mut rest, BLOCKED_BODY))?, prefix);
         }
-        let (codec, body_start) = self.codec_for(opening);
+        let (codec, body_start) = self.codec_for(opening)?;
         codec.decode_prefix(after(stored, body_start), prefix)
     }
 
@@ -96,7 +163,7 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_prefix(Blocks::open(tag, stored)?, prefix);
         }
-        let (codec, _) = self.codec_for(start.opening);
+        let (codec, _) = self.codec_for(start.opening)?;
         codec.decode_prefix_from(&mut start.body().chain(stored), prefix)
     }
 
@@ -136,7 +203,7 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_stream(Blocks::open(tag, stored)?, payload_len, sink);
         }
-        let (codec, body_start) = self.codec_for(start.opening);
+        let (codec, body_start) = self.codec_for(start.opening)?;
         let body_len = codec.decode_stream(&mut start.body().chain(stored), payload_len, sink)?;
         Ok(body_start as u64 + body_len)
     }
@@ -147,7 +214,7 @@ impl ChunkDecoder {
         match Opening::of(stored).ok()? {
             Opening::StandardZstdFrame => Some("zstd (standard frame)"),
             Opening::Tagged(tag) => Some(tag.body.name()),
-            Opening::ZlibStream => {
+            Opening::ZlibStream { .. } => {
                 let header = u16::from_be_bytes(*stored.first_chunk()?);
                 // RFC 1950: the header, as a number, is a multiple of 31.
                 (header % 31 == 0).then_some("zlib")
@@ -156,21 +223,53 @@ impl ChunkDecoder {
     }
 
     /// The codec for an unblocked chunk, and where its body starts.
-    fn codec_for(&mut self, opening: Opening) -> (&mut dyn Codec, usize) {
+    fn codec_for(&mut self, opening: Opening) -> Result<(&mut dyn Codec, usize), CodecError> {
         match opening {
-            Opening::ZlibStream => {
+            Opening::ZlibStream { preset: None } => {
                 let reader = self.decoders.zlib;
-                (self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0)
+                Ok((self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0))
             }
-            Opening::StandardZstdFrame => (self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0),
+            Opening::ZlibStream { preset: Some(adler32) } => {
+                let found = || CodecError::NoSuchDictionary { found: format!("one with Adler-32 {adler32:08x}") };
+                let (number, _) = self.dictionaries.by_adler32(adler32).ok_or_else(found)?;
+                Ok((self.with_dictionary(number, DictionaryUser::ZlibStream)?, 0))
+            }
+            Opening::StandardZstdFrame => {
+                Ok((self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0))
+            }
+            Opening::Tagged(tag) if tag.needs_base => Err(CodecError::BaseNeeded { codec: tag.body.name() }),
             Opening::Tagged(tag) => {
-                let decoders = self.decoders;
-                #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
-                let slot = &mut self.bodies[usize::from(tag.body.nibble()) % BODY_NUMBERS];
-                let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
+                let codec = match tag.dictionary {
+                    Some(number) => self.with_dictionary(number, DictionaryUser::Tagged(tag.body))?,
+                    None => {
+                        let decoders = self.decoders;
+                        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
+                        let slot = &mut self.bodies[usize::from(tag.body.nibble()) % BODY_NUMBERS];
+                        slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut()
+                    }
+                };
                 codec.set_checksum(tag.checksum);
-                (codec, TAG_LEN)
+                Ok((codec, tag.len()))
             }
+        }
+    }
+
+    /// The codec of `user` with the dictionary of that number.
+    fn with_dictionary(&mut self, number: u8, user: DictionaryUser) -> Result<&mut dyn Codec, CodecError> {
+        let found = || CodecError::NoSuchDictionary { found: format!("number {number}") };
+        let slot = self.by_dictionary.get_mut(usize::from(number)).ok_or_else(found)?;
+        if slot.as_ref().is_none_or(|(last, _)| *last != user) {
+            let mut codec: Box<dyn Codec> = match user {
+                // Not all readers take preset dictionaries.
+                DictionaryUser::ZlibStream => ZlibReader::Stock.new_codec(),
+                DictionaryUser::Tagged(body) => self.decoders.new_codec(body),
+            };
+            codec.set_dictionary(self.dictionaries.get(number))?;
+            *slot = Some((user, codec));
+        }
+        match slot {
+            Some((_, codec)) => Ok(codec.as_mut()),
+            None => Err(found()),
         }
     }
 
@@ -179,7 +278,7 @@ impl ChunkDecoder {
         let mut blocks = Blocks::open(outer, StoredBytes::new(&mut rest, BLOCKED_BODY))?;
         blocks.expect_payload_len(payload.len() as u64)?;
         for block in payload.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?);
+            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
             let body_len = codec.decode(blocks.stored.at_hand()?, block)?;
             blocks.stored.advance(body_len);
         }
@@ -194,7 +293,7 @@ impl ChunkDecoder {
         let length = usize::try_from(blocks.payload_len).map_or(prefix.len(), |length| length.min(prefix.len()));
         let wanted = prefix.get_mut(..length).unwrap_or_default();
         for part in wanted.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?);
+            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
             if part.len() == BLOCK_LEN {
                 let mut room = part;
                 codec.decode_stream(&mut blocks.stored, BLOCK_LEN as u64, &mut |piece| room.write_all(piece))?;
@@ -220,7 +319,7 @@ impl ChunkDecoder {
         let mut remaining = payload_len;
         while remaining > 0 {
             let block_len = remaining.min(BLOCK_LEN as u64);
-            let (codec, _) = self.codec_for(blocks.next_opening()?);
+            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
             codec.decode_stream(&mut blocks.stored, block_len, sink)?;
             remaining -= block_len;
         }
@@ -258,9 +357,10 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
     fn next_opening(&mut self) -> Result<Opening, CodecError> {
         let [byte] = self.stored.take_array()?;
         // Where a zlib stream or a standard zstd frame could start there is no tag byte either.
-        match Tag::parse(byte) {
+        match Tag::parse(&[byte]) {
             Ok(tag)
                 if !tag.blocked
+                    && !tag.needs_base
                     && tag.checksum == self.outer.checksum
                     && (tag.body == self.outer.body || tag.body == Body::Store) =>
             {

@@ -76,7 +76,7 @@ impl Decoders {
     pub(crate) fn new_codec(self, body: Body) -> Box<dyn Codec> {
         match body {
             Body::Store => Box::new(Store::new()),
-            Body::Zstd => Box::new(Zstd::new(UNUSED_LEVEL, false)),
+            Body::Zstd | Body::ZstdPatch => Box::new(Zstd::new(UNUSED_LEVEL, false)),
             Body::Lz4 => Box::new(Lz4::fast()),
         }
     }

@@ -5,40 +5,149 @@ use std::io::{Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::Codec;
 use crate::codecs::store::Store;
+use crate::codecs::zstd::{self, Zstd};
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::leb128;
 use crate::source::PayloadSource;
-use crate::spec::CodecSpec;
-use crate::tag::{Body, Tag};
+use crate::spec::{CodecChoice, CodecSpec};
+use crate::tag::{Body, TAG_LEN, Tag};
 
-/// Encodes payloads under one spec, with contexts that are reused.
+/// Encodes payloads under one choice of codec, with contexts that are reused.
 ///
-/// The stored bytes depend on spec and payload alone: not on earlier payloads, and not on whether
+/// The stored bytes depend on choice, dictionary, payload and base alone: not on earlier payloads, and not on whether
 /// [`encode`](ChunkEncoder::encode) or [`encode_stream`](ChunkEncoder::encode_stream) wrote them.
 pub struct ChunkEncoder {
     codec: Box<dyn Codec>,
+    /// The same with a dictionary, and its number.
+    dictionary: Option<(u8, Box<dyn Codec>)>,
+    /// Tries the base's content as prefix.
+    on_base: Option<BaseEncoder>,
     /// Writes what does not shrink, where a tag byte can say so.
     store: Store,
     /// The body behind the tag byte; `None` for chunks that need no tag byte.
     tagged: Option<Body>,
     checksum: bool,
+    store_if_larger: bool,
     /// A payload or a block, read whole before it is encoded.
     block: Vec<u8>,
-    /// The chunk of such a payload or block.
+    /// The chunk of such a payload or block, or a chunk that may turn out to be the shortest.
     chunk: Vec<u8>,
 }
 
+/// What a delta is based on, for codecs that can make use of it.
+#[derive(Clone, Copy, Debug)]
+pub struct DeltaBase<'a> {
+    /// The base's content.
+    pub content: &'a [u8],
+    /// What the delta makes of it; `None` where that is not at hand.
+    pub object: Option<&'a [u8]>,
+}
+
+struct BaseEncoder {
+    codec: Zstd,
+    prefix: bool,
+    patch: bool,
+}
+
 impl ChunkEncoder {
-    /// An encoder for `spec`. Contexts are made when the first payload arrives.
+    /// An encoder for the default part of `spec`, without a dictionary. Contexts are made when the first payload arrives.
     ///
     /// # Errors
     /// When the codec of the spec cannot be set up.
     pub fn new(spec: &CodecSpec) -> Result<Self, CodecError> {
+        ChunkEncoder::for_choice(spec.default_choice(), None)
+    }
+
+    /// An encoder for `choice`, with a dictionary and its number. Contexts are made when the first payload arrives.
+    ///
+    /// # Errors
+    /// When the codec cannot be set up, or does not take the dictionary.
+    pub fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError> {
         let mut store = Store::new();
-        store.set_checksum(spec.checksum());
-        let tagged = spec.algorithm().body().filter(|_| !spec.standard_frame());
-        let codec = spec.new_codec()?;
-        Ok(ChunkEncoder { codec, store, tagged, checksum: spec.checksum(), block: Vec::new(), chunk: Vec::new() })
+        store.set_checksum(choice.checksum());
+        let dictionary = match dictionary {
+            None => None,
+            Some((number, dictionary)) => {
+                let mut codec = choice.new_codec()?;
+                codec.set_dictionary(Some(dictionary))?;
+                Some((number, codec))
+            }
+        };
+        let on_base = choice.uses_base().then(|| {
+            let mut codec = Zstd::new(choice.level().unwrap_or_default(), false).with_window(choice.window_log());
+            codec.set_checksum(choice.checksum());
+            BaseEncoder { codec, prefix: choice.prefix(), patch: choice.patch() }
+        });
+        Ok(ChunkEncoder {
+            codec: choice.new_codec()?,
+            dictionary,
+            on_base,
+            store,
+            tagged: choice.algorithm().body().filter(|_| !choice.standard_frame()),
+            checksum: choice.checksum(),
+            store_if_larger: choice.store_if_larger(),
+            block: Vec::new(),
+            chunk: Vec::new(),
+        })
+    }
+
+    /// Whether deltas are encoded with [`encode_delta`](ChunkEncoder::encode_delta) to more purpose than with
+    /// [`encode`](ChunkEncoder::encode).
+    pub fn uses_bases(&self) -> bool {
+        self.on_base.is_some()
+    }
+
+    /// Appends the stored bytes of the delta `payload`, or of its object in its place, to `out`, whichever are fewest;
+    /// returns how many.
+    ///
+    /// A base, object or payload above [`BLOCK_LEN`] is not made use of.
+    ///
+    /// # Errors
+    /// When the implementation fails; `out` is then as it was before.
+    pub fn encode_delta(
+        &mut self,
+        payload: &[u8],
+        base: &DeltaBase<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let start = out.len();
+        self.encode(payload, out)?;
+        let mut chunk = std::mem::take(&mut self.chunk);
+        let tried = self.try_on_base(payload, base, &mut chunk, start, out);
+        self.chunk = chunk;
+        tried.inspect_err(|_| out.truncate(start))?;
+        Ok(out.len() - start)
+    }
+
+    /// Puts a chunk that needs the base in the place of the one from `start` on, where it is shorter.
+    fn try_on_base(
+        &mut self,
+        payload: &[u8],
+        base: &DeltaBase<'_>,
+        chunk: &mut Vec<u8>,
+        start: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let Some(on_base) = &mut self.on_base else { return Ok(()) };
+        if !zstd::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
+            return Ok(());
+        }
+        let as_delta = on_base.prefix.then_some((Body::Zstd, payload));
+        let as_object = base.object.filter(|_| on_base.patch).map(|object| (Body::ZstdPatch, object));
+        for (body, payload) in [as_delta, as_object].into_iter().flatten() {
+            if payload.len() > BLOCK_LEN || out.len() - start <= zstd::least_body_len(self.checksum) {
+                continue;
+            }
+            chunk.clear();
+            Tag { needs_base: true, ..Tag::plain(body, self.checksum) }.write(chunk);
+            on_base.codec.encode_on(base.content, payload, chunk)?;
+            if chunk.len() < out.len() - start {
+                out.truncate(start);
+                out.extend_from_slice(chunk);
+            }
+        }
+        Ok(())
     }
 
     /// Appends the stored bytes of `payload` to `out`, returns how many.
@@ -79,26 +188,31 @@ impl ChunkEncoder {
         if payload_len > BLOCK_LEN as u64 {
             return self.encode_long(payload, payload_len, stored);
         }
-        self.write_block(&mut PayloadSource::new(payload, payload_len), stored)
+        self.write_block(&mut PayloadSource::new(payload, payload_len), false, stored)
     }
 
     /// A payload of at most [`BLOCK_LEN`].
     fn encode_short(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<u64, CodecError> {
         let start = out.len();
-        let Some(body) = self.tagged else {
-            return Ok(self.codec.encode(payload, out)? as u64);
+        let (codec, number) = match &mut self.dictionary {
+            Some((number, codec)) => (codec, Some(*number)),
+            None => (&mut self.codec, None),
         };
-        out.push(self.tag(body).to_byte());
-        let body_len = self.codec.encode(payload, out)?;
-        if body != Body::Store && body_len >= Store::body_len(payload.len(), self.checksum) {
+        let Some(body) = self.tagged else {
+            return Ok(codec.encode(payload, out)? as u64);
+        };
+        Tag { dictionary: number, ..Tag::plain(body, self.checksum) }.write(out);
+        codec.encode(payload, out)?;
+        let stored_len = TAG_LEN + Store::body_len(payload.len(), self.checksum);
+        if body != Body::Store && self.store_if_larger && out.len() - start >= stored_len {
             out.truncate(start);
-            out.push(self.tag(Body::Store).to_byte());
+            Tag::plain(Body::Store, self.checksum).write(out);
             self.store.encode(payload, out)?;
         }
         Ok((out.len() - start) as u64)
     }
 
-    /// A payload above [`BLOCK_LEN`].
+    /// A payload above [`BLOCK_LEN`]; without a dictionary, which does not help one so long.
     fn encode_long(
         &mut self,
         payload: &mut dyn Read,
@@ -108,7 +222,8 @@ impl ChunkEncoder {
         match self.tagged {
             Some(body) if body.is_blocked_when_long() => self.encode_blocks(body, payload, payload_len, stored),
             Some(body) => {
-                let tag = [self.tag(body).to_byte()];
+                let mut tag = Vec::new();
+                Tag::plain(body, self.checksum).write(&mut tag);
                 stored.write_all(&tag).map_err(CodecError::writing_stored)?;
                 Ok(self.codec.encode_stream(payload, payload_len, stored)? + tag.len() as u64)
             }
@@ -124,33 +239,40 @@ impl ChunkEncoder {
         payload_len: u64,
         stored: &mut dyn Write,
     ) -> Result<u64, CodecError> {
-        let mut header = vec![Tag { body, checksum: self.checksum, blocked: true }.to_byte()];
+        let mut header = Vec::new();
+        Tag { blocked: true, ..Tag::plain(body, self.checksum) }.write(&mut header);
         leb128::write(payload_len, &mut header);
         stored.write_all(&header).map_err(CodecError::writing_stored)?;
         let mut source = PayloadSource::new(payload, payload_len);
         let mut written = header.len() as u64;
         while source.remaining() > 0 {
-            written += self.write_block(&mut source, stored)?;
+            written += self.write_block(&mut source, true, stored)?;
         }
         Ok(written)
     }
 
     /// Reads the next [`BLOCK_LEN`] payload bytes, or what remains, and writes them as one chunk.
-    fn write_block(&mut self, source: &mut PayloadSource<'_>, stored: &mut dyn Write) -> Result<u64, CodecError> {
+    fn write_block(
+        &mut self,
+        source: &mut PayloadSource<'_>,
+        is_one_of_several: bool,
+        stored: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
         // Taken, and given back only while blocks follow: the buffers of a rare long payload are not held for ever.
         let mut block = std::mem::take(&mut self.block);
         let mut chunk = std::mem::take(&mut self.chunk);
         source.next_piece(&mut block, BLOCK_LEN)?;
         chunk.clear();
-        let written = self.encode_short(&block, &mut chunk)?;
+        let dictionary = self.dictionary.take_if(|_| is_one_of_several);
+        let written = self.encode_short(&block, &mut chunk);
+        if is_one_of_several {
+            self.dictionary = dictionary;
+        }
+        let written = written?;
         stored.write_all(&chunk).map_err(CodecError::writing_stored)?;
         if source.remaining() > 0 {
             (self.block, self.chunk) = (block, chunk);
         }
         Ok(written)
-    }
-
-    fn tag(&self, body: Body) -> Tag {
-        Tag { body, checksum: self.checksum, blocked: false }
     }
 }

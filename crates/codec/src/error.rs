@@ -92,6 +92,27 @@ pub enum CodecError {
         header: u8,
     },
 
+    /// The body was compressed with the content of the delta's base, which was not given.
+    #[error("{codec}: expected the content of the delta's base beside it, found none")]
+    BaseNeeded {
+        /// Name of the body.
+        codec: &'static str,
+    },
+
+    /// The body cannot have been compressed with this base's content.
+    #[error("{codec}: expected a base that is no dictionary, found one that begins like it")]
+    BadBase {
+        /// Name of the body.
+        codec: &'static str,
+    },
+
+    /// The chunk names a dictionary that the repository does not have.
+    #[error("expected a dictionary of the repository, found {found}")]
+    NoSuchDictionary {
+        /// How the chunk names it.
+        found: String,
+    },
+
     /// The payload does not match the checksum stored beside it.
     #[error("{codec}: payload checksum: expected {expected:08x}, found {found:08x}")]
     Checksum {

@@ -36,8 +36,11 @@ mod codec;
 mod codecs;
 mod decoder;
 mod decoders;
+mod dictionary;
 mod encoder;
 mod error;
+mod kind;
+mod kind_encoders;
 mod leb128;
 mod revlog;
 mod source;
@@ -47,13 +50,19 @@ mod tag;
 
 pub use algorithm::{Algorithm, Levels};
 pub use catalogue::{CodecInfo, catalogue};
-pub use codec::{Capabilities, Codec, Dictionary, PayloadSink};
+pub use codec::{Capabilities, Codec, PayloadSink};
 pub use decoder::ChunkDecoder;
 pub use decoders::{Decoders, ZlibReader};
-pub use encoder::ChunkEncoder;
+pub use dictionary::{AssignedDictionaries, Dictionaries, Dictionary};
+pub use encoder::{ChunkEncoder, DeltaBase};
 pub use error::{CodecError, FoundLength};
+pub use kind::{ChunkKind, ObjectKind};
+pub use kind_encoders::KindEncoders;
 pub use revlog::{RevlogDecoder, RevlogEncoder, RevlogEngine};
-pub use spec::{CodecSpec, SpecError};
+pub use spec::{
+    CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs, parse_size,
+};
+pub use tag::BaseUse;
 
 /// The version of the container that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 1;

@@ -3,9 +3,9 @@
 //! | bits | meaning |
 //! |---|---|
 //! | 0-3 | body: see [`Body`]; others reserved; 8 belongs to zlib, 0 is invalid |
-//! | 4 | base prefix: reserved, must be clear |
+//! | 4 | base prefix: the body needs the content of the delta's base |
 //! | 5 | blocked: the payload is cut into chunks of [`BLOCK_LEN`](crate::BLOCK_LEN) payload bytes |
-//! | 6 | dictionary: reserved, must be clear |
+//! | 6 | dictionary: its number is the next byte |
 //! | 7 | no payload checksum |
 //!
 //! A zlib header's low nibble is 8 (RFC 1950, `CM`), so no tag byte can be taken for one.
@@ -27,17 +27,36 @@ const NO_CHECKSUM: u8 = 0x80;
 /// The low nibble of the first byte of every RFC 1950 stream.
 const ZLIB_NIBBLE: u8 = 8;
 
+/// The flag of an RFC 1950 header, in its second byte, behind which the dictionary's Adler-32 follows (`FDICT`).
+const PRESET_DICTIONARY: u8 = 0x20;
+
+/// As many bytes as tell the openings apart: fewer than any chunk without a tag byte has.
+const LONGEST_OPENING: usize = 6;
+
 /// What follows a tag byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Store,
     Zstd,
     Lz4,
+    /// A zstd body of the whole object in place of its delta.
+    ZstdPatch,
+}
+
+/// How a chunk uses the content of the object that its entry, a delta, is based on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BaseUse {
+    /// Not at all.
+    None,
+    /// The payload is the delta, compressed with the base's content as prefix.
+    Prefix,
+    /// The payload is the whole object in place of the delta, compressed with the base's content as prefix.
+    Patch,
 }
 
 impl Body {
     /// Every body of this format version, in the order of their numbers.
-    pub(crate) const ALL: [Body; 3] = [Body::Store, Body::Zstd, Body::Lz4];
+    pub(crate) const ALL: [Body; 4] = [Body::Store, Body::Zstd, Body::Lz4, Body::ZstdPatch];
 
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
@@ -45,6 +64,7 @@ impl Body {
             Body::Store => 1,
             Body::Zstd => 2,
             Body::Lz4 => 3,
+            Body::ZstdPatch => 12,
         }
     }
 
@@ -58,6 +78,15 @@ impl Body {
             Body::Store => "store",
             Body::Zstd => "zstd",
             Body::Lz4 => "lz4",
+            Body::ZstdPatch => "zstd patch",
+        }
+    }
+
+    /// Whether its codec takes dictionaries.
+    fn takes_dictionary(self) -> bool {
+        match self {
+            Body::Zstd => true,
+            Body::Store | Body::Lz4 | Body::ZstdPatch => false,
         }
     }
 
@@ -65,7 +94,7 @@ impl Body {
     pub(crate) fn is_blocked_when_long(self) -> bool {
         match self {
             Body::Lz4 => true,
-            Body::Store | Body::Zstd => false,
+            Body::Store | Body::Zstd | Body::ZstdPatch => false,
         }
     }
 }
@@ -79,62 +108,95 @@ fn known_bodies() -> String {
     }
 }
 
-/// A tag byte that is valid in this format version.
+/// A tag byte that is valid in this format version, with the dictionary's number behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) body: Body,
     pub(crate) checksum: bool,
     pub(crate) blocked: bool,
+    pub(crate) needs_base: bool,
+    pub(crate) dictionary: Option<u8>,
 }
 
 impl Tag {
-    /// The byte.
-    pub(crate) fn to_byte(self) -> u8 {
-        let checksum = if self.checksum { 0 } else { NO_CHECKSUM };
-        let blocked = if self.blocked { BLOCKED } else { 0 };
-        self.body.nibble() | checksum | blocked
+    /// The tag of an unblocked body that needs nothing else.
+    pub(crate) fn plain(body: Body, checksum: bool) -> Self {
+        Tag { body, checksum, blocked: false, needs_base: false, dictionary: None }
     }
 
-    /// Reads a tag byte.
+    /// The byte.
+    fn to_byte(self) -> u8 {
+        let flag = |is_set, flag| if is_set { flag } else { 0 };
+        self.body.nibble()
+            | flag(!self.checksum, NO_CHECKSUM)
+            | flag(self.blocked, BLOCKED)
+            | flag(self.needs_base, BASE_PREFIX)
+            | flag(self.dictionary.is_some(), DICTIONARY)
+    }
+
+    /// Appends byte and dictionary number.
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        out.push(self.to_byte());
+        out.extend(self.dictionary);
+    }
+
+    /// Bytes that tag byte and dictionary number take.
+    pub(crate) fn len(self) -> usize {
+        TAG_LEN + usize::from(self.dictionary.is_some())
+    }
+
+    /// How the body uses the base's content.
+    pub(crate) fn base_use(self) -> BaseUse {
+        match (self.needs_base, self.body) {
+            (false, _) => BaseUse::None,
+            (true, Body::ZstdPatch) => BaseUse::Patch,
+            (true, _) => BaseUse::Prefix,
+        }
+    }
+
+    /// Reads the tag at the start of `stored`.
     ///
     /// # Errors
-    /// When the body is not one of this version's, or a flag is set that it does not know.
-    pub(crate) fn parse(tag: u8) -> Result<Self, CodecError> {
+    /// When the body is not one of this version's, or flags are set that do not go with it.
+    pub(crate) fn parse(stored: &[u8]) -> Result<Self, CodecError> {
+        let tag = *stored.first().ok_or(CodecError::EmptyChunk)?;
         let nibble = tag & BODY_MASK;
         let Some(body) = Body::from_nibble(nibble) else {
             let found = format!("body {nibble}");
             return Err(CodecError::Tag { tag, expected: format!("body {}", known_bodies()), found });
         };
-        let reserved = |flag, name: &str| -> Result<(), CodecError> {
-            if tag & flag == 0 {
-                return Ok(());
-            }
-            Err(CodecError::Tag {
-                tag,
-                expected: "reserved flags to be clear".to_owned(),
-                found: format!("flag {name}"),
-            })
+        let refuse = |expected: &str, flag: &str| {
+            let found = format!("flag {flag} on a {} body", body.name());
+            Err(CodecError::Tag { tag, expected: expected.to_owned(), found })
         };
-        reserved(BASE_PREFIX, "0x10 (base prefix)")?;
-        reserved(DICTIONARY, "0x40 (dictionary)")?;
-        let blocked = tag & BLOCKED != 0;
+        let (blocked, needs_base) = (tag & BLOCKED != 0, tag & BASE_PREFIX != 0);
         if blocked && !body.is_blocked_when_long() {
-            let found = format!("flag 0x20 (blocked) on a {} body", body.name());
-            return Err(CodecError::Tag {
-                tag,
-                expected: "blocks only where the codec cannot stream".to_owned(),
-                found,
-            });
+            return refuse("blocks only where the codec cannot stream", "0x20 (blocked)");
         }
-        Ok(Tag { body, checksum: tag & NO_CHECKSUM == 0, blocked })
+        if needs_base && !matches!(body, Body::Zstd | Body::ZstdPatch) {
+            return refuse("a base only for zstd", "0x10 (base prefix)");
+        }
+        if body == Body::ZstdPatch && !needs_base {
+            return refuse("a base for a patch", "0x10 (base prefix) clear");
+        }
+        let has_dictionary = tag & DICTIONARY != 0;
+        if has_dictionary && (!body.takes_dictionary() || blocked || needs_base) {
+            return refuse("a dictionary only for one body of a codec that takes them", "0x40 (dictionary)");
+        }
+        let dictionary = match (has_dictionary, stored.get(TAG_LEN)) {
+            (false, _) => None,
+            (true, Some(number)) => Some(*number),
+            (true, None) => return Err(CodecError::Truncated { codec: "tag", available: TAG_LEN as u64 }),
+        };
+        Ok(Tag { body, checksum: tag & NO_CHECKSUM == 0, blocked, needs_base, dictionary })
     }
 }
 
 /// What a chunk's first bytes say about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
-    /// An RFC 1950 stream starts here.
-    ZlibStream,
+    /// An RFC 1950 stream starts here; one with a preset dictionary names it by its Adler-32.
+    ZlibStream { preset: Option<u32> },
     /// A standard zstd frame starts here.
     StandardZstdFrame,
     /// A tag byte, to be followed by its body.
@@ -149,36 +211,42 @@ impl Opening {
     pub(crate) fn of(stored: &[u8]) -> Result<Self, CodecError> {
         let first = *stored.first().ok_or(CodecError::EmptyChunk)?;
         if first & BODY_MASK != ZLIB_NIBBLE {
-            return Tag::parse(first).map(Opening::Tagged);
+            return Tag::parse(stored).map(Opening::Tagged);
         }
         // 28 alone could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is no multiple of 31.
         if stored.starts_with(&crate::codecs::zstd_frame::MAGIC) {
             return Ok(Opening::StandardZstdFrame);
         }
-        Ok(Opening::ZlibStream)
+        let preset = match stored {
+            [_, flags, a, b, c, d, ..] if flags & PRESET_DICTIONARY != 0 => Some(u32::from_be_bytes([*a, *b, *c, *d])),
+            _ => None,
+        };
+        Ok(Opening::ZlibStream { preset })
     }
 }
 
 /// An opening that was taken from a source which cannot be asked to give bytes again.
 pub(crate) struct TakenOpening {
     pub(crate) opening: Opening,
-    bytes: [u8; 4],
+    bytes: [u8; LONGEST_OPENING],
     body_len: usize,
 }
 
 impl TakenOpening {
-    /// Takes as many bytes as it needs to tell the openings apart, at most four: fewer than any chunk without a tag
-    /// byte has.
+    /// Takes as many bytes as it needs to tell the openings apart.
     ///
     /// # Errors
     /// As [`Opening::of`], and when the source cannot be read.
     pub(crate) fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<Self, CodecError> {
-        let mut bytes = [0; 4];
-        let (first, rest) = bytes.split_at_mut(1);
+        let mut bytes = [0; LONGEST_OPENING];
+        let (first, rest) = bytes.split_at_mut(TAG_LEN);
         let mut taken = stored.take_into(first)?;
-        if first.iter().any(|first| first & BODY_MASK == ZLIB_NIBBLE) {
-            taken += stored.take_into(rest)?;
-        }
+        let more = match first.first() {
+            Some(first) if first & BODY_MASK == ZLIB_NIBBLE => rest.len(),
+            Some(first) if first & DICTIONARY != 0 => 1,
+            _ => 0,
+        };
+        taken += stored.take_into(rest.get_mut(..more).unwrap_or_default())?;
         let opening = Opening::of(bytes.get(..taken).unwrap_or_default())?;
         let body_len = if matches!(opening, Opening::Tagged(_)) { 0 } else { taken };
         Ok(TakenOpening { opening, bytes, body_len })
@@ -196,19 +264,32 @@ mod tests {
 
     #[test]
     fn every_byte_is_one_tag_or_refused() {
-        let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(*byte).is_ok()).collect();
-        assert_eq!(valid, [0x01, 0x02, 0x03, 0x23, 0x81, 0x82, 0x83, 0xa3]);
+        let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(&[*byte, 7]).is_ok()).collect();
+        let with_checksum: Vec<u8> = valid.iter().copied().filter(|byte| byte & NO_CHECKSUM == 0).collect();
+        assert_eq!(with_checksum, [0x01, 0x02, 0x03, 0x12, 0x1c, 0x23, 0x42]);
+        assert_eq!(valid.len(), 2 * with_checksum.len());
         for byte in valid {
-            assert_eq!(Tag::parse(byte).unwrap().to_byte(), byte);
+            let mut written = Vec::new();
+            Tag::parse(&[byte, 7]).unwrap().write(&mut written);
+            assert_eq!(written, [byte, 7][..written.len()]);
         }
     }
 
     #[test]
     fn refusals_say_what_was_found() {
-        let message = |byte| Tag::parse(byte).unwrap_err().to_string();
-        assert_eq!(message(0x00), "tag byte 0x00: expected body 1 (store), 2 (zstd) or 3 (lz4), found body 0");
-        assert_eq!(message(0x42), "tag byte 0x42: expected reserved flags to be clear, found flag 0x40 (dictionary)");
-        assert_eq!(message(0x12), "tag byte 0x12: expected reserved flags to be clear, found flag 0x10 (base prefix)");
+        let message = |byte| Tag::parse(&[byte]).unwrap_err().to_string();
+        let bodies = "body 1 (store), 2 (zstd), 3 (lz4) or 12 (zstd patch)";
+        assert_eq!(message(0x00), format!("tag byte 0x00: expected {bodies}, found body 0"));
+        assert_eq!(message(0x42), "tag: expected more stored bytes, found the end after 1");
+        assert_eq!(
+            message(0x52),
+            "tag byte 0x52: expected a dictionary only for one body of a codec that takes them, \
+             found flag 0x40 (dictionary) on a zstd body"
+        );
+        assert_eq!(
+            message(0x13),
+            "tag byte 0x13: expected a base only for zstd, found flag 0x10 (base prefix) on a lz4 body"
+        );
         assert_eq!(
             message(0x21),
             "tag byte 0x21: expected blocks only where the codec cannot stream, found flag 0x20 (blocked) on a store body"

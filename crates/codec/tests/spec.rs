@@ -4,10 +4,24 @@ mod common;
 
 use common::{SPECS, spec};
 use proptest::prelude::*;
-use repackbench_codec::{Algorithm, CodecSpec, catalogue};
+use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, CodecSpecs, ObjectKind, catalogue, named_specs};
 
 fn refusal(typed: &str) -> String {
-    typed.parse::<CodecSpec>().unwrap_err().to_string()
+    typed.parse::<CodecSpec>().unwrap_err().kind().to_string()
+}
+
+/// Where the message points: the typed text from that character on.
+fn pointed_at(typed: &str) -> String {
+    let error = typed.parse::<CodecSpecs>().unwrap_err();
+    let message = error.to_string();
+    let lines: Vec<&str> = message.lines().collect();
+    assert_eq!(lines[1], format!("  {typed}"));
+    let column = lines[2].find('^').unwrap();
+    lines[1].chars().skip(column).collect()
+}
+
+fn listed(typed: &str) -> Vec<String> {
+    typed.parse::<CodecSpecs>().unwrap().specs().iter().map(CodecSpec::to_string).collect()
 }
 
 #[test]
@@ -66,9 +80,100 @@ fn loose_objects_follow_git_for_the_baseline_only() {
     }
 }
 
+fn choice_of(typed: &str, object: ObjectKind, is_delta: bool) -> String {
+    let spec = spec(typed);
+    let choice = spec.choice(ChunkKind { object, is_delta });
+    format!("{}:{}", choice.algorithm().name(), choice.level().unwrap_or_default())
+}
+
+#[test]
+fn kinds_have_their_own_part_or_the_default() {
+    let typed = "commit=zstd:19,dict=64k,tree=store,blob=zstd:5,delta=lz4hc:3";
+    assert_eq!(choice_of(typed, ObjectKind::Commit, false), "zstd:19");
+    assert_eq!(choice_of(typed, ObjectKind::Tree, false), "store:0");
+    assert_eq!(choice_of(typed, ObjectKind::Blob, false), "zstd:5");
+    assert_eq!(choice_of(typed, ObjectKind::Blob, true), "lz4hc:3");
+    assert_eq!(choice_of(typed, ObjectKind::Tag, false), "zlib:6", "the baseline where nothing else is said");
+    assert_eq!(spec(typed).canonical(), "zlib:6,commit=zstd:19,dict=64k,tree=store,blob=zstd:5,delta=lz4hc:3");
+    assert_eq!(choice_of("zstd:7,tree=store", ObjectKind::Blob, true), "zstd:7");
+    assert_eq!(choice_of("zstd:7,manifest=zstd:19", ObjectKind::Manifest, true), "zstd:19");
+    assert_eq!(spec("zstd:5,tree=zstd:5"), spec("zstd:5"), "a part like the default says nothing");
+    assert_eq!(spec("zstd:5,delta=zstd:5"), spec("zstd:5"));
+    assert_ne!(spec("zstd:5,tree=store,delta=zstd:5"), spec("zstd:5,tree=store"), "tree deltas differ");
+    assert_eq!(spec("zstd:5,tree=store,blob=lz4hc"), spec("zstd:5,blob=lz4hc,tree=store"));
+}
+
+#[test]
+fn bases_and_dictionaries_are_asked_for() {
+    let both = spec("zstd:19,prefix,patch,dict=112k,window=22,max-chain=10");
+    assert_eq!((both.uses_bases(), both.uses_dictionaries(), both.max_chain()), (true, true, Some(10)));
+    assert_eq!(both.canonical(), "zstd:19,dict=112k,patch,prefix,window=22,max-chain=10");
+    assert_eq!(spec("zstd,dict=114688"), spec("zstd,dict=112K"));
+    assert_eq!(spec("zstd,dict=1000").canonical(), "zstd:3,dict=1000");
+    assert!(
+        !both.is_read_by_git()
+            && !spec("zstd,tree=zlib").is_read_by_git()
+            && spec("zlib,tree=zlib-rs").is_read_by_git()
+    );
+    assert_eq!(both.for_loose_objects().canonical(), "zstd:19,dict=112k,window=22");
+    assert_eq!(both.for_revlogs(), both);
+    assert_eq!(both.with_max_chain(3).max_chain(), Some(3));
+    assert_eq!(spec("zstd:3").with_max_chain(3), spec("zstd:3"), "nothing to limit");
+    let own = spec("zstd:3,tree=store").with_dictionary_file("12ab");
+    assert_eq!(own.canonical(), "zstd:3,dict=file-12ab,tree=store");
+    assert_eq!(spec(&own.canonical()), own);
+}
+
+#[test]
+fn names_stand_for_specs() {
+    for (name, meaning) in named_specs() {
+        assert_eq!(spec(name), spec(meaning));
+        assert_eq!(spec(name).to_string(), *name);
+        assert_eq!(spec(name).canonical(), *meaning, "the canonical spelling is what a variant records");
+    }
+}
+
+#[test]
+fn lists_and_ranges_of_levels_are_specs_of_their_own() {
+    assert_eq!(listed("zstd:5"), ["zstd:5"]);
+    assert_eq!(listed("zlib:1..3"), ["zlib:1", "zlib:2", "zlib:3"]);
+    assert_eq!(listed("zstd:1,3,5,checksum=no"), ["zstd:1,checksum=no", "zstd:3,checksum=no", "zstd:5,checksum=no"]);
+    assert_eq!(listed("zstd:-1..1"), ["zstd:-1", "zstd:1"], "there is no level 0");
+    assert_eq!(listed("zstd:3..1,19"), ["zstd:3", "zstd:2", "zstd:1", "zstd:19"]);
+    assert_eq!(
+        listed("zstd:1,2,tree=zlib:6,9"),
+        ["zstd:1,tree=zlib:6", "zstd:1,tree=zlib:9", "zstd:2,tree=zlib:6", "zstd:2,tree=zlib:9"]
+    );
+    assert_eq!(listed("best-size"), ["best-size"]);
+    assert_eq!(pointed_at("zstd:1,30"), "30");
+    assert_eq!(pointed_at("zlib:1..10"), "zlib:1..10");
+    assert_eq!(
+        pointed_at("zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"),
+        "zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"
+    );
+    assert_eq!(refusal("zlib:1..3"), "expected one level, found several: only bench takes lists and ranges of levels");
+    assert_eq!(refusal("zlib:1,3"), refusal("zlib:1..3"));
+}
+
+#[test]
+fn messages_point_at_the_character() {
+    assert_eq!(pointed_at("zstdd:5"), "zstdd:5");
+    assert_eq!(pointed_at("zstd:5,chksum=no"), "chksum=no");
+    assert_eq!(pointed_at("zstd:5,tree=zlob:3,blob=lz4hc"), "zlob:3,blob=lz4hc");
+    assert_eq!(pointed_at("zstd:1,3,tree=zlib,chksum=no"), "chksum=no");
+    assert_eq!(pointed_at("zstd:5,checksum=no,checksum=no"), "checksum=no");
+}
+
 #[test]
 fn refusals_say_what_is_valid() {
-    let codecs = "store, zlib:0..9, zlib-rs:0..9, libdeflate:1..12, zstd:-7..22 without 0, lz4, lz4hc:1..12";
+    let levels = |algorithm: &Algorithm| match algorithm.levels() {
+        Some(levels) => format!("{}:{levels}", algorithm.name()),
+        None => algorithm.name().to_owned(),
+    };
+    let mut codecs: Vec<String> = Algorithm::ALL.iter().map(levels).collect();
+    codecs.extend(named_specs().iter().map(|(name, _)| (*name).to_owned()));
+    let codecs = codecs.join(", ");
+    assert!(codecs.starts_with("store, zlib:0..9, "), "{codecs}");
     assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean libdeflate?); valid are {codecs}"));
@@ -84,11 +189,25 @@ fn refusals_say_what_is_valid() {
     assert_eq!(
         refusal("zstd:5,chksum=no"),
         "unknown option \"chksum\" (did you mean checksum?); \
-         zstd takes checksum= (yes or no), frame= (magicless or standard), loose= (a level)"
+         zstd takes checksum= (yes or no), dict= (a size such as 112k, or file), frame= (magicless or standard), \
+         loose= (a level), max-chain= (a number of deltas), patch, prefix, store-if-larger= (yes or no), \
+         window= (a binary logarithm from 10 to 27)"
     );
+    assert_eq!(
+        refusal("zstd,dict=1"),
+        "option dict: expected a size from 256 to 16384k for zstd, or file, found \"1\""
+    );
+    assert_eq!(refusal("zstd,prefix=yes"), "option prefix: expected no value, found \"yes\"");
+    assert_eq!(refusal("zstd,frame=standard,dict=1k"), "dict= does not go with frame=standard");
+    assert_eq!(refusal("zstd,tree=store,tree=zstd"), "kind tree: expected it once, found it twice");
+    assert_eq!(refusal("zstd,window=30"), "option window: expected a binary logarithm from 10 to 27, found \"30\"");
+    assert_eq!(refusal("store,dict=1k"), "option dict is not for store, which takes checksum= (yes or no)");
     assert_eq!(refusal("zlib,"), "unknown option \"\"; zlib takes loose= (a level)");
     assert_eq!(refusal("zlib,checksum=no"), "option checksum is not for zlib, which takes loose= (a level)");
-    assert_eq!(refusal("lz4,frame=standard"), "option frame is not for lz4, which takes checksum= (yes or no)");
+    assert_eq!(
+        refusal("lz4,frame=standard"),
+        "option frame is not for lz4, which takes checksum= (yes or no), store-if-larger= (yes or no)"
+    );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");
     assert_eq!(refusal("zstd,checksum"), "option checksum: expected yes or no, found \"\"");
     assert_eq!(refusal("zstd,loose=40"), "zstd: expected a level from -7..22 without 0, found \"40\"");
@@ -100,7 +219,7 @@ fn the_catalogue_lists_specs_that_parse() {
     for codec in catalogue() {
         assert_eq!(spec(codec.name), CodecSpec::of(codec.algorithm));
         assert_eq!(spec(codec.name).level(), codec.levels.as_ref().map(|levels| levels.default));
-        for level in codec.levels.iter().flat_map(|levels| levels.range.clone()) {
+        for level in codec.levels.iter().flat_map(|levels| levels.range.clone().take(100)) {
             let refused = codec.levels.as_ref().unwrap().except == Some(level);
             assert_eq!(format!("{}:{level}", codec.name).parse::<CodecSpec>().is_err(), refused);
         }
@@ -121,7 +240,13 @@ fn valid_spec() -> impl Strategy<Value = String> {
                 .collect::<Vec<_>>()
                 .join(",")
         });
-    prop_oneof![zlib_family, zstd, prop::sample::select(SPECS.to_vec()).prop_map(str::to_owned)]
+    let based =
+        prop::sample::subsequence(vec!["dict=64k", "prefix", "patch", "max-chain=3", "tree=zstd:-7,loose=-1"], 0..=5)
+            .prop_map(|options| std::iter::once("zstd:5").chain(options).collect::<Vec<_>>().join(","))
+            .prop_filter("max-chain limits something", |typed| {
+                !typed.contains("max-chain") || typed.contains("prefix") || typed.contains("patch")
+            });
+    prop_oneof![zlib_family, zstd, based, prop::sample::select(SPECS.to_vec()).prop_map(str::to_owned)]
 }
 
 proptest! {
@@ -145,7 +270,9 @@ proptest! {
     #[test]
     fn options_mean_nothing_in_revlogs(typed in valid_spec()) {
         let plain = spec(typed.split(',').next().unwrap());
-        prop_assert_eq!(&spec(&typed).for_revlogs(), &plain);
+        if !typed.contains("prefix") && !typed.contains("patch") && !typed.contains("dict") && !typed.contains("tree") {
+            prop_assert_eq!(&spec(&typed).for_revlogs(), &plain);
+        }
         prop_assert_eq!(plain.for_revlogs().to_string(), plain.to_string());
     }
 

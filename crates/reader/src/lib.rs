@@ -26,7 +26,6 @@ mod repository;
 pub mod traits;
 
 pub use error::{Place, ReaderError, Result};
+pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
-pub use traits::{
-    Change, Changes, Chunk, ChunkKind, FileVersion, History, ObjectKind, Revision, Store, TraverseVisitor,
-};
+pub use traits::{Change, Changes, Chunk, FileVersion, History, Revision, Store, TraverseVisitor};

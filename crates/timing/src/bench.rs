@@ -204,7 +204,7 @@ fn subjects(
             row,
             spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
             // In Mercurial the node guards every text, whatever its codec.
-            checksum: matches!(source, Repository::Hg(_)) || spec.is_zlib_family() || spec.checksum(),
+            checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
             deltas,
         };
         subjects.push(Subject::open(&repository, variant, Some(spec), Some(folder))?);

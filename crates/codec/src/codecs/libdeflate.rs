@@ -13,7 +13,8 @@ use libdeflate_sys as sys;
 
 use super::rfc1950::{STREAM, expect_no_more};
 use super::zlib::Zlib;
-use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength};
 use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
 

@@ -9,7 +9,8 @@
 use std::io::{BufRead, Read, Write};
 
 use crate::checksum::{self, RunningChecksum};
-use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};

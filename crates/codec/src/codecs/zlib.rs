@@ -6,7 +6,8 @@ use std::io::{BufRead, Read, Write};
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::rfc1950::{self, Deflater, Inflater, Pieces, STREAM, Step, added};
-use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::revlog::OpenEnded;
 use crate::source::PayloadSource;

@@ -6,7 +6,8 @@ use zlib_rs::{Deflate, DeflateFlush, Inflate, InflateError, InflateFlush, Status
 
 use super::rfc1950::{self, Deflater, Inflater, Pieces, STREAM, Step, added};
 use super::zlib;
-use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::revlog::OpenEnded;
 use crate::source::PayloadSource;

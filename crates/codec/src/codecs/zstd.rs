@@ -10,7 +10,8 @@ use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBu
 
 use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
 use crate::checksum;
-use crate::codec::{Capabilities, Codec, Dictionary, PayloadSink};
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength};
 use crate::revlog::{GrowingPayload, OpenEnded};
 use crate::source::{PIECE_LEN, PayloadSource};
@@ -30,6 +31,7 @@ const BELIEVED_LEN: u64 = 1 << 20;
 /// zstd at one level.
 pub(crate) struct Zstd {
     level: i32,
+    window_log: Option<u32>,
     format: FrameFormat,
     checksum: bool,
     dictionary: Option<Dictionary>,
@@ -46,6 +48,7 @@ impl Zstd {
     pub(crate) fn new(level: i32, standard_frame: bool) -> Self {
         Zstd {
             level,
+            window_log: None,
             format: if standard_frame { FrameFormat::One } else { FrameFormat::Magicless },
             checksum: true,
             dictionary: None,
@@ -54,6 +57,45 @@ impl Zstd {
             payload_piece: Vec::new(),
             stored_piece: Vec::new(),
         }
+    }
+
+    /// The same with windows of at most so many bytes, as a binary logarithm, in place of the level's own.
+    pub(crate) fn with_window(self, window_log: Option<u32>) -> Self {
+        Zstd { window_log, ..self }
+    }
+
+    /// As [`encode`](Codec::encode), with `prefix` as content before the payload; a payload so encoded needs it to be
+    /// decoded.
+    ///
+    /// # Errors
+    /// When the library fails, or [`can_be_prefix`] does not hold.
+    pub(crate) fn encode_on(&mut self, prefix: &[u8], payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        check_prefix(prefix)?;
+        self.ensure_encoder()?;
+        let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
+        let start = out.len();
+        out.reserve(zstd_safe::compress_bound(payload.len()));
+        let mut room = Cursor::new(out);
+        room.set_position(start as u64);
+        with_prefix(encoder, prefix, |encoder| encoder.compress2(&mut room, payload))
+    }
+
+    /// As [`decode`](Codec::decode), with the `prefix` that [`encode_on`](Zstd::encode_on) had.
+    ///
+    /// # Errors
+    /// As `decode`.
+    pub(crate) fn decode_on(&mut self, prefix: &[u8], stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        check_prefix(prefix)?;
+        let header = self.header(stored)?;
+        expect_content_size(&header, payload.len() as u64)?;
+        let frame_len = header.frame_len(stored)?;
+        self.decode_frame(&header, stored.get(..frame_len).unwrap_or_default(), Some(prefix), payload)?;
+        Ok(frame_len)
+    }
+
+    /// The payload's length as the frame at the start of `stored` says it.
+    pub(crate) fn content_size(&self, stored: &[u8]) -> Result<Option<u64>, CodecError> {
+        self.header(stored).map(|header| header.content_size)
     }
 
     fn new_encoder(&self) -> Result<CCtx<'static>, CodecError> {
@@ -65,6 +107,13 @@ impl Zstd {
             CParameter::ChecksumFlag(self.checksum),
         ] {
             encoder.set_parameter(parameter).map_err(failed)?;
+        }
+        if let Some(window_log) = self.window_log {
+            encoder.set_parameter(CParameter::WindowLog(window_log)).map_err(failed)?;
+        }
+        if self.format == FrameFormat::Magicless {
+            // The container names the dictionary, in fewer bytes.
+            encoder.set_parameter(CParameter::DictIdFlag(false)).map_err(failed)?;
         }
         if let Some(dictionary) = &self.dictionary {
             encoder.load_dictionary(dictionary.bytes()).map_err(|_| refused(dictionary))?;
@@ -123,12 +172,22 @@ impl Zstd {
     }
 
     /// Decodes a whole frame, which is all of `frame`, into `payload`.
-    fn decode_frame(&mut self, header: &FrameHeader, frame: &[u8], payload: &mut [u8]) -> Result<(), CodecError> {
+    fn decode_frame(
+        &mut self,
+        header: &FrameHeader,
+        frame: &[u8],
+        prefix: Option<&[u8]>,
+        payload: &mut [u8],
+    ) -> Result<(), CodecError> {
         self.ensure_decoder()?;
         let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
         let expected = payload.len() as u64;
         let wrong_length = |found| CodecError::PayloadLength { codec: FRAME, expected, found };
-        match decoder.decompress(payload, frame) {
+        let decoded = match prefix {
+            Some(prefix) => decoder.decompress_using_dict(payload, frame, prefix),
+            None => decoder.decompress(payload, frame),
+        };
+        match decoded {
             Ok(written) if written == payload.len() => Ok(()),
             Ok(written) => Err(wrong_length(FoundLength::Exactly(written as u64))),
             Err(code) if is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) => Err(wrong_length(FoundLength::More)),
@@ -144,7 +203,7 @@ impl Zstd {
     /// Decodes the frame at the start of `stored` into `payload`, whose length is that of the whole payload.
     fn decode_whole(&mut self, header: &FrameHeader, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let frame_len = header.frame_len(stored)?;
-        self.decode_frame(header, stored.get(..frame_len).unwrap_or_default(), payload)?;
+        self.decode_frame(header, stored.get(..frame_len).unwrap_or_default(), None, payload)?;
         Ok(frame_len)
     }
 
@@ -377,6 +436,41 @@ impl Zstd {
         decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
         Ok(payload.finish())
     }
+}
+
+/// The first bytes of a dictionary of the library's own form (RFC 8878, section 5).
+const DICTIONARY_MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
+
+/// Whether `content` can be a prefix: there is any, and no decoder takes it for a dictionary of another form.
+pub(crate) fn can_be_prefix(content: &[u8]) -> bool {
+    !content.is_empty() && !content.starts_with(&DICTIONARY_MAGIC)
+}
+
+/// The fewest bytes that a magicless frame of ours with a tag byte can have: descriptor, content size, block header.
+pub(crate) fn least_body_len(checksum: bool) -> usize {
+    const TAG_DESCRIPTOR_SIZE_BLOCK_HEADER: usize = 1 + 1 + 1 + 3;
+    TAG_DESCRIPTOR_SIZE_BLOCK_HEADER + if checksum { checksum::LEN } else { 0 }
+}
+
+fn check_prefix(prefix: &[u8]) -> Result<(), CodecError> {
+    if prefix.starts_with(&DICTIONARY_MAGIC) { Err(CodecError::BadBase { codec: FRAME }) } else { Ok(()) }
+}
+
+/// Lets `encoder` refer to `prefix` while `encode` encodes one frame.
+#[allow(unsafe_code)]
+fn with_prefix(
+    encoder: &mut CCtx<'static>,
+    prefix: &[u8],
+    encode: impl FnOnce(&mut CCtx<'static>) -> zstd_safe::SafeResult,
+) -> Result<usize, CodecError> {
+    // SAFETY: the context keeps a pointer to the prefix, and uses it for the next frame alone. It is made to forget the
+    // prefix below, whatever became of that frame, so the pointer is never used when `prefix` is no longer borrowed.
+    let unbounded: &'static [u8] = unsafe { std::slice::from_raw_parts(prefix.as_ptr(), prefix.len()) };
+    let encoded = encoder.ref_prefix(unbounded).and_then(|_| encode(encoder));
+    let forgotten = encoder.reset(ResetDirective::SessionOnly).and_then(|_| encoder.ref_prefix(&[]));
+    let written = encoded.map_err(failed)?;
+    forgotten.map_err(failed)?;
+    Ok(written)
 }
 
 /// Compares the frame's content size, where it has one, with the payload length that the caller expects.

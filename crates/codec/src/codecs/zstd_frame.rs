@@ -28,7 +28,7 @@ pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 ///
 /// It bounds the memory of a decoder that streams. One that writes to the caller's buffer needs no window, but
 /// whether a chunk can be read must not depend on how it is read.
-pub(super) const MAX_WINDOW_LOG: u32 = 27;
+pub(crate) const MAX_WINDOW_LOG: u32 = 27;
 
 /// The most payload bytes that one block holds.
 pub(super) const MAX_BLOCK_CONTENT: u64 = 128 << 10;

@@ -64,7 +64,7 @@ fn extensions(source: &GitRepository, spec: &CodecSpec) -> Vec<(&'static str, BS
     if format.precious_objects {
         extensions.push(("preciousObjects", boolean(true)));
     }
-    if !spec.is_zlib_family() {
+    if !spec.is_read_by_git() {
         extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));
     }
     extensions

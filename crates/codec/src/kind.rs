@@ -1,0 +1,63 @@
+//! What payloads are, in the words of the two version-control systems: a spec may choose a codec for each kind.
+
+use std::fmt;
+
+/// The kind of a stored object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ObjectKind {
+    /// A Git commit.
+    Commit,
+    /// A Git tree.
+    Tree,
+    /// A Git blob.
+    Blob,
+    /// A Git annotated tag.
+    Tag,
+    /// A Mercurial changeset.
+    Changelog,
+    /// A Mercurial manifest, of all files or of one directory.
+    Manifest,
+    /// A revision of a file in Mercurial.
+    Filelog,
+}
+
+impl ObjectKind {
+    /// Git's four kinds, in the order in which tables list them.
+    pub const GIT: [ObjectKind; 4] = [ObjectKind::Commit, ObjectKind::Tree, ObjectKind::Blob, ObjectKind::Tag];
+
+    /// Mercurial's three kinds, in the order in which tables list them.
+    pub const HG: [ObjectKind; 3] = [ObjectKind::Changelog, ObjectKind::Manifest, ObjectKind::Filelog];
+
+    /// The name that the version-control system itself uses.
+    pub fn name(self) -> &'static str {
+        match self {
+            ObjectKind::Commit => "commit",
+            ObjectKind::Tree => "tree",
+            ObjectKind::Blob => "blob",
+            ObjectKind::Tag => "tag",
+            ObjectKind::Changelog => "changelog",
+            ObjectKind::Manifest => "manifest",
+            ObjectKind::Filelog => "filelog",
+        }
+    }
+
+    /// Git's kind of that name.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        ObjectKind::GIT.into_iter().find(|kind| kind.name().as_bytes() == name)
+    }
+}
+
+impl fmt::Display for ObjectKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a chunk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ChunkKind {
+    /// The kind of object that the chunk stands for.
+    pub object: ObjectKind,
+    /// Whether the payload is a delta against another object.
+    pub is_delta: bool,
+}

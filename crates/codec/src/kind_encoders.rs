@@ -1,0 +1,56 @@
+//! One encoder for each kind of payload.
+
+use crate::dictionary::AssignedDictionaries;
+use crate::encoder::ChunkEncoder;
+use crate::error::CodecError;
+use crate::kind::ChunkKind;
+use crate::spec::CodecSpec;
+
+/// The encoders of one spec: the right one for each kind of payload, made when its first payload comes.
+pub struct KindEncoders {
+    spec: CodecSpec,
+    assigned: AssignedDictionaries,
+    /// Kinds that share codec and dictionary share an encoder.
+    encoders: Vec<ChunkEncoder>,
+    by_kind: Vec<(ChunkKind, usize)>,
+}
+
+impl KindEncoders {
+    /// Encoders for `spec` with the dictionaries of `assigned`.
+    pub fn new(spec: &CodecSpec, assigned: &AssignedDictionaries) -> Self {
+        KindEncoders { spec: spec.clone(), assigned: assigned.clone(), encoders: Vec::new(), by_kind: Vec::new() }
+    }
+
+    /// The encoder for payloads of `kind`.
+    ///
+    /// # Errors
+    /// When its codec cannot be set up.
+    pub fn for_kind(&mut self, kind: ChunkKind) -> Result<&mut ChunkEncoder, CodecError> {
+        let known = self.by_kind.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
+        let at = match known {
+            Some(at) => at,
+            None => self.add(kind)?,
+        };
+        let missing = || CodecError::Implementation { codec: "encoder", message: "none for this kind".to_owned() };
+        self.encoders.get_mut(at).ok_or_else(missing)
+    }
+
+    fn add(&mut self, kind: ChunkKind) -> Result<usize, CodecError> {
+        let choice = self.spec.choice(kind);
+        let number = self.assigned.by_kind.get(&kind).copied().filter(|_| choice.dictionary().is_some());
+        let twin = self.by_kind.iter().find(|(other, _)| {
+            let others = self.assigned.by_kind.get(other).copied();
+            self.spec.choice(*other) == choice && others.filter(|_| choice.dictionary().is_some()) == number
+        });
+        let at = match twin {
+            Some((_, at)) => *at,
+            None => {
+                let dictionary = number.and_then(|number| Some((number, self.assigned.dictionaries.get(number)?)));
+                self.encoders.push(ChunkEncoder::for_choice(choice, dictionary)?);
+                self.encoders.len() - 1
+            }
+        };
+        self.by_kind.push((kind, at));
+        Ok(at)
+    }
+}

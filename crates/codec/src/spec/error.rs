@@ -1,0 +1,205 @@
+//! Why a spec was refused: what is wrong, what is valid, and where.
+
+use std::fmt;
+
+use super::SpecKind;
+use super::parse::OptionName;
+use crate::algorithm::{Algorithm, Levels};
+
+/// Why a codec spec was refused, and at which character.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecError {
+    kind: SpecErrorKind,
+    typed: String,
+    at: usize,
+}
+
+impl SpecError {
+    pub(super) fn new(kind: SpecErrorKind, typed: &str, at: usize) -> Self {
+        SpecError { kind, typed: typed.to_owned(), at }
+    }
+
+    /// The same fault in a longer text.
+    pub(super) fn within(self, typed: &str, at: usize) -> Self {
+        SpecError { kind: self.kind, typed: typed.to_owned(), at }
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &SpecErrorKind {
+        &self.kind
+    }
+
+    /// Where in the spec, in bytes from its start.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let column = self.typed.get(..self.at).map_or(0, |before| before.chars().count());
+        write!(f, "{}\n  {}\n  {:column$}^", self.kind, self.typed, "")
+    }
+}
+
+impl std::error::Error for SpecError {}
+
+/// What is wrong with a codec spec; says what is valid.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SpecErrorKind {
+    /// No codec has this name.
+    #[error("unknown codec {typed:?}{}; valid are {}", did_you_mean(.nearest), valid_codecs())]
+    UnknownCodec {
+        /// The name as typed.
+        typed: String,
+        /// The valid name nearest to it, unless all are far.
+        nearest: Option<&'static str>,
+    },
+
+    /// The codec does not have this level.
+    #[error("{codec}: expected a level from {levels}, found {typed:?}")]
+    BadLevel {
+        /// Name of the codec.
+        codec: &'static str,
+        /// The level as typed.
+        typed: String,
+        /// The valid levels.
+        levels: Levels,
+    },
+
+    /// The codec has no levels at all.
+    #[error("{codec} has no levels: expected {codec}, found {codec}:{typed}")]
+    NoLevels {
+        /// Name of the codec.
+        codec: &'static str,
+        /// The level as typed.
+        typed: String,
+    },
+
+    /// Several levels, where one spec is wanted.
+    #[error("expected one level, found several: only bench takes lists and ranges of levels")]
+    SeveralLevels,
+
+    /// No option has this name.
+    #[error("unknown option {typed:?}{}; {codec} takes {}", did_you_mean(.nearest), valid_options(.codec))]
+    UnknownOption {
+        /// The name as typed.
+        typed: String,
+        /// Name of the codec.
+        codec: &'static str,
+        /// The valid name nearest to it, unless all are far.
+        nearest: Option<&'static str>,
+    },
+
+    /// The option exists, for other codecs.
+    #[error("option {option} is not for {codec}, which takes {}", valid_options(.codec))]
+    OptionNotForCodec {
+        /// Name of the option.
+        option: &'static str,
+        /// Name of the codec.
+        codec: &'static str,
+    },
+
+    /// The option does not take this value.
+    #[error("option {option}: expected {valid}, found {typed:?}")]
+    BadValue {
+        /// Name of the option.
+        option: &'static str,
+        /// The value as typed, empty where none was.
+        typed: String,
+        /// What it takes.
+        valid: String,
+    },
+
+    /// The option was typed twice.
+    #[error("option {option}: expected it once, found it twice")]
+    RepeatedOption {
+        /// Name of the option.
+        option: &'static str,
+    },
+
+    /// Two options exclude each other.
+    #[error("{first} does not go with {second}")]
+    Conflict {
+        /// One option.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+
+    /// The kind was named twice.
+    #[error("kind {kind}: expected it once, found it twice")]
+    RepeatedKind {
+        /// Name of the kind.
+        kind: &'static str,
+    },
+
+    /// Lists of levels that multiply to more specs than anybody waits for.
+    #[error("expected at most {limit} specs, found more")]
+    TooManySpecs {
+        /// The most that are taken.
+        limit: usize,
+    },
+}
+
+impl SpecErrorKind {
+    pub(super) fn unknown_codec(typed: &str) -> Self {
+        let names = Algorithm::ALL.iter().map(|algorithm| algorithm.name());
+        let named = super::named_specs().iter().map(|(name, _)| *name);
+        SpecErrorKind::UnknownCodec { typed: typed.to_owned(), nearest: nearest(typed, names.chain(named)) }
+    }
+
+    pub(super) fn unknown_option(typed: &str, algorithm: Algorithm) -> Self {
+        let names = OptionName::ALL.into_iter().map(OptionName::name);
+        let kinds = SpecKind::ALL.into_iter().map(SpecKind::name);
+        let nearest = nearest(typed, names.chain(kinds));
+        SpecErrorKind::UnknownOption { typed: typed.to_owned(), codec: algorithm.name(), nearest }
+    }
+
+    pub(super) fn bad_level(algorithm: Algorithm, typed: &str) -> Self {
+        match algorithm.levels() {
+            Some(levels) => SpecErrorKind::BadLevel { codec: algorithm.name(), typed: typed.to_owned(), levels },
+            None => SpecErrorKind::NoLevels { codec: algorithm.name(), typed: typed.to_owned() },
+        }
+    }
+}
+
+/// The most similar of `names`, unless none is similar at all.
+fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    // Below this Jaro-Winkler similarity (0 to 1) a suggestion confuses more than it helps.
+    const SIMILAR_ENOUGH: f64 = 0.7;
+    let typed = typed.to_lowercase();
+    let similarity = |name: &&'static str| strsim::jaro_winkler(&typed, name);
+    let best = names.max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(&best) >= SIMILAR_ENOUGH).then_some(best)
+}
+
+fn did_you_mean(nearest: &Option<&'static str>) -> String {
+    nearest.map(|name| format!(" (did you mean {name}?)")).unwrap_or_default()
+}
+
+/// Every codec with its levels and every named spec, for error messages.
+fn valid_codecs() -> String {
+    let described = Algorithm::ALL.iter().map(|algorithm| match algorithm.levels() {
+        Some(levels) => format!("{}:{levels}", algorithm.name()),
+        None => algorithm.name().to_owned(),
+    });
+    let named = super::named_specs().iter().map(|(name, _)| (*name).to_owned());
+    described.chain(named).collect::<Vec<_>>().join(", ")
+}
+
+/// The options that the codec of this name takes, for error messages.
+fn valid_options(codec: &str) -> String {
+    let algorithm = Algorithm::from_name(codec);
+    let applies = |option: &OptionName| algorithm.is_some_and(|algorithm| option.applies_to(algorithm));
+    let described: Vec<String> = OptionName::ALL
+        .into_iter()
+        .filter(applies)
+        .map(|option| match option.values() {
+            "" => option.name().to_owned(),
+            values => format!("{}= ({values})", option.name()),
+        })
+        .collect();
+    if described.is_empty() { "none".to_owned() } else { described.join(", ") }
+}

@@ -1,0 +1,303 @@
+//! Codec specs: what the user types, parsed and checked once.
+//!
+//! ```text
+//! spec    = name / part *("," kind "=" part) / kind "=" part *("," kind "=" part)
+//! name    = "best-size" / "best-read" / "balanced"
+//! kind    = "commit" / "tree" / "blob" / "tag" / "changelog" / "manifest" / "filelog" / "delta"
+//! part    = codec [":" level] *("," option)
+//! option  = "checksum=" ("yes" / "no")          ; codecs with a tag byte
+//!         / "dict=" (size / "file")              ; zstd, lz4, lz4hc, zlib, deflate
+//!         / "frame=" ("magicless" / "standard")  ; zstd
+//!         / "loose=" level                       ; codecs with levels
+//!         / "max-chain=" number                  ; zstd with prefix or patch
+//!         / "patch"                              ; zstd
+//!         / "prefix"                             ; zstd
+//!         / "store-if-larger=" ("yes" / "no")    ; codecs with a tag byte
+//!         / "window=" log                        ; zstd
+//! ```
+//!
+//! A part without a kind is the default for all kinds that are not named; where there is none, it is the baseline.
+//! `delta` takes the deltas of every kind. Where several specs can be given, [`CodecSpecs`] also takes lists and ranges
+//! of levels.
+
+mod choice;
+mod error;
+mod list;
+mod named;
+mod parse;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::str::FromStr;
+
+pub use self::choice::{CodecChoice, DictionarySource};
+pub use self::error::{SpecError, SpecErrorKind};
+pub use self::list::CodecSpecs;
+pub use self::named::named_specs;
+pub use self::parse::parse_size;
+use crate::algorithm::Algorithm;
+use crate::codec::Codec;
+use crate::error::CodecError;
+use crate::kind::{ChunkKind, ObjectKind};
+
+/// The longest part of a file name that a spec gives, in bytes; a longer one ends in a hash of the spec.
+const MAX_FILE_STEM: usize = 120;
+
+/// What a spec can name a part for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SpecKind {
+    /// Payloads of one kind of object, whole and delta.
+    Object(ObjectKind),
+    /// The deltas of every kind.
+    Delta,
+}
+
+impl SpecKind {
+    /// Every kind, in the order in which they are listed to the user.
+    pub const ALL: [SpecKind; 8] = [
+        SpecKind::Object(ObjectKind::Commit),
+        SpecKind::Object(ObjectKind::Tree),
+        SpecKind::Object(ObjectKind::Blob),
+        SpecKind::Object(ObjectKind::Tag),
+        SpecKind::Object(ObjectKind::Changelog),
+        SpecKind::Object(ObjectKind::Manifest),
+        SpecKind::Object(ObjectKind::Filelog),
+        SpecKind::Delta,
+    ];
+
+    /// The name that is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            SpecKind::Object(kind) => kind.name(),
+            SpecKind::Delta => "delta",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Self> {
+        SpecKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// A codec with its level and options, for every kind of payload or for each its own.
+///
+/// Two specs are equal when they mean the same, however they were typed: `zlib` equals `zlib:6`.
+/// `Display` gives back what was typed.
+#[derive(Clone, Debug)]
+pub struct CodecSpec {
+    typed: String,
+    meaning: Meaning,
+}
+
+/// Everything that decides which bytes are written.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Meaning {
+    default: CodecChoice,
+    /// None of them equals the default.
+    kinds: BTreeMap<SpecKind, CodecChoice>,
+    max_chain: Option<u32>,
+}
+
+impl CodecSpec {
+    /// The spec of `algorithm` at its default level, as if its bare name had been typed.
+    pub fn of(algorithm: Algorithm) -> Self {
+        let meaning = Meaning { default: CodecChoice::of(algorithm), kinds: BTreeMap::new(), max_chain: None };
+        CodecSpec { typed: algorithm.name().to_owned(), meaning }
+    }
+
+    /// What payloads of `kind` are encoded with.
+    pub fn choice(&self, kind: ChunkKind) -> &CodecChoice {
+        let delta = self.meaning.kinds.get(&SpecKind::Delta).filter(|_| kind.is_delta);
+        delta.or_else(|| self.meaning.kinds.get(&SpecKind::Object(kind.object))).unwrap_or(&self.meaning.default)
+    }
+
+    /// What payloads are encoded with whose kind is not named.
+    pub fn default_choice(&self) -> &CodecChoice {
+        &self.meaning.default
+    }
+
+    /// The default, then the parts for kinds that differ from it.
+    pub fn choices(&self) -> impl Iterator<Item = &CodecChoice> {
+        std::iter::once(&self.meaning.default).chain(self.meaning.kinds.values())
+    }
+
+    /// The kinds that have a part of their own, other than the default.
+    pub fn kinds(&self) -> impl Iterator<Item = SpecKind> {
+        self.meaning.kinds.keys().copied()
+    }
+
+    /// Whether all payloads are encoded alike, whatever their kind.
+    pub fn is_uniform(&self) -> bool {
+        self.meaning.kinds.is_empty() && !self.uses_dictionaries()
+    }
+
+    /// The codec of the default part.
+    pub fn algorithm(&self) -> Algorithm {
+        self.meaning.default.algorithm()
+    }
+
+    /// The level of the default part, typed or default; `None` for codecs without levels.
+    pub fn level(&self) -> Option<i32> {
+        self.meaning.default.level()
+    }
+
+    /// Whether stock git reads all chunks: RFC 1950 streams without a preset dictionary.
+    pub fn is_read_by_git(&self) -> bool {
+        self.choices().all(|choice| choice.algorithm().is_zlib_family() && choice.dictionary().is_none())
+    }
+
+    /// Whether every chunk carries a checksum of its payload: RFC 1950 streams always do.
+    pub fn checksum(&self) -> bool {
+        self.choices().all(CodecChoice::checksum)
+    }
+
+    /// Whether some payloads are compressed with a dictionary.
+    pub fn uses_dictionaries(&self) -> bool {
+        self.choices().any(|choice| choice.dictionary().is_some())
+    }
+
+    /// Whether some deltas are compressed with their base's content, so that whoever writes or reads them needs it.
+    pub fn uses_bases(&self) -> bool {
+        self.choices().any(CodecChoice::uses_base)
+    }
+
+    /// The longest chain, in deltas, at whose end a payload may still be compressed with its base's content; `None` for no
+    /// limit.
+    pub fn max_chain(&self) -> Option<u32> {
+        self.meaning.max_chain
+    }
+
+    /// This spec with another limit, typed behind it.
+    #[must_use]
+    pub fn with_max_chain(&self, max_chain: u32) -> CodecSpec {
+        if !self.uses_bases() {
+            return self.clone();
+        }
+        let meaning = Meaning { max_chain: Some(max_chain), ..self.meaning.clone() };
+        CodecSpec { typed: meaning.canonical(), meaning }
+    }
+
+    /// This spec with the dictionary that a file holds, known by the first digits of its hash, in every part that can
+    /// have one.
+    #[must_use]
+    pub fn with_dictionary_file(&self, digits: &str) -> CodecSpec {
+        self.map(self.meaning.max_chain, |choice| choice.with_dictionary_file(digits))
+    }
+
+    /// The codec beneath the container for kinds that are not named: bodies without tag bytes.
+    ///
+    /// # Errors
+    /// When the codec cannot be set up.
+    pub fn new_codec(&self) -> Result<Box<dyn Codec>, CodecError> {
+        self.meaning.default.new_codec()
+    }
+
+    /// The spec for loose objects of a variant under this spec.
+    ///
+    /// The same codecs and options, at the level of `loose=N` where that was typed. Without it, the
+    /// baseline `zlib:6` writes loose objects at level 1, as git does by default, and every other
+    /// spec at its own level. Loose objects have no base.
+    #[must_use]
+    pub fn for_loose_objects(&self) -> CodecSpec {
+        self.map(None, CodecChoice::for_loose_objects)
+    }
+
+    /// The spec without the options that mean nothing in revlogs, whose container is Mercurial's.
+    #[must_use]
+    pub fn for_revlogs(&self) -> CodecSpec {
+        self.map(self.meaning.max_chain, CodecChoice::for_revlogs)
+    }
+
+    fn map(&self, max_chain: Option<u32>, change: impl Fn(&CodecChoice) -> CodecChoice) -> CodecSpec {
+        let kinds = self.meaning.kinds.iter().map(|(kind, choice)| (*kind, change(choice)));
+        let meaning = Meaning::new(change(&self.meaning.default), kinds, max_chain);
+        if meaning == self.meaning {
+            return self.clone();
+        }
+        CodecSpec { typed: meaning.canonical(), meaning }
+    }
+
+    /// The one spelling of this meaning: level always spelled, kinds and options sorted, defaults omitted.
+    pub fn canonical(&self) -> String {
+        self.meaning.canonical()
+    }
+
+    /// A part of a file name that tells this spec from every other: `zstd-5`, `zstd-m7`, `store`,
+    /// `zstd-5-checksum-no`. Lower-case letters, digits and `-` only, at most 120.
+    pub fn file_stem(&self) -> String {
+        // In a canonical spec a minus sign in front of a digit only precedes a negative level: after ":" or "=".
+        let canonical = self.canonical();
+        let mut stem = canonical.replace(":-", "-m").replace("loose=-", "loose-m").replace([':', ',', '=', '_'], "-");
+        if stem.len() > MAX_FILE_STEM || canonical.contains('_') {
+            let hash = xxhash_rust::xxh64::xxh64(canonical.as_bytes(), 0);
+            stem.truncate(MAX_FILE_STEM - "-0123456789abcdef".len());
+            stem.push_str(&format!("-{hash:016x}"));
+        }
+        stem
+    }
+}
+
+impl Meaning {
+    fn new(
+        default: CodecChoice,
+        kinds: impl IntoIterator<Item = (SpecKind, CodecChoice)>,
+        max_chain: Option<u32>,
+    ) -> Self {
+        let mut kinds: BTreeMap<SpecKind, CodecChoice> = kinds.into_iter().collect();
+        // `delta` goes before the kinds: a part for it that equals the default still says something beside them.
+        if kinds.keys().all(|kind| *kind == SpecKind::Delta) {
+            kinds.retain(|_, choice| *choice != default);
+        } else {
+            kinds.retain(|kind, choice| *choice != default || *kind == SpecKind::Delta);
+            if kinds.len() == 1 && kinds.contains_key(&SpecKind::Delta) {
+                kinds.retain(|_, choice| *choice != default);
+            }
+        }
+        let max_chain =
+            max_chain.filter(|_| std::iter::once(&default).chain(kinds.values()).any(CodecChoice::uses_base));
+        Meaning { default, kinds, max_chain }
+    }
+
+    fn canonical(&self) -> String {
+        let mut text = self.default.canonical();
+        if let Some(max_chain) = self.max_chain {
+            text.push_str(&format!(",max-chain={max_chain}"));
+        }
+        for (kind, choice) in &self.kinds {
+            text.push_str(&format!(",{}={}", kind.name(), choice.canonical()));
+        }
+        text
+    }
+}
+
+impl PartialEq for CodecSpec {
+    fn eq(&self, other: &Self) -> bool {
+        self.meaning == other.meaning
+    }
+}
+
+impl Eq for CodecSpec {}
+
+impl Hash for CodecSpec {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.meaning.hash(state);
+    }
+}
+
+impl fmt::Display for CodecSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.typed)
+    }
+}
+
+impl FromStr for CodecSpec {
+    type Err = SpecError;
+
+    fn from_str(typed: &str) -> Result<Self, SpecError> {
+        let meaning = match named::expansion(typed) {
+            Some(expansion) => parse::meaning(expansion)?,
+            None => parse::meaning(typed)?,
+        };
+        Ok(CodecSpec { typed: typed.to_owned(), meaning })
+    }
+}

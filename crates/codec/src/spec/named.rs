@@ -1,0 +1,18 @@
+//! Specs that have a name. README says how they were chosen, and on which repositories.
+
+/// Every name with the spec that it stands for.
+const NAMED: [(&str, &str); 3] = [
+    ("best-size", "zstd:19,dict=112k,patch,prefix"),
+    ("best-read", "zstd:9,dict=112k"),
+    ("balanced", "zstd:9,dict=112k,prefix"),
+];
+
+/// Every named spec: its name and the spec that it stands for.
+pub fn named_specs() -> &'static [(&'static str, &'static str)] {
+    &NAMED
+}
+
+/// The spec that `name` stands for.
+pub(super) fn expansion(name: &str) -> Option<&'static str> {
+    NAMED.iter().find(|(named, _)| *named == name).map(|(_, spec)| *spec)
+}

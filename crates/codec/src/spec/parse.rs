@@ -1,0 +1,272 @@
+//! From text to meaning, one token after another; a token is what stands between two commas.
+
+use super::choice::{CodecChoice, DictionarySource, default_loose_level};
+use super::error::{SpecError, SpecErrorKind};
+use super::{Meaning, SpecKind};
+use crate::algorithm::{Algorithm, Levels};
+
+/// The smallest dictionary that can be asked for, in bytes: zstd trains none below it (`ZDICT_DICTSIZE_MIN`).
+const LEAST_DICTIONARY: usize = 256;
+
+/// The windows that zstd can be given, as binary logarithms of bytes: its own least, and the most that a reader accepts.
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd_frame::MAX_WINDOW_LOG;
+
+/// An option's name, so that the list of valid ones and the parser cannot differ.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OptionName {
+    Checksum,
+    Dict,
+    Frame,
+    Loose,
+    MaxChain,
+    Patch,
+    Prefix,
+    StoreIfLarger,
+    Window,
+}
+
+impl OptionName {
+    pub(super) const ALL: [OptionName; 9] = [
+        OptionName::Checksum,
+        OptionName::Dict,
+        OptionName::Frame,
+        OptionName::Loose,
+        OptionName::MaxChain,
+        OptionName::Patch,
+        OptionName::Prefix,
+        OptionName::StoreIfLarger,
+        OptionName::Window,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            OptionName::Checksum => "checksum",
+            OptionName::Dict => "dict",
+            OptionName::Frame => "frame",
+            OptionName::Loose => "loose",
+            OptionName::MaxChain => "max-chain",
+            OptionName::Patch => "patch",
+            OptionName::Prefix => "prefix",
+            OptionName::StoreIfLarger => "store-if-larger",
+            OptionName::Window => "window",
+        }
+    }
+
+    /// What it takes, in words; nothing for an option that is only named.
+    pub(super) fn values(self) -> &'static str {
+        match self {
+            OptionName::Checksum | OptionName::StoreIfLarger => "yes or no",
+            OptionName::Dict => "a size such as 112k, or file",
+            OptionName::Frame => "magicless or standard",
+            OptionName::Loose => "a level",
+            OptionName::MaxChain => "a number of deltas",
+            OptionName::Patch | OptionName::Prefix => "",
+            OptionName::Window => "a binary logarithm from 10 to 27",
+        }
+    }
+
+    pub(super) fn applies_to(self, algorithm: Algorithm) -> bool {
+        match self {
+            OptionName::Checksum => !algorithm.is_zlib_family(),
+            OptionName::StoreIfLarger => !algorithm.is_zlib_family() && algorithm != Algorithm::Store,
+            OptionName::Dict => algorithm.longest_dictionary().is_some(),
+            OptionName::Frame | OptionName::MaxChain | OptionName::Patch | OptionName::Prefix | OptionName::Window => {
+                algorithm == Algorithm::Zstd
+            }
+            OptionName::Loose => algorithm.levels().is_some(),
+        }
+    }
+}
+
+/// A part while its options are read.
+struct Part {
+    kind: Option<SpecKind>,
+    choice: CodecChoice,
+    loose: Option<i32>,
+    seen: Vec<OptionName>,
+}
+
+/// The meaning of a spec without a name of its own.
+pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
+    let mut parts: Vec<Part> = Vec::new();
+    let mut max_chain = None;
+    let mut at = 0;
+    for token in typed.split(',') {
+        let kind = token.split_once('=').and_then(|(name, codec)| Some((SpecKind::from_name(name)?, codec)));
+        let is_repeated = kind.is_some_and(|(kind, _)| parts.iter().any(|part| part.kind == Some(kind)));
+        let result = match (kind, parts.last_mut()) {
+            (Some((kind, _)), _) if is_repeated => Err(SpecErrorKind::RepeatedKind { kind: kind.name() }),
+            (Some((kind, codec)), _) => Part::new(Some(kind), codec).map(|part| parts.push(part)),
+            (None, None) => Part::new(None, token).map(|part| parts.push(part)),
+            (None, Some(part)) => part.option(token, &mut max_chain),
+        };
+        // A fault in the codec of a part lies behind the kind's name.
+        let is_codec = matches!(
+            result,
+            Err(SpecErrorKind::UnknownCodec { .. } | SpecErrorKind::BadLevel { .. } | SpecErrorKind::NoLevels { .. })
+        );
+        let skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
+        result.map_err(|kind| SpecError::new(kind, typed, at + skipped))?;
+        at += token.len() + 1;
+    }
+    let mut default = CodecChoice::of(Algorithm::Zlib);
+    let mut kinds = Vec::new();
+    for part in parts {
+        let kind = part.kind;
+        let choice = part.finish();
+        match kind {
+            Some(kind) => kinds.push((kind, choice)),
+            None => default = choice,
+        }
+    }
+    Ok(Meaning::new(default, kinds, max_chain))
+}
+
+impl Part {
+    fn new(kind: Option<SpecKind>, codec: &str) -> Result<Self, SpecErrorKind> {
+        let (name, level) = match codec.split_once(':') {
+            Some((name, level)) => (name, Some(level)),
+            None => (codec, None),
+        };
+        let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecErrorKind::unknown_codec(name))?;
+        let level = match (algorithm.levels(), level) {
+            (Some(levels), Some(text)) => Some(parse_level(text, algorithm, &levels)?),
+            (Some(levels), None) => Some(levels.default),
+            (None, Some(text)) => {
+                return Err(SpecErrorKind::NoLevels { codec: algorithm.name(), typed: text.to_owned() });
+            }
+            (None, None) => None,
+        };
+        Ok(Part { kind, choice: CodecChoice::at(algorithm, level), loose: None, seen: Vec::new() })
+    }
+
+    /// Takes an option that was typed behind the codec.
+    fn option(&mut self, token: &str, max_chain: &mut Option<u32>) -> Result<(), SpecErrorKind> {
+        let (name, value) = match token.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (token, None),
+        };
+        let algorithm = self.choice.algorithm;
+        let found = OptionName::ALL.into_iter().find(|option| option.name() == name);
+        let Some(option) = found else {
+            let is_level = token.parse::<i32>().is_ok() || token.contains("..");
+            return Err(if is_level {
+                SpecErrorKind::SeveralLevels
+            } else {
+                SpecErrorKind::unknown_option(name, algorithm)
+            });
+        };
+        if !option.applies_to(algorithm) {
+            return Err(SpecErrorKind::OptionNotForCodec { option: option.name(), codec: algorithm.name() });
+        }
+        if self.seen.contains(&option) {
+            return Err(SpecErrorKind::RepeatedOption { option: option.name() });
+        }
+        self.seen.push(option);
+        let typed = value.unwrap_or_default();
+        let bad = || SpecErrorKind::BadValue {
+            option: option.name(),
+            typed: typed.to_owned(),
+            valid: if option.values().is_empty() { "no value".to_owned() } else { option.values().to_owned() },
+        };
+        match option {
+            OptionName::Checksum => self.choice.checksum = choice(typed, ["no", "yes"]).ok_or_else(bad)?,
+            OptionName::StoreIfLarger => self.choice.store_if_larger = choice(typed, ["no", "yes"]).ok_or_else(bad)?,
+            OptionName::Frame => {
+                self.choice.standard_frame = choice(typed, ["magicless", "standard"]).ok_or_else(bad)?;
+            }
+            OptionName::Loose => {
+                let levels = algorithm.levels().ok_or_else(bad)?;
+                self.loose = Some(parse_level(typed, algorithm, &levels)?);
+            }
+            OptionName::Window => {
+                let log = number(typed).filter(|log| WINDOW_LOGS.contains(log));
+                self.choice.window_log = Some(log.ok_or_else(bad)?);
+            }
+            OptionName::Dict => self.choice.dictionary = Some(dictionary(typed, algorithm)?),
+            OptionName::MaxChain => {
+                let limit: u32 = number(typed).ok_or_else(bad)?;
+                if max_chain.replace(limit).is_some() {
+                    return Err(SpecErrorKind::RepeatedOption { option: option.name() });
+                }
+            }
+            OptionName::Patch | OptionName::Prefix if value.is_some() => return Err(bad()),
+            OptionName::Patch => self.choice.patch = true,
+            OptionName::Prefix => self.choice.prefix = true,
+        }
+        self.check_conflicts()
+    }
+
+    /// What a standard frame cannot say: which dictionary or base it needs.
+    fn check_conflicts(&self) -> Result<(), SpecErrorKind> {
+        let CodecChoice { standard_frame, dictionary, prefix, patch, .. } = &self.choice;
+        for (is_typed, option) in [(dictionary.is_some(), "dict="), (*prefix, "prefix"), (*patch, "patch")] {
+            if *standard_frame && is_typed {
+                return Err(SpecErrorKind::Conflict { first: option, second: "frame=standard" });
+            }
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> CodecChoice {
+        let CodecChoice { algorithm, level, .. } = self.choice;
+        CodecChoice { loose: self.loose.or_else(|| default_loose_level(algorithm, level)), ..self.choice }
+    }
+}
+
+/// A decimal number with an optional minus sign, within the levels of `algorithm`.
+fn parse_level(text: &str, algorithm: Algorithm, levels: &Levels) -> Result<i32, SpecErrorKind> {
+    let bad = || SpecErrorKind::bad_level(algorithm, text);
+    if text.split_once("..").is_some_and(|(first, last)| first.parse::<i32>().is_ok() && last.parse::<i32>().is_ok()) {
+        return Err(SpecErrorKind::SeveralLevels);
+    }
+    // `str::parse` also takes a plus sign, which no documentation of ours offers.
+    if text.starts_with('+') {
+        return Err(bad());
+    }
+    let level = text.parse().map_err(|_| bad())?;
+    if levels.contains(level) { Ok(level) } else { Err(bad()) }
+}
+
+/// False for the first word, true for the second.
+fn choice(value: &str, words: [&str; 2]) -> Option<bool> {
+    words.iter().position(|word| *word == value).map(|position| position == 1)
+}
+
+/// A decimal number without a sign.
+fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
+    text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A size, `file`, or `file-` and the digits by which a variant remembers which file it was.
+fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, SpecErrorKind> {
+    let longest = algorithm.longest_dictionary().unwrap_or_default();
+    let bad = || SpecErrorKind::BadValue {
+        option: OptionName::Dict.name(),
+        typed: typed.to_owned(),
+        valid: format!("a size from {LEAST_DICTIONARY} to {}k for {}, or file", longest >> 10, algorithm.name()),
+    };
+    if typed == "file" {
+        return Ok(DictionarySource::File { digits: String::new() });
+    }
+    if let Some(digits) = typed.strip_prefix("file-") {
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let are_digits = !digits.is_empty() && digits.len() <= 64 && digits.bytes().all(is_digit);
+        return if are_digits { Ok(DictionarySource::File { digits: digits.to_owned() }) } else { Err(bad()) };
+    }
+    let max_len = parse_size(typed).filter(|size| (LEAST_DICTIONARY..=longest).contains(size)).ok_or_else(bad)?;
+    Ok(DictionarySource::Trained { max_len })
+}
+
+/// Bytes, or with `k` or `m` behind them KiB or MiB, as zstd reads sizes; also in capitals, and with `B` or `iB` behind.
+pub fn parse_size(typed: &str) -> Option<usize> {
+    let lower = typed.to_ascii_lowercase();
+    let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let factor = match lower.get(digits.len()..)? {
+        "" => 1,
+        "k" | "kb" | "kib" => 1 << 10,
+        "m" | "mb" | "mib" => 1 << 20,
+        _ => return None,
+    };
+    number::<usize>(digits)?.checked_mul(factor)
+}
