@@ -19,7 +19,7 @@ use repackbench_benches::{
     BenchError, ChildTime, Comparison, Result, StoredChunks, Subject, build_program, cores, count_lines,
     cpu_of_this_process, median_time, repetitions, spec, stock_git, table, time_child,
 };
-use repackbench_codec::{ChunkDecoder, CodecSpec, ZlibReader};
+use repackbench_codec::{CodecSpec, ZlibReader};
 use repackbench_reader::{
     History, Repository,
     git::{GitHistory, GitRepository, ObjectStore},
@@ -77,7 +77,7 @@ impl Bench {
         let program = build_program()?;
         let subject = Subject::open(path)?;
         let baseline = subject.make_variant(&spec("zlib:6")?)?;
-        let store = ObjectStore::open(&baseline, ChunkDecoder::new(ZlibReader::Stock))?;
+        let store = ObjectStore::open(&baseline, ZlibReader::Stock)?;
         let mut history = GitHistory::new(&baseline, store)?;
         history.traverse(&mut |_, _| {})?;
         Ok(Bench { missing: history.missing(), subject, baseline, program, repetitions })

@@ -7,7 +7,7 @@ use criterion::{Criterion, Throughput};
 use gix_hash::ObjectId;
 use rand::{SeedableRng, rngs::SmallRng, seq::IndexedRandom};
 use repackbench_benches::{BenchError, Result, Subject, cores, run_criterion};
-use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_codec::ZlibReader;
 use repackbench_reader::git::{
     GitRepository, ObjectStore,
     pack::{DeltaForest, EntryTable, PackFile},
@@ -54,7 +54,7 @@ fn bench_open(criterion: &mut Criterion, repository: &GitRepository, files: &Pac
 fn bench_reads(criterion: &mut Criterion, repository: &GitRepository, files: &PackFiles) -> Result<()> {
     let pack = PackFile::open(files, repository.object_hash())?;
     let ids = random_ids(&pack);
-    let mut store = ObjectStore::open(repository, ChunkDecoder::new(ZlibReader::Stock))?;
+    let mut store = ObjectStore::open(repository, ZlibReader::Stock)?;
     let mut content = Vec::new();
     let mut read = || {
         // Each pass starts with empty caches, as a workload does.

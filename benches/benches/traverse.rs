@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use criterion::{BenchmarkGroup, Criterion, measurement::WallTime};
 use repackbench_benches::{BenchError, Result, Subject, run_criterion};
-use repackbench_codec::{ChunkDecoder, CodecSpec};
+use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{
     History,
     git::{GitHistory, ObjectStore},
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
 fn open_variant(subject: &Subject, typed: &str) -> Result<GitHistory> {
     let spec: CodecSpec = typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))?;
     let variant = subject.make_variant(&spec)?;
-    let store = ObjectStore::open(&variant, ChunkDecoder::for_spec(&spec))?;
+    let store = ObjectStore::open(&variant, Decoders::for_spec(&spec))?;
     Ok(GitHistory::new(&variant, store)?)
 }
 

@@ -53,6 +53,14 @@ impl fmt::Display for ObjectKind {
     }
 }
 
+impl fmt::Display for ChunkKind {
+    /// `blob` or `blob-delta`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.object.name())?;
+        if self.is_delta { f.write_str("-delta") } else { Ok(()) }
+    }
+}
+
 /// What a chunk holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChunkKind {

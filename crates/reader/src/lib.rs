@@ -18,6 +18,7 @@
 )]
 
 mod delta_base_cache;
+pub mod dictionaries;
 mod error;
 mod file_state;
 pub mod git;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repackbench_codec::{ChunkDecoder, CodecSpec, RevlogDecoder, ZlibReader};
+use repackbench_codec::{CodecSpec, Decoders, RevlogDecoder, ZlibReader};
 
 use crate::{
     History, ReaderError, Result, Store,
@@ -84,8 +84,8 @@ impl Repository {
     pub fn history(&self, spec: Option<&CodecSpec>) -> Result<Box<dyn History>> {
         match self {
             Repository::Git(git) => {
-                let decoder = spec.map_or_else(|| ChunkDecoder::new(ZlibReader::Stock), ChunkDecoder::for_spec);
-                Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoder)?)?))
+                let decoders = spec.map_or_else(Decoders::default, Decoders::for_spec);
+                Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoders)?)?))
             }
             Repository::Hg(hg) => {
                 let decoder = spec.map_or_else(|| RevlogDecoder::new(ZlibReader::Stock), RevlogDecoder::for_spec);

@@ -1,6 +1,6 @@
 //! What a partial clone lacks.
 
-use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_codec::ZlibReader;
 use repackbench_reader::{
     History, Repository, Result,
     git::{GitHistory, ObjectStore},
@@ -17,7 +17,7 @@ pub fn notes(repository: &Repository) -> Result<Option<String>> {
     if !repository.is_partial_clone() {
         return Ok(None);
     }
-    let store = ObjectStore::open(repository, ChunkDecoder::new(ZlibReader::Libdeflate))?;
+    let store = ObjectStore::open(repository, ZlibReader::Libdeflate)?;
     let mut history = GitHistory::new(repository, store)?;
     history.traverse(&mut |_, _| {})?;
     let objects = history.objects();

@@ -14,6 +14,7 @@
 
 pub mod cache;
 mod conversion;
+mod encoding;
 mod error;
 pub mod git;
 pub mod hg;
@@ -23,6 +24,7 @@ mod progress;
 mod variant;
 
 pub use conversion::{Conversion, convert};
+pub use encoding::Encoding;
 pub use error::{Result, WriterError};
 pub use output::{OutputPath, default_output};
 pub use progress::{NoProgress, Progress, ProgressUnit};

@@ -4,13 +4,13 @@ use std::{fs, path::Path};
 
 use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, Dictionaries, ZlibReader};
 use repackbench_reader::git::{
     hash::GitHasher,
     pack::{DeltaForest, EntryTable, PackFile, write_offset_distance},
     repository::PackFiles,
 };
-use repackbench_writer::{NoProgress, git::pack::convert_pack};
+use repackbench_writer::{Encoding, NoProgress, git::pack::convert_pack};
 
 /// What a pack's entries are to be: a payload, and for a delta which earlier entry is its base, by place or by id.
 #[derive(Debug, Clone)]
@@ -124,7 +124,7 @@ proptest! {
         let scratch = tempfile::tempdir().unwrap();
         let (source, bases) = write_pack(&entries, scratch.path());
         let spec: CodecSpec = spec.parse().unwrap();
-        let converted = convert_pack(&source, Kind::Sha1, &spec, threads, scratch.path(), &NoProgress).unwrap();
+        let converted = convert_pack(&source, Kind::Sha1, &Dictionaries::default(), &Encoding::plain(&spec), threads, scratch.path(), &NoProgress).unwrap();
 
         let pack = PackFile::open(&files(&converted.path), Kind::Sha1).unwrap();
         pack.check_pack_checksum().unwrap();

@@ -44,6 +44,9 @@ use crate::kind::{ChunkKind, ObjectKind};
 /// The longest part of a file name that a spec gives, in bytes; a longer one ends in a hash of the spec.
 const MAX_FILE_STEM: usize = 120;
 
+/// The level at which zstd stores dictionaries.
+const DICTIONARY_LEVEL: i32 = 19;
+
 /// What a spec can name a part for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SpecKind {
@@ -103,6 +106,12 @@ impl CodecSpec {
     pub fn of(algorithm: Algorithm) -> Self {
         let meaning = Meaning { default: CodecChoice::of(algorithm), kinds: BTreeMap::new(), max_chain: None };
         CodecSpec { typed: algorithm.name().to_owned(), meaning }
+    }
+
+    /// The spec of what dictionaries are stored with: as small as can be, since they are read once.
+    pub fn for_dictionaries() -> Self {
+        let meaning = Meaning::new(CodecChoice::at(Algorithm::Zstd, Some(DICTIONARY_LEVEL)), [], None);
+        CodecSpec { typed: meaning.canonical(), meaning }
     }
 
     /// What payloads of `kind` are encoded with.

@@ -10,11 +10,27 @@ pub fn decode_to_vec(
     payload_len: u64,
     payload: &mut Vec<u8>,
 ) -> Result<u64, CodecError> {
+    decode_delta_to_vec(decoder, stored, None, payload_len, payload)
+}
+
+/// As [`decode_to_vec`], for the chunk of a delta, which may use the content of its `base`; without one, such a chunk is
+/// an error.
+pub fn decode_delta_to_vec(
+    decoder: &mut ChunkDecoder,
+    stored: &[u8],
+    base: Option<&[u8]>,
+    payload_len: u64,
+    payload: &mut Vec<u8>,
+) -> Result<u64, CodecError> {
     match usize::try_from(payload_len) {
         Ok(len) if len <= BLOCK_LEN => {
             // What a reused buffer holds is overwritten, so only its growth is zeroed.
             payload.resize(len, 0);
-            decoder.decode(stored, payload).map(|consumed| consumed as u64)
+            let decoded = match base {
+                Some(base) => decoder.decode_on_base(stored, base, payload),
+                None => decoder.decode(stored, payload),
+            };
+            decoded.map(|consumed| consumed as u64)
         }
         _ => {
             payload.clear();

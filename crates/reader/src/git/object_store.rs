@@ -6,52 +6,27 @@ use std::{
 };
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::ChunkDecoder;
+use repackbench_codec::Decoders;
 
 use super::{
-    chunk::decode_to_vec,
-    delta, loose,
+    loose,
     pack::{EntryKind, PackFile},
+    packed_objects::{PackedObjects, check_chain},
     repository::{GitRepository, LooseObjects},
 };
-use crate::{
-    ObjectKind, Place, ReaderError, Result,
-    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache, Key},
-};
-
-/// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
-const KEEP_LIMIT: usize = 4 << 20;
+use crate::{ObjectKind, Place, ReaderError, Result};
 
 /// Every object of a repository by id. One thread's: it owns its decoder, its cache and its buffers.
 pub struct ObjectStore {
     packs: Vec<PackFile>,
     loose: LooseObjects,
     object_dir: PathBuf,
-    decoder: ChunkDecoder,
-    cache: DeltaBaseCache<ObjectKind>,
+    packed: PackedObjects,
     last_pack: usize,
     may_lack_objects: bool,
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
-    chain: Vec<Link>,
-    delta_payload: Vec<u8>,
     loose_stored: Vec<u8>,
-}
-
-/// A delta on the way from an object to its base.
-#[derive(Debug, Clone, Copy)]
-struct Link {
-    offset: u64,
-    chunk: u64,
-    payload_len: u64,
-}
-
-/// What the deltas of a chain start from.
-struct Base {
-    offset: u64,
-    kind: ObjectKind,
-    /// Its content; `None` while it lies in the cache.
-    decoded: Option<Vec<u8>>,
 }
 
 /// Where an object lies.
@@ -68,8 +43,10 @@ impl std::fmt::Debug for ObjectStore {
 }
 
 impl ObjectStore {
-    /// Opens every pack of `repository` and lists its loose objects. Chunks are decoded by `decoder`.
-    pub fn open(repository: &GitRepository, decoder: ChunkDecoder) -> Result<Self> {
+    /// Opens every pack of `repository` and lists its loose objects. Chunks are decoded by the implementations that
+    /// `decoders` names.
+    pub fn open(repository: &GitRepository, decoders: impl Into<Decoders>) -> Result<Self> {
+        let decoder = repository.decoder(decoders)?;
         let packs = repository
             .packs()
             .iter()
@@ -79,14 +56,11 @@ impl ObjectStore {
             packs,
             loose: repository.loose_objects()?,
             object_dir: repository.object_dirs().first().cloned().unwrap_or_default(),
-            decoder,
-            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            packed: PackedObjects::new(decoder),
             last_pack: 0,
             may_lack_objects: repository.is_partial_clone(),
             missing: BTreeSet::new(),
             replacements: HashMap::default(),
-            chain: Vec::new(),
-            delta_payload: Vec::new(),
             loose_stored: Vec::new(),
         })
     }
@@ -103,7 +77,7 @@ impl ObjectStore {
 
     /// Empties the cache and the list of missing objects, so that the next run starts as the first did.
     pub fn forget(&mut self) {
-        self.cache.clear();
+        self.packed.forget();
         self.last_pack = 0;
         self.missing.clear();
     }
@@ -153,7 +127,7 @@ impl ObjectStore {
             None => Ok(None),
             Some(Location::Loose { at }) => {
                 let path = self.load_loose(at)?;
-                loose::read_header(&path, &self.loose_stored, &mut self.decoder).map(|header| Some(header.kind))
+                loose::read_header(&path, &self.loose_stored, self.packed.decoder()).map(|header| Some(header.kind))
             }
             Some(Location::Pack { pack, mut offset }) => {
                 let Some(pack) = self.packs.get(pack) else { return Ok(None) };
@@ -248,79 +222,8 @@ impl ObjectStore {
     }
 
     fn read_packed(&mut self, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        if let Some((kind, data)) = self.cache.get((pack_at, offset)) {
-            content.clear();
-            content.extend_from_slice(data);
-            return Ok(kind);
-        }
         let Some(pack) = self.packs.get(pack_at) else { return Err(self.no_pack()) };
-        let (header, chunk) = pack.entry(offset)?;
-        let kind = match header.kind {
-            EntryKind::Whole(kind) => {
-                decode_chunk(&mut self.decoder, pack, offset, chunk, header.payload_len, content)?;
-                kind
-            }
-            _ => {
-                let base = self.descend(pack_at, offset)?;
-                self.ascend(pack_at, base, content)?
-            }
-        };
-        keep(&mut self.cache, (pack_at, offset), kind, content);
-        Ok(kind)
-    }
-
-    /// Collects the deltas from the entry at `offset` down to a base that is whole or cached. A whole one is decoded.
-    fn descend(&mut self, pack_at: usize, offset: u64) -> Result<Base> {
-        let Some(pack) = self.packs.get(pack_at) else { return Err(self.no_pack()) };
-        self.chain.clear();
-        let mut at = offset;
-        loop {
-            if !self.chain.is_empty()
-                && let Some((kind, _)) = self.cache.get((pack_at, at))
-            {
-                return Ok(Base { offset: at, kind, decoded: None });
-            }
-            let (header, chunk) = pack.entry(at)?;
-            let next = match header.kind {
-                EntryKind::Whole(kind) => {
-                    let len = usize::try_from(header.payload_len).map_or(KEEP_LIMIT, |len| len.min(KEEP_LIMIT));
-                    let mut content = self.cache.buffer(len);
-                    decode_chunk(&mut self.decoder, pack, at, chunk, header.payload_len, &mut content)?;
-                    return Ok(Base { offset: at, kind, decoded: Some(content) });
-                }
-                EntryKind::OffsetDelta { distance } => pack.base_offset(at, distance)?,
-                EntryKind::RefDelta { base } => pack.base_offset_of_id(at, &base)?,
-            };
-            let chunk = at + header.header_len as u64;
-            self.chain.push(Link { offset: at, chunk, payload_len: header.payload_len });
-            check_chain(pack, at, self.chain.len())?;
-            at = next;
-        }
-    }
-
-    /// Applies the collected deltas to `base`, the last one into `content`. Every base that is made on the way is kept.
-    fn ascend(&mut self, pack_at: usize, mut base: Base, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let Some(pack) = self.packs.get(pack_at) else { return Err(self.no_pack()) };
-        while let Some(link) = self.chain.pop() {
-            let stored = pack.bytes(link.chunk, pack.end())?;
-            decode_chunk(&mut self.decoder, pack, link.offset, stored, link.payload_len, &mut self.delta_payload)?;
-            let mut result = match self.chain.is_empty() {
-                true => std::mem::take(content),
-                false => self.cache.buffer(0),
-            };
-            let base_bytes = match &base.decoded {
-                Some(bytes) => bytes.as_slice(),
-                None => self.cache.get((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
-            };
-            delta::apply(base_bytes, &self.delta_payload, &mut result)
-                .map_err(|e| pack.corrupt(link.offset, "a delta that fits its base", e.to_string()))?;
-            if let Some(bytes) = base.decoded.replace(result) {
-                self.cache.put((pack_at, base.offset), base.kind, bytes);
-            }
-            base.offset = link.offset;
-        }
-        *content = base.decoded.unwrap_or_default();
-        Ok(base.kind)
+        self.packed.read(pack, pack_at, offset, content)
     }
 
     fn no_pack(&self) -> ReaderError {
@@ -335,7 +238,7 @@ impl ObjectStore {
 
     fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let path = self.load_loose(at)?;
-        let header = loose::decode(&path, &self.loose_stored, &mut self.decoder, content)?;
+        let header = loose::decode(&path, &self.loose_stored, self.packed.decoder(), content)?;
         content.drain(..header.len);
         Ok(header.kind)
     }
@@ -347,35 +250,5 @@ pub fn read_file(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     bytes.clear();
     let mut file = std::fs::File::open(path).map_err(|e| ReaderError::io("open", path, e))?;
     file.read_to_end(bytes).map_err(|e| ReaderError::io("read", path, e))?;
-    Ok(())
-}
-
-/// Decodes the chunk of the entry at `offset`, at the start of `stored`, into `payload`.
-fn decode_chunk(
-    decoder: &mut ChunkDecoder,
-    pack: &PackFile,
-    offset: u64,
-    stored: &[u8],
-    payload_len: u64,
-    payload: &mut Vec<u8>,
-) -> Result<u64> {
-    decode_to_vec(decoder, stored, payload_len, payload)
-        .map_err(|e| pack.corrupt(offset, format!("a chunk of {payload_len} payload bytes"), e.to_string()))
-}
-
-/// Keeps a copy of a tree or blob that was just read. Commits and tags are read once in any walk.
-fn keep(cache: &mut DeltaBaseCache<ObjectKind>, key: Key, kind: ObjectKind, content: &[u8]) {
-    if matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT {
-        let mut copy = cache.buffer(content.len());
-        copy.extend_from_slice(content);
-        cache.put(key, kind, copy);
-    }
-}
-
-/// Offset deltas only reach back, but ref deltas can form a circle.
-fn check_chain(pack: &PackFile, offset: u64, links: usize) -> Result<()> {
-    if links > pack.entry_count() as usize {
-        return Err(pack.corrupt(offset, "a delta chain that ends in a whole object", "one that leads back to itself"));
-    }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! A Git repository as chunks in file order.
 
-use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_codec::ZlibReader;
 
 use super::{
     GitRepository,
@@ -23,7 +23,7 @@ impl<'a> GitStore<'a> {
 
     fn visit_loose(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
         let loose = self.repository.loose_objects()?;
-        let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
+        let mut decoder = self.repository.decoder(ZlibReader::Stock)?;
         let mut stored = Vec::new();
         for at in 0..loose.len() {
             let Some(path) = loose.path(at) else { continue };

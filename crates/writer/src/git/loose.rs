@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_codec::{ChunkDecoder, ChunkKind, Dictionaries, KindEncoders, ZlibReader};
 use repackbench_reader::git::{
     chunk::decode_to_vec,
     loose::{self, LargeLoose, LooseFile},
@@ -18,15 +18,17 @@ use repackbench_reader::git::{
 };
 
 use super::{create_read_only, stream};
-use crate::{Progress, Result, WriterError};
+use crate::{Encoding, Progress, Result, WriterError};
 
 /// How much of a large new object is read at a time to verify it, in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// Rewrites every object of `objects` under `spec` into the object directory `out`.
+/// Rewrites every object of `objects`, whose chunks may name `dictionaries`, as `encoding` says into the object directory
+/// `out`.
 pub(super) fn convert_loose(
     objects: &LooseObjects,
-    spec: &CodecSpec,
+    dictionaries: &Dictionaries,
+    encoding: &Encoding,
     threads: usize,
     out: &Path,
     progress: &dyn Progress,
@@ -35,7 +37,7 @@ pub(super) fn convert_loose(
     // The failure at the lowest position, so that the same input gives the same message.
     let failure: Mutex<Option<(usize, WriterError)>> = Mutex::new(None);
     let work = || -> std::result::Result<(), (usize, WriterError)> {
-        let mut converter = LooseConverter::new(spec).map_err(|e| (0, e))?;
+        let mut converter = LooseConverter::new(dictionaries, encoding);
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((object, path)) = objects.as_slice().get(at).zip(objects.path(at)) else { return Ok(()) };
@@ -69,38 +71,44 @@ pub(super) fn convert_loose(
 }
 
 /// One thread's contexts and buffers.
-struct LooseConverter {
-    encoder: ChunkEncoder,
+struct LooseConverter<'a> {
+    encoding: &'a Encoding,
+    encoders: KindEncoders,
     decoder: ChunkDecoder,
+    /// Decodes what was encoded.
+    verifier: ChunkDecoder,
     stored: Vec<u8>,
     payload: Vec<u8>,
     encoded: Vec<u8>,
     again: Vec<u8>,
 }
 
-impl LooseConverter {
-    fn new(spec: &CodecSpec) -> Result<Self> {
-        Ok(LooseConverter {
-            encoder: ChunkEncoder::new(spec)?,
-            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
+impl<'a> LooseConverter<'a> {
+    fn new(dictionaries: &Dictionaries, encoding: &'a Encoding) -> Self {
+        LooseConverter {
+            encoding,
+            encoders: encoding.encoders(),
+            decoder: ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries),
+            verifier: encoding.decoder(),
             stored: Vec::new(),
             payload: Vec::new(),
             encoded: Vec::new(),
             again: Vec::new(),
-        })
+        }
     }
 
     fn convert(&mut self, object: &LooseObject, path: &Path, out: &Path, progress: &dyn Progress) -> Result<()> {
         let LooseFile { header, large, .. } = LooseFile::open(path, &mut self.decoder, &mut self.stored)?;
         let target = target_path(object, out)?;
+        let kind = ChunkKind { object: header.kind, is_delta: false };
         if let Some(large) = large {
-            return self.stream(path, large, &target, progress);
+            return self.stream(path, kind, large, &target, progress);
         }
         loose::decode_payload(path, &header, &self.stored, &mut self.decoder, &mut self.payload)?;
         self.encoded.clear();
-        let length = self.encoder.encode(&self.payload, &mut self.encoded)?;
+        let length = self.encoders.for_kind(kind)?.encode(&self.payload, &mut self.encoded)?;
         let payload_len = self.payload.len() as u64;
-        let detail = match decode_to_vec(&mut self.decoder, &self.encoded, payload_len, &mut self.again) {
+        let detail = match decode_to_vec(&mut self.verifier, &self.encoded, payload_len, &mut self.again) {
             Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
             Ok(_) if self.again != self.payload => "same length, other content".to_string(),
             Ok(_) => return super::write_file(&target, &self.encoded),
@@ -109,11 +117,19 @@ impl LooseConverter {
         Err(unfaithful(path, detail))
     }
 
-    fn stream(&mut self, path: &Path, mut large: LargeLoose, target: &Path, progress: &dyn Progress) -> Result<()> {
+    fn stream(
+        &mut self,
+        path: &Path,
+        kind: ChunkKind,
+        mut large: LargeLoose,
+        target: &Path,
+        progress: &dyn Progress,
+    ) -> Result<()> {
         let payload_len = large.payload_len();
+        let mut encoder = self.encoding.streaming_encoder(kind)?;
         let mut file = BufWriter::new(create_read_only(target)?);
         let streamed =
-            stream::convert(&mut self.decoder, large.stored(), payload_len, &mut self.encoder, &mut file, progress)?;
+            stream::convert(&mut self.decoder, large.stored(), payload_len, &mut encoder, &mut file, progress)?;
         // The source's fault, if there is one, explains the encoder's.
         large.check_consumed(path, streamed.consumed)?;
         let length = streamed.encoded?;

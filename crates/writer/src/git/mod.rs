@@ -13,10 +13,10 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::{ReaderError, Snapshot, git::GitRepository};
+use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, git::GitRepository};
 
 use crate::{
-    Progress, ProgressUnit, Result, WriterError,
+    Encoding, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -55,6 +55,7 @@ fn convert_parts(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<String>> {
+    refuse_bases(source)?;
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
     let report = metadata::write_metadata(source, spec, out)?;
@@ -62,13 +63,17 @@ fn convert_parts(
     notes.extend(report.left_aside);
     let objects = out.join("objects");
     let hash = source.object_hash();
+    let dictionaries = source.dictionaries()?;
+    let encoding = Encoding::plain(spec);
+    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
     let mut total = 0;
     for files in source.packs() {
         total += std::fs::metadata(&files.pack).map_err(|e| ReaderError::io("inspect", &files.pack, e))?.len();
     }
     progress.start("converting packs", total, ProgressUnit::Bytes);
     for files in source.packs() {
-        let converted = pack::convert_pack(files, hash, spec, threads, &objects.join("pack"), progress)?;
+        let converted =
+            pack::convert_pack(files, hash, &dictionaries, &encoding, threads, &objects.join("pack"), progress)?;
         if converted.is_repeated {
             notes.push(format!(
                 "{}: holds the same entries as a pack before it, and was written once",
@@ -80,10 +85,23 @@ fn convert_parts(
     let loose = source.loose_objects()?;
     if !loose.is_empty() {
         progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
-        loose::convert_loose(&loose, &spec.for_loose_objects(), threads, &objects, progress)?;
+        loose::convert_loose(&loose, &dictionaries, &encoding.for_loose_objects(), threads, &objects, progress)?;
         progress.finish();
     }
     Ok(notes)
+}
+
+/// An error for a variant whose deltas were compressed with their bases' content: some of them are no deltas any more, so
+/// no conversion gives back what there was.
+fn refuse_bases(source: &GitRepository) -> Result<()> {
+    let spec: Option<CodecSpec> = source.extension_spec().and_then(|spec| spec.parse().ok());
+    match spec.filter(CodecSpec::uses_bases) {
+        None => Ok(()),
+        Some(spec) => {
+            let what = format!("converting a variant under {spec}: convert the repository that it was made from");
+            Err(ReaderError::unsupported(source.git_dir(), what).into())
+        }
+    }
 }
 
 /// Creates the file `path`, which must not exist, readable and nothing else once it is closed, as git's object files are.

@@ -123,6 +123,19 @@ fn parse_offset_distance(bytes: &[u8]) -> Result<(u64, usize), EntryHeaderError>
     if distance == 0 { Err(EntryHeaderError::ZeroDistance) } else { Ok((distance, len)) }
 }
 
+/// Appends type and size of an entry to `out`, in the shortest encoding: 1 to 10 bytes. `type_byte` is the first byte of an
+/// entry of the same type.
+pub fn write_type_and_size(type_byte: u8, size: u64, out: &mut Vec<u8>) {
+    let mut byte = (type_byte & 0x70) | (size & 0x0f) as u8;
+    let mut rest = size >> 4;
+    while rest != 0 {
+        out.push(byte | 0x80);
+        byte = (rest & 0x7f) as u8;
+        rest >>= 7;
+    }
+    out.push(byte);
+}
+
 /// Appends the encoding of an offset-delta `distance` to `out`: 1 to 10 bytes.
 pub fn write_offset_distance(mut distance: u64, out: &mut Vec<u8>) {
     let mut groups = [0u8; 10];
@@ -146,14 +159,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn write_size(type_bits: u8, mut size: u64, padding: usize) -> Vec<u8> {
-        let mut bytes = vec![(type_bits << 4) | (size & 0x0f) as u8];
-        size >>= 4;
-        while size != 0 {
-            *bytes.last_mut().unwrap() |= 0x80;
-            bytes.push((size & 0x7f) as u8);
-            size >>= 7;
-        }
+    fn write_size(type_bits: u8, size: u64, padding: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_type_and_size(type_bits << 4, size, &mut bytes);
         for _ in 0..padding {
             *bytes.last_mut().unwrap() |= 0x80;
             bytes.push(0);

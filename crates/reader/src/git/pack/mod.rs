@@ -5,7 +5,7 @@ mod file;
 mod stored_entry;
 mod table;
 
-pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_distance};
+pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_distance, write_type_and_size};
 pub use file::{PACK_HEADER_LEN, PackFile};
 pub use stored_entry::StoredEntry;
 pub use table::{DeltaBase, DeltaForest, EntryTable};

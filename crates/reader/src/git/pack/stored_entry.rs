@@ -1,9 +1,12 @@
 //! An entry as it lies in a pack, and what can be checked of it.
 
-use repackbench_codec::{ChunkDecoder, CodecError};
+use repackbench_codec::{BaseUse, ChunkDecoder, CodecError};
 
 use super::{EntryTable, PackEntryHeader, PackFile};
-use crate::{Result, git::chunk::decode_to_vec};
+use crate::{
+    Result,
+    git::chunk::{decode_delta_to_vec, decode_to_vec},
+};
 
 /// An entry of a pack, found but not decoded.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +54,20 @@ impl StoredEntry<'_> {
     /// Decodes the chunk into `payload`, replacing what is there. It has to reach right up to the next entry.
     pub fn decode(&self, pack: &PackFile, decoder: &mut ChunkDecoder, payload: &mut Vec<u8>) -> Result<()> {
         self.check_consumed(pack, decode_to_vec(decoder, self.stored, self.header.payload_len, payload))
+    }
+
+    /// As [`decode`](StoredEntry::decode), for a delta whose base has the content `base`; says whether the payload is the
+    /// delta or, in its place, the object.
+    pub fn decode_on_base(
+        &self,
+        pack: &PackFile,
+        decoder: &mut ChunkDecoder,
+        base: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<BaseUse> {
+        let decoded = decode_delta_to_vec(decoder, self.stored, Some(base), self.header.payload_len, payload);
+        self.check_consumed(pack, decoded)?;
+        Ok(ChunkDecoder::base_use(self.stored))
     }
 
     /// Checks that the chunk was sound and reached right up to the next entry, where `result` is what a decoder says of

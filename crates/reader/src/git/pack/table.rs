@@ -141,6 +141,37 @@ impl DeltaForest {
         self.bases.get(position).map(|base| *base as usize).filter(|base| *base != position)
     }
 
+    /// How many deltas lie between the object at each position and its chain's whole entry, itself counted.
+    pub fn chain_lengths(&self) -> Vec<u32> {
+        let mut lengths = vec![None; self.bases.len()];
+        let mut chain = Vec::new();
+        for start in 0..self.bases.len() {
+            let mut at = start;
+            let mut length = loop {
+                if let Some(length) = lengths.get(at).copied().flatten() {
+                    break length;
+                }
+                match self.base(at) {
+                    Some(base) => {
+                        chain.push(at);
+                        at = base;
+                    }
+                    None => break 0,
+                }
+            };
+            if let Some(slot) = lengths.get_mut(at) {
+                *slot = Some(length);
+            }
+            for at in chain.drain(..).rev() {
+                length += 1;
+                if let Some(slot) = lengths.get_mut(at) {
+                    *slot = Some(length);
+                }
+            }
+        }
+        lengths.into_iter().map(Option::unwrap_or_default).collect()
+    }
+
     /// Every position with its base's; a whole entry's base is itself.
     pub fn bases(&self) -> &[u32] {
         &self.bases

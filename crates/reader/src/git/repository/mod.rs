@@ -27,6 +27,7 @@ use std::{
 };
 
 use gix_hash::ObjectId;
+use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 
 use self::location::Location;
 pub use self::{
@@ -37,7 +38,10 @@ pub use self::{
     snapshot::SourceSnapshot,
     tree_files::{TreeFile, read_regular_file},
 };
-use crate::error::{ReaderError, Result};
+use crate::{
+    dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
+    error::{ReaderError, Result},
+};
 
 /// An opened, read-only view of a Git repository's layout.
 ///
@@ -194,6 +198,29 @@ impl GitRepository {
     /// [`ReaderError::Corrupt`] when the value is no boolean.
     pub fn uses_replacements(&self) -> Result<bool> {
         format::boolean(&self.config, &self.location.common_dir.join("config"), "core.useReplaceRefs", true)
+    }
+
+    /// The dictionaries that its chunks may name: those of a variant of ours.
+    ///
+    /// # Errors
+    /// They cannot be read, or an alternate object directory has some: chunks name them by numbers that only hold in
+    /// their own repository.
+    pub fn dictionaries(&self) -> Result<Dictionaries> {
+        let folder = |objects: &PathBuf| objects.join("info").join(DICTIONARY_FOLDER);
+        for alternate in self.object_dirs.iter().skip(1).map(folder) {
+            if alternate.exists() {
+                return Err(ReaderError::unsupported(&alternate, "dictionaries of an alternate object directory"));
+            }
+        }
+        self.object_dirs.first().map_or_else(|| Ok(Dictionaries::default()), |own| read_dictionaries(&folder(own)))
+    }
+
+    /// A decoder for its chunks.
+    ///
+    /// # Errors
+    /// As [`dictionaries`](GitRepository::dictionaries).
+    pub fn decoder(&self, decoders: impl Into<Decoders>) -> Result<ChunkDecoder> {
+        Ok(ChunkDecoder::new(decoders).with_dictionaries(&self.dictionaries()?))
     }
 
     /// Whether objects may be missing on purpose: `extensions.partialClone` is set, a remote is a promisor, or a pack has a

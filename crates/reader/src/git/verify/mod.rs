@@ -15,7 +15,7 @@ use std::{
 };
 
 use gix_hash::ObjectId;
-use repackbench_codec::{ChunkDecoder, ZlibReader};
+use repackbench_codec::{ChunkDecoder, Dictionaries, ZlibReader};
 
 pub use self::compare::{Difference, compare};
 use self::pack_walk::PackWalk;
@@ -43,17 +43,18 @@ pub struct Verification {
 /// delta structure. Damaged objects are listed in the result.
 pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Verification> {
     let mut found = Verification::default();
+    let dictionaries = repository.dictionaries()?;
     for files in repository.packs() {
         let pack = PackFile::open(files, repository.object_hash())?;
         pack.check_pack_checksum()?;
         pack.check_index_checksum()?;
         let walk = PackWalk::new(&pack)?;
-        found.damage.append(&mut in_parallel(threads, |worker| walk.run(worker)));
+        found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| walk.run(worker)));
         found.ids.extend(pack.index().iter().map(|entry| entry.oid));
     }
     let objects = repository.loose_objects()?;
     let next = AtomicUsize::new(0);
-    found.damage.append(&mut in_parallel(threads, |worker| {
+    found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((object, path)) = objects.as_slice().get(at).zip(objects.path(at)) else { return };
@@ -68,12 +69,12 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
 }
 
 /// Runs `work` on as many threads, each with buffers of its own, and gathers the damage they find.
-fn in_parallel(threads: usize, work: impl Fn(&mut Worker) + Sync) -> Vec<ReaderError> {
+fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut Worker) + Sync) -> Vec<ReaderError> {
     let damage = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
-                let mut worker = Worker::new();
+                let mut worker = Worker::new(dictionaries);
                 work(&mut worker);
                 damage.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
             });
@@ -94,10 +95,10 @@ impl Worker {
     /// A buffer larger than this is given back to the allocator when it is done with.
     const LARGEST_SPARE: usize = 4 << 20;
 
-    fn new() -> Self {
+    fn new(dictionaries: &Dictionaries) -> Self {
         // No codec is being timed here, so zlib streams are read by the fastest reader at hand.
         Worker {
-            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
+            decoder: ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries),
             delta_payload: Vec::new(),
             spare: Vec::new(),
             damage: Vec::new(),

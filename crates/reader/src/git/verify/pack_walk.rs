@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use gix_hash::ObjectId;
-use repackbench_codec::BLOCK_LEN;
+use repackbench_codec::{BLOCK_LEN, BaseUse};
 
 use super::Worker;
 use crate::{
@@ -124,9 +124,11 @@ impl<'a> PackWalk<'a> {
 
     fn read_delta(&self, worker: &mut Worker, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(position)?;
-        entry.decode(self.pack, &mut worker.decoder, &mut worker.delta_payload)?;
-        delta::apply(base, &worker.delta_payload, content)
-            .map_err(|e| self.pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?;
+        match entry.decode_on_base(self.pack, &mut worker.decoder, base, &mut worker.delta_payload)? {
+            BaseUse::Patch => std::mem::swap(content, &mut worker.delta_payload),
+            BaseUse::None | BaseUse::Prefix => delta::apply(base, &worker.delta_payload, content)
+                .map_err(|e| self.pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?,
+        }
         self.check_id(&entry, object_id(self.pack.hash_kind(), kind, content))
     }
 

@@ -1,12 +1,9 @@
-//! Batches of entries, and what a thread makes of one.
+//! A pack cut into batches of entries.
 
-use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
-use repackbench_reader::git::{
-    chunk::decode_to_vec,
-    pack::{EntryKind, EntryTable, PackFile, StoredEntry},
-};
+use repackbench_codec::BLOCK_LEN;
+use repackbench_reader::git::pack::{EntryKind, EntryTable, PackFile, StoredEntry};
 
-use crate::{Result, WriterError, pipeline::EncodedBatch};
+use crate::{Result, WriterError};
 
 /// A batch holds about so many stored bytes: enough to make hand-over cheap, little enough to keep the buffers small.
 const BATCH_STORED_BYTES: u64 = 256 << 10;
@@ -73,56 +70,6 @@ pub(super) fn cut(pack: &PackFile, table: &EntryTable) -> Result<Cut> {
         batches.push(Batch::InMemory { positions: start..table.len(), cost: payload });
     }
     Ok(Cut { batches, has_ref_deltas })
-}
-
-/// One thread's contexts and buffers.
-pub(super) struct EntryConverter<'a> {
-    pack: &'a PackFile,
-    table: &'a EntryTable,
-    encoder: ChunkEncoder,
-    pub(super) decoder: ChunkDecoder,
-    payload: Vec<u8>,
-    again: Vec<u8>,
-}
-
-impl<'a> EntryConverter<'a> {
-    pub(super) fn new(pack: &'a PackFile, table: &'a EntryTable, spec: &CodecSpec) -> Result<Self> {
-        Ok(EntryConverter {
-            pack,
-            table,
-            encoder: ChunkEncoder::new(spec)?,
-            // Nothing is being timed here, so zlib streams are read by the fastest reader, which for what other
-            // implementations wrote is a second opinion too.
-            decoder: ChunkDecoder::new(ZlibReader::Libdeflate),
-            payload: Vec::new(),
-            again: Vec::new(),
-        })
-    }
-
-    /// Converts the entries at `positions` into `encoded`, replacing what is there.
-    pub(super) fn convert(&mut self, positions: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
-        encoded.clear();
-        for position in positions {
-            let entry = self.table.entry(self.pack, position)?;
-            entry.check_crc(self.pack)?;
-            entry.decode(self.pack, &mut self.decoder, &mut self.payload)?;
-
-            let start = encoded.stored.len();
-            let length = self.encoder.encode(&self.payload, &mut encoded.stored)?;
-            encoded.lengths.push(length);
-
-            let chunk = encoded.stored.get(start..).unwrap_or_default();
-            let again = decode_to_vec(&mut self.decoder, chunk, entry.header.payload_len, &mut self.again);
-            let detail = match again {
-                Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
-                Ok(_) if self.again != self.payload => "same length, other content".to_string(),
-                Ok(_) => continue,
-                Err(error) => error.to_string(),
-            };
-            return Err(unfaithful(self.pack, &entry, detail));
-        }
-        Ok(())
-    }
 }
 
 /// The error for an entry whose new chunk does not decode to its payload.

@@ -7,9 +7,10 @@ use std::{
 };
 
 use gix_hash::ObjectId;
+use repackbench_codec::ChunkDecoder;
 use repackbench_reader::git::{
     hash::GitHasher,
-    pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance},
+    pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
 };
 
 use crate::{Result, WriterError};
@@ -62,7 +63,7 @@ impl<'a> PackEmitter<'a> {
 
     /// Writes the entry that stands for `entry`, with the new chunk `stored`.
     pub(super) fn entry(&mut self, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
-        self.make_header(entry)?;
+        self.make_header(entry, ChunkDecoder::claimed_len_on_base(stored))?;
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         crc.update(stored);
@@ -81,7 +82,7 @@ impl<'a> PackEmitter<'a> {
         entry: &StoredEntry<'_>,
         chunk: impl FnOnce(&mut dyn Write) -> Result<T>,
     ) -> Result<(T, std::ops::Range<u64>)> {
-        self.make_header(entry)?;
+        self.make_header(entry, None)?;
         self.offsets.push(self.offset);
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
@@ -98,10 +99,15 @@ impl<'a> PackEmitter<'a> {
         Ok((value, start..self.offset))
     }
 
-    /// The header of `entry` at the present offset: its size field as recorded, its base by the new distance.
-    fn make_header(&mut self, entry: &StoredEntry<'_>) -> Result<()> {
+    /// The header of `entry` at the present offset: its size field as recorded, unless a payload of another length takes the
+    /// place of the delta; its base by the new distance.
+    fn make_header(&mut self, entry: &StoredEntry<'_>, payload_len: Option<u64>) -> Result<()> {
         self.entry_header.clear();
-        self.entry_header.extend_from_slice(entry.bytes.get(..entry.header.size_field_len).unwrap_or_default());
+        let size_field = entry.bytes.get(..entry.header.size_field_len).unwrap_or_default();
+        match (payload_len.filter(|len| *len != entry.header.payload_len), size_field.first()) {
+            (Some(len), Some(type_byte)) => write_type_and_size(*type_byte, len, &mut self.entry_header),
+            _ => self.entry_header.extend_from_slice(size_field),
+        }
         match entry.header.kind {
             EntryKind::Whole(_) => {}
             EntryKind::RefDelta { base } => {

@@ -6,6 +6,7 @@
 
 mod batch;
 mod emit;
+mod entry_converter;
 mod index;
 mod pipeline;
 

@@ -3,22 +3,23 @@
 use std::path::{Path, PathBuf};
 
 use gix_hash::ObjectId;
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_codec::Dictionaries;
 use repackbench_reader::{
     ReaderError,
     git::{
-        pack::{DeltaForest, EntryTable, PackFile},
+        pack::{EntryTable, PackFile},
         repository::PackFiles,
     },
 };
 
 use super::{
-    batch::{Batch, Cut, EntryConverter, cut, unfaithful},
+    batch::{Batch, Cut, cut, unfaithful},
     emit::{FinishedPack, PackEmitter},
+    entry_converter::{EntryConverter, SourcePack, Structure},
     index,
 };
 use crate::{
-    Progress, Result, WriterError,
+    Encoding, Progress, Result, WriterError,
     git::stream,
     pipeline::{self, BatchConverter, EncodedBatch},
 };
@@ -34,7 +35,8 @@ pub struct ConvertedPack {
     pub is_repeated: bool,
 }
 
-/// Rewrites the pack of `files` under `spec` into the folder `out`, with its index and side files.
+/// Rewrites the pack of `files`, whose chunks may name `dictionaries`, as `encoding` says into the folder `out`, with its
+/// index and side files.
 ///
 /// # Errors
 /// The source is damaged, a chunk does not decode to what was encoded, or `out` cannot be written. Files of unfinished
@@ -42,7 +44,8 @@ pub struct ConvertedPack {
 pub fn convert_pack(
     files: &PackFiles,
     hash: gix_hash::Kind,
-    spec: &CodecSpec,
+    dictionaries: &Dictionaries,
+    encoding: &Encoding,
     threads: usize,
     out: &Path,
     progress: &dyn Progress,
@@ -51,13 +54,16 @@ pub fn convert_pack(
     let table = EntryTable::new(&pack)?;
     pack.check_index_checksum()?;
     let Cut { batches, has_ref_deltas } = cut(&pack, &table)?;
-    if has_ref_deltas {
-        // Only bases that are named by id can lead round in a circle, and what is emitted names them as it found them.
-        DeltaForest::new(&pack, &table)?;
-    }
+    let is_same_for_all = encoding.spec().is_uniform() && !encoding.spec().uses_bases();
+    // Only bases that are named by id can lead round in a circle, and what is emitted names them as it found them.
+    let structure = match !is_same_for_all || has_ref_deltas {
+        true => Some(Structure::new(&pack, &table)?),
+        false => None,
+    };
+    let source = SourcePack { pack: &pack, table: &table, dictionaries, structure };
     let unnamed = out.join("tmp_pack");
     let mut emitter = PackEmitter::create(&pack, &table, unnamed)?;
-    let pipeline = Pipeline { pack: &pack, table: &table, spec, progress };
+    let pipeline = Pipeline { source: &source, encoding, progress };
     pipeline::run(&pipeline, &batches, threads, progress, &mut |batch, encoded| {
         pipeline.write(batch, encoded, &mut emitter)
     })?;
@@ -98,9 +104,8 @@ fn name_and_index(
 }
 
 struct Pipeline<'a> {
-    pack: &'a PackFile,
-    table: &'a EntryTable,
-    spec: &'a CodecSpec,
+    source: &'a SourcePack<'a>,
+    encoding: &'a Encoding,
     progress: &'a dyn Progress,
 }
 
@@ -113,7 +118,7 @@ impl<'a> BatchConverter for Pipeline<'a> {
     }
 
     fn contexts(&self) -> Result<EntryConverter<'a>> {
-        EntryConverter::new(self.pack, self.table, self.spec)
+        Ok(EntryConverter::new(self.source, self.encoding))
     }
 
     fn convert(&self, converter: &mut EntryConverter<'a>, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {
@@ -140,7 +145,7 @@ impl Pipeline<'_> {
     ) -> Result<()> {
         let mut done = 0;
         for (position, chunk) in positions.zip(encoded.chunks()) {
-            let entry = self.table.entry(self.pack, position)?;
+            let entry = self.source.table.entry(self.source.pack, position)?;
             emitter.entry(&entry, chunk)?;
             done += entry.bytes.len() as u64;
         }
@@ -149,27 +154,27 @@ impl Pipeline<'_> {
     }
 
     fn stream_entry(&self, position: usize, emitter: &mut PackEmitter<'_>) -> Result<()> {
-        let entry = self.table.entry(self.pack, position)?;
-        entry.check_crc(self.pack)?;
-        let mut encoder = ChunkEncoder::new(self.spec)?;
-        let mut decoder = ChunkDecoder::new(ZlibReader::Libdeflate);
+        let entry = self.source.table.entry(self.source.pack, position)?;
+        entry.check_crc(self.source.pack)?;
+        let mut encoder = self.encoding.streaming_encoder(self.source.kind(position))?;
+        let mut decoder = self.source.decoder();
         let payload_len = entry.header.payload_len;
         let (streamed, range) = emitter.streamed_entry(&entry, |sink| {
             let streamed = stream::convert(&mut decoder, entry.stored, payload_len, &mut encoder, sink, self.progress)?;
             // The source's fault, if there is one, explains the encoder's.
-            entry.check_consumed(self.pack, streamed.consumed)?;
+            entry.check_consumed(self.source.pack, streamed.consumed)?;
             Ok((streamed.encoded?, streamed.digest))
         })?;
         let (encoded, expected) = streamed;
 
         // What was written so far begins as a pack does, which is enough to map it.
-        let written = gix_pack::data::File::at(emitter.path(), self.pack.hash_kind())
-            .map_err(|e| unfaithful(self.pack, &entry, e.to_string()))?;
+        let written = gix_pack::data::File::at(emitter.path(), self.source.pack.hash_kind())
+            .map_err(|e| unfaithful(self.source.pack, &entry, e.to_string()))?;
         let chunk = written.entry_slice(range).unwrap_or_default();
         match stream::digest(&mut decoder, chunk, payload_len) {
             Ok((consumed, digest)) if consumed == encoded && digest == expected => {}
-            Ok(_) => return Err(unfaithful(self.pack, &entry, "same length, other content".into())),
-            Err(error) => return Err(unfaithful(self.pack, &entry, error.to_string())),
+            Ok(_) => return Err(unfaithful(self.source.pack, &entry, "same length, other content".into())),
+            Err(error) => return Err(unfaithful(self.source.pack, &entry, error.to_string())),
         }
         self.progress.advance(entry.bytes.len() as u64);
         Ok(())

@@ -1,0 +1,161 @@
+//! The dictionaries of a variant: a folder with a table and one file for each.
+//!
+//! The table, `dictionaries`, is text, one line each:
+//!
+//! | field | |
+//! |---|---|
+//! | number | decimal, from 0 upwards without a gap, at most 255; what chunks name a dictionary by |
+//! | length | decimal, in bytes |
+//! | hash | SHA-256 of the dictionary, 64 lower-case hexadecimal digits |
+//! | kinds | what it was made for, such as `blob-delta`; comma-separated, for people to read |
+//!
+//! The dictionary itself is the payload of the chunk in `<hash>.dict`: one of 112 KiB mostly takes less than half as much.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::{ChunkDecoder, Dictionaries, Dictionary, ZlibReader};
+use sha2::{Digest, Sha256};
+
+use crate::{Place, ReaderError, Result};
+
+/// The folder's name, in `objects/info/` or `.hg/store/`.
+pub const DICTIONARY_FOLDER: &str = "repackbench";
+
+/// The name of the table.
+pub const TABLE_FILE: &str = "dictionaries";
+
+/// The longest dictionary that is read, in bytes; the longest that a spec can ask for is as long.
+const LONGEST: usize = 16 << 20;
+
+/// The most dictionaries that one byte can number.
+const MOST: usize = 1 << 8;
+
+/// A line of the table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TableLine {
+    /// Its length in bytes.
+    pub len: usize,
+    /// Its SHA-256 in hexadecimal.
+    pub hash: String,
+    /// What it was made for.
+    pub kinds: String,
+}
+
+impl TableLine {
+    /// The line of `dictionary`, which was made for `kinds`.
+    pub fn of(dictionary: &[u8], kinds: String) -> Self {
+        TableLine { len: dictionary.len(), hash: hash(dictionary), kinds }
+    }
+
+    /// The name of the dictionary's file.
+    pub fn file_name(&self) -> String {
+        format!("{}.dict", self.hash)
+    }
+
+    /// The line with its number, newline included.
+    pub fn to_text(&self, number: usize) -> String {
+        format!("{number} {} {} {}\n", self.len, self.hash, self.kinds)
+    }
+
+    fn parse(line: &str, number: usize) -> Option<Self> {
+        let mut fields = line.splitn(4, ' ');
+        let (typed, len, hash, kinds) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
+        let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+        let is_hash = hash.len() == 64 && hash.bytes().all(is_digit);
+        let len = len.parse().ok().filter(|len| *len <= LONGEST)?;
+        (typed == number.to_string() && is_hash).then(|| TableLine {
+            len,
+            hash: hash.to_owned(),
+            kinds: kinds.to_owned(),
+        })
+    }
+}
+
+/// The SHA-256 of a dictionary in hexadecimal.
+pub fn hash(dictionary: &[u8]) -> String {
+    Sha256::digest(dictionary).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads the dictionaries in `folder`; none if there is no such folder.
+///
+/// # Errors
+/// A file cannot be read, the table is malformed, or a dictionary does not have its hash.
+pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
+    let table = folder.join(TABLE_FILE);
+    let text = match fs::read(&table) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Dictionaries::default()),
+        Err(error) => return Err(ReaderError::io("read", table, error)),
+    };
+    let malformed =
+        |found: String| ReaderError::corrupt(&table, Place::Whole, "lines of number, length, SHA-256 and kinds", found);
+    let text = str::from_utf8(&text).map_err(|error| malformed(error.to_string()))?;
+    let mut dictionaries = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        if number >= MOST {
+            return Err(malformed(format!("more than {MOST} of them")));
+        }
+        let parsed = TableLine::parse(line, number).ok_or_else(|| malformed(format!("{line:?}")))?;
+        dictionaries.push(read_one(folder.join(parsed.file_name()), &parsed)?);
+    }
+    Ok(Dictionaries::new(dictionaries))
+}
+
+fn read_one(path: PathBuf, line: &TableLine) -> Result<Dictionary> {
+    let stored = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
+    let expected = || format!("a dictionary of {} bytes", line.len);
+    let mut bytes = vec![0; line.len];
+    let consumed = ChunkDecoder::new(ZlibReader::Stock)
+        .decode(&stored, &mut bytes)
+        .map_err(|error| ReaderError::corrupt(&path, Place::Whole, expected(), error.to_string()))?;
+    if consumed != stored.len() {
+        let found = format!("{} bytes behind it", stored.len() - consumed);
+        return Err(ReaderError::corrupt(&path, Place::Whole, expected(), found));
+    }
+    let found = hash(&bytes);
+    if found != line.hash {
+        let expected = format!("a dictionary with the SHA-256 {}", line.hash);
+        return Err(ReaderError::corrupt(&path, Place::Whole, expected, found));
+    }
+    Ok(Dictionary::new(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_as_written_and_nothing_else_is() {
+        let line = TableLine::of(b"content", "blob-delta,tree".to_owned());
+        let text = line.to_text(3);
+        assert_eq!(TableLine::parse(text.trim_end(), 3), Some(line.clone()));
+        assert_eq!(TableLine::parse(text.trim_end(), 2), None, "numbers are in order");
+        assert_eq!(TableLine::parse(&text.trim_end().replace(&line.hash, &line.hash.to_uppercase()), 3), None);
+        assert_eq!(TableLine::parse(&text.replace(" 7 ", " 16777217 "), 3), None, "a length is a claim");
+        assert_eq!(TableLine::parse("3 7", 3), None);
+    }
+
+    #[test]
+    fn a_missing_folder_has_no_dictionaries_and_a_damaged_one_says_where() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(read_dictionaries(&folder.path().join("none")).unwrap().is_empty());
+        let line = TableLine::of(b"content", "blob".to_owned());
+        fs::write(folder.path().join(TABLE_FILE), line.to_text(0)).unwrap();
+        assert!(read_dictionaries(folder.path()).unwrap_err().to_string().contains(&line.hash));
+
+        let mut stored = Vec::new();
+        let spec: repackbench_codec::CodecSpec = "zstd:19".parse().unwrap();
+        repackbench_codec::ChunkEncoder::new(&spec).unwrap().encode(b"content", &mut stored).unwrap();
+        fs::write(folder.path().join(line.file_name()), &stored).unwrap();
+        assert_eq!(read_dictionaries(folder.path()).unwrap().get(0).unwrap().bytes(), b"content");
+
+        let other = TableLine { hash: hash(b"other"), ..line };
+        fs::write(folder.path().join(TABLE_FILE), other.to_text(0)).unwrap();
+        fs::write(folder.path().join(other.file_name()), &stored).unwrap();
+        let message = read_dictionaries(folder.path()).unwrap_err().to_string();
+        assert!(message.contains(&other.hash), "{message}");
+    }
+}

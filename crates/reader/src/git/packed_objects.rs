@@ -1,0 +1,178 @@
+//! Objects out of packs: the deltas of a chain applied one after another, with the bases kept for the next.
+
+use repackbench_codec::{BaseUse, ChunkDecoder, CodecError};
+
+use super::{
+    chunk::{decode_delta_to_vec, decode_to_vec},
+    delta,
+    pack::{EntryKind, PackFile},
+};
+use crate::{
+    ObjectKind, ReaderError, Result,
+    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache, Key},
+};
+
+/// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
+const KEEP_LIMIT: usize = 4 << 20;
+
+/// Reads objects out of packs by offset. One thread's: it owns its decoder, its cache and its buffers.
+pub struct PackedObjects {
+    decoder: ChunkDecoder,
+    cache: DeltaBaseCache<ObjectKind>,
+    chain: Vec<Link>,
+    delta_payload: Vec<u8>,
+}
+
+/// A delta on the way from an object to its base.
+#[derive(Debug, Clone, Copy)]
+struct Link {
+    offset: u64,
+    chunk: u64,
+    payload_len: u64,
+}
+
+/// What the deltas of a chain start from.
+struct Base {
+    offset: u64,
+    kind: ObjectKind,
+    /// Its content; `None` while it lies in the cache.
+    decoded: Option<Vec<u8>>,
+}
+
+impl PackedObjects {
+    /// Chunks are decoded by `decoder`; nothing is cached yet.
+    pub fn new(decoder: ChunkDecoder) -> Self {
+        PackedObjects {
+            decoder,
+            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            chain: Vec::new(),
+            delta_payload: Vec::new(),
+        }
+    }
+
+    /// The decoder, for chunks that are not in packs.
+    pub fn decoder(&mut self) -> &mut ChunkDecoder {
+        &mut self.decoder
+    }
+
+    /// Empties the cache.
+    pub fn forget(&mut self) {
+        self.cache.clear();
+    }
+
+    /// Reads the object whose entry starts at `offset` of `pack` into `content`, replacing what is there. `pack_at` tells
+    /// the pack from every other that this value reads.
+    ///
+    /// # Errors
+    /// The entry, or one that it is based on, is damaged.
+    pub fn read(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        if let Some((kind, data)) = self.cache.get((pack_at, offset)) {
+            content.clear();
+            content.extend_from_slice(data);
+            return Ok(kind);
+        }
+        let (header, chunk) = pack.entry(offset)?;
+        let kind = match header.kind {
+            EntryKind::Whole(kind) => {
+                decode_chunk(&mut self.decoder, pack, offset, chunk, header.payload_len, content)?;
+                kind
+            }
+            _ => {
+                let base = self.descend(pack, pack_at, offset)?;
+                self.ascend(pack, pack_at, base, content)?
+            }
+        };
+        keep(&mut self.cache, (pack_at, offset), kind, content);
+        Ok(kind)
+    }
+
+    /// Collects the deltas from the entry at `offset` down to a base that is whole or cached. A whole one is decoded.
+    fn descend(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<Base> {
+        self.chain.clear();
+        let mut at = offset;
+        loop {
+            if !self.chain.is_empty()
+                && let Some((kind, _)) = self.cache.get((pack_at, at))
+            {
+                return Ok(Base { offset: at, kind, decoded: None });
+            }
+            let (header, chunk) = pack.entry(at)?;
+            let next = match header.kind {
+                EntryKind::Whole(kind) => {
+                    let len = usize::try_from(header.payload_len).map_or(KEEP_LIMIT, |len| len.min(KEEP_LIMIT));
+                    let mut content = self.cache.buffer(len);
+                    decode_chunk(&mut self.decoder, pack, at, chunk, header.payload_len, &mut content)?;
+                    return Ok(Base { offset: at, kind, decoded: Some(content) });
+                }
+                EntryKind::OffsetDelta { distance } => pack.base_offset(at, distance)?,
+                EntryKind::RefDelta { base } => pack.base_offset_of_id(at, &base)?,
+            };
+            let chunk = at + header.header_len as u64;
+            self.chain.push(Link { offset: at, chunk, payload_len: header.payload_len });
+            check_chain(pack, at, self.chain.len())?;
+            at = next;
+        }
+    }
+
+    /// Applies the collected deltas to `base`, the last one into `content`. Every base that is made on the way is kept.
+    fn ascend(&mut self, pack: &PackFile, pack_at: usize, mut base: Base, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        while let Some(link) = self.chain.pop() {
+            let stored = pack.bytes(link.chunk, pack.end())?;
+            let mut result = match self.chain.is_empty() {
+                true => std::mem::take(content),
+                false => self.cache.buffer(0),
+            };
+            let base_bytes = match &base.decoded {
+                Some(bytes) => bytes.as_slice(),
+                None => self.cache.get((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
+            };
+            let is_patch = ChunkDecoder::base_use(stored) == BaseUse::Patch;
+            let payload = if is_patch { &mut result } else { &mut self.delta_payload };
+            decode_delta_to_vec(&mut self.decoder, stored, Some(base_bytes), link.payload_len, payload)
+                .map_err(|e| chunk_error(pack, link.offset, link.payload_len, &e))?;
+            if !is_patch {
+                delta::apply(base_bytes, &self.delta_payload, &mut result)
+                    .map_err(|e| pack.corrupt(link.offset, "a delta that fits its base", e.to_string()))?;
+            }
+            if let Some(bytes) = base.decoded.replace(result) {
+                self.cache.put((pack_at, base.offset), base.kind, bytes);
+            }
+            base.offset = link.offset;
+        }
+        *content = base.decoded.unwrap_or_default();
+        Ok(base.kind)
+    }
+}
+
+/// Decodes the chunk of the entry at `offset`, at the start of `stored`, into `payload`.
+fn decode_chunk(
+    decoder: &mut ChunkDecoder,
+    pack: &PackFile,
+    offset: u64,
+    stored: &[u8],
+    payload_len: u64,
+    payload: &mut Vec<u8>,
+) -> Result<u64> {
+    decode_to_vec(decoder, stored, payload_len, payload).map_err(|e| chunk_error(pack, offset, payload_len, &e))
+}
+
+fn chunk_error(pack: &PackFile, offset: u64, payload_len: u64, error: &CodecError) -> ReaderError {
+    pack.corrupt(offset, format!("a chunk of {payload_len} payload bytes"), error.to_string())
+}
+
+/// Keeps a copy of a tree or blob that was just read. Commits and tags are read once in any walk.
+fn keep(cache: &mut DeltaBaseCache<ObjectKind>, key: Key, kind: ObjectKind, content: &[u8]) {
+    if matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT {
+        let mut copy = cache.buffer(content.len());
+        copy.extend_from_slice(content);
+        cache.put(key, kind, copy);
+    }
+}
+
+/// Offset deltas only reach back, but ref deltas can form a circle.
+pub(super) fn check_chain(pack: &PackFile, offset: u64, links: usize) -> Result<()> {
+    if links > pack.entry_count() as usize {
+        return Err(pack.corrupt(offset, "a delta chain that ends in a whole object", "one that leads back to itself"));
+    }
+    Ok(())
+}

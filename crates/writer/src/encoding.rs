@@ -1,0 +1,79 @@
+//! What a conversion writes with: the spec, and the dictionaries that belong to it.
+
+use std::{fs, path::Path};
+
+use repackbench_codec::{
+    AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, KindEncoders, ZlibReader,
+};
+use repackbench_reader::dictionaries::{TABLE_FILE, TableLine};
+
+use crate::{Result, WriterError};
+
+/// A spec with its dictionaries, which may have been trained for this one conversion.
+#[derive(Debug, Clone)]
+pub struct Encoding {
+    spec: CodecSpec,
+    assigned: AssignedDictionaries,
+}
+
+impl Encoding {
+    /// `spec` without dictionaries.
+    pub fn plain(spec: &CodecSpec) -> Self {
+        Encoding { spec: spec.clone(), assigned: AssignedDictionaries::default() }
+    }
+
+    /// `spec` with the dictionaries that were made for it.
+    pub fn new(spec: &CodecSpec, assigned: AssignedDictionaries) -> Self {
+        Encoding { spec: spec.clone(), assigned }
+    }
+
+    /// The spec.
+    pub fn spec(&self) -> &CodecSpec {
+        &self.spec
+    }
+
+    /// The same for loose objects.
+    pub(crate) fn for_loose_objects(&self) -> Self {
+        Encoding { spec: self.spec.for_loose_objects(), assigned: self.assigned.clone() }
+    }
+
+    /// Encoders for one thread.
+    pub(crate) fn encoders(&self) -> KindEncoders {
+        KindEncoders::new(&self.spec, &self.assigned)
+    }
+
+    /// An encoder for a payload that is too long for dictionaries and bases.
+    pub(crate) fn streaming_encoder(&self, kind: ChunkKind) -> Result<ChunkEncoder> {
+        Ok(ChunkEncoder::for_choice(self.spec.choice(kind), None)?)
+    }
+
+    /// A decoder for what the encoders write. Nothing is being timed here, so zlib streams are read by the fastest reader,
+    /// which for what other implementations wrote is a second opinion too.
+    pub(crate) fn decoder(&self) -> ChunkDecoder {
+        ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(&self.assigned.dictionaries)
+    }
+
+    /// Writes the dictionaries into `folder`, which is made for them; nothing where there are none.
+    ///
+    /// # Errors
+    /// When a file cannot be written.
+    pub(crate) fn write_dictionaries(&self, folder: &Path) -> Result<()> {
+        if self.assigned.dictionaries.is_empty() {
+            return Ok(());
+        }
+        fs::create_dir_all(folder).map_err(|e| WriterError::io("make", folder, e))?;
+        let mut encoder = ChunkEncoder::new(&CodecSpec::for_dictionaries())?;
+        let mut table = String::new();
+        let mut stored = Vec::new();
+        for (number, dictionary) in self.assigned.dictionaries.iter().enumerate() {
+            let kinds = self.assigned.by_kind.iter().filter(|(_, of)| usize::from(**of) == number);
+            let kinds: Vec<String> = kinds.map(|(kind, _)| kind.to_string()).collect();
+            let line = TableLine::of(dictionary.bytes(), kinds.join(","));
+            stored.clear();
+            encoder.encode(dictionary.bytes(), &mut stored)?;
+            crate::git::write_file(&folder.join(line.file_name()), &stored)?;
+            table.push_str(&line.to_text(number));
+        }
+        crate::git::write_file(&folder.join(TABLE_FILE), table.as_bytes())
+    }
+}

@@ -1,0 +1,137 @@
+//! What a thread makes of a batch of entries.
+
+use repackbench_codec::{
+    BaseUse, ChunkDecoder, ChunkKind, DeltaBase, Dictionaries, KindEncoders, ObjectKind, ZlibReader,
+};
+use repackbench_reader::git::{
+    chunk::decode_delta_to_vec,
+    delta,
+    pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
+    packed_objects::PackedObjects,
+};
+
+use super::batch::unfaithful;
+use crate::{Encoding, Result, pipeline::EncodedBatch};
+
+/// A pack, and what has to be known of it to convert its entries.
+pub(super) struct SourcePack<'a> {
+    pub(super) pack: &'a PackFile,
+    pub(super) table: &'a EntryTable,
+    /// The dictionaries that its chunks may name.
+    pub(super) dictionaries: &'a Dictionaries,
+    /// What each entry is; `None` where the encoding is the same for all.
+    pub(super) structure: Option<Structure>,
+}
+
+/// How the entries of a pack hang together.
+pub(super) struct Structure {
+    forest: DeltaForest,
+    chain_lengths: Vec<u32>,
+}
+
+impl Structure {
+    pub(super) fn new(pack: &PackFile, table: &EntryTable) -> Result<Self> {
+        let forest = DeltaForest::new(pack, table)?;
+        let chain_lengths = forest.chain_lengths();
+        Ok(Structure { forest, chain_lengths })
+    }
+}
+
+impl SourcePack<'_> {
+    /// What the entry at `position` is; the same for all where it makes no difference.
+    pub(super) fn kind(&self, position: usize) -> ChunkKind {
+        let any = ChunkKind { object: ObjectKind::Blob, is_delta: false };
+        let Some(Structure { forest, .. }) = &self.structure else { return any };
+        forest.kind(position).map_or(any, |object| ChunkKind { object, is_delta: forest.base(position).is_some() })
+    }
+
+    /// The offset of the base of the entry at `position`, a delta at the end of a chain of at most `max_chain` deltas.
+    fn base_within(&self, position: usize, max_chain: Option<u32>) -> Option<u64> {
+        let Structure { forest, chain_lengths } = self.structure.as_ref()?;
+        let length = chain_lengths.get(position)?;
+        let base = forest.base(position).filter(|_| max_chain.is_none_or(|most| *length <= most))?;
+        self.table.extent(base).map(|(offset, _)| offset)
+    }
+
+    pub(super) fn decoder(&self) -> ChunkDecoder {
+        ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(self.dictionaries)
+    }
+}
+
+/// One thread's contexts and buffers.
+pub(super) struct EntryConverter<'a> {
+    source: &'a SourcePack<'a>,
+    max_chain: Option<u32>,
+    encoders: KindEncoders,
+    decoder: ChunkDecoder,
+    /// Decodes what was encoded.
+    verifier: ChunkDecoder,
+    /// Reads the bases of deltas.
+    bases: PackedObjects,
+    payload: Vec<u8>,
+    again: Vec<u8>,
+    base: Vec<u8>,
+    object: Vec<u8>,
+}
+
+impl<'a> EntryConverter<'a> {
+    pub(super) fn new(source: &'a SourcePack<'a>, encoding: &Encoding) -> Self {
+        EntryConverter {
+            source,
+            max_chain: encoding.spec().max_chain(),
+            encoders: encoding.encoders(),
+            decoder: source.decoder(),
+            verifier: encoding.decoder(),
+            bases: PackedObjects::new(source.decoder()),
+            payload: Vec::new(),
+            again: Vec::new(),
+            base: Vec::new(),
+            object: Vec::new(),
+        }
+    }
+
+    /// Converts the entries at `positions` into `encoded`, replacing what is there.
+    pub(super) fn convert(&mut self, positions: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
+        encoded.clear();
+        for position in positions {
+            let entry = self.source.table.entry(self.source.pack, position)?;
+            entry.check_crc(self.source.pack)?;
+            entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;
+
+            let start = encoded.stored.len();
+            let length = self.encode(&entry, position, &mut encoded.stored)?;
+            encoded.lengths.push(length);
+            let chunk = encoded.stored.get(start..).unwrap_or_default();
+            self.check_faithful(&entry, chunk)?;
+        }
+        Ok(())
+    }
+
+    /// Appends the new chunk of `entry`, whose payload was decoded, to `stored`; returns its length.
+    fn encode(&mut self, entry: &StoredEntry<'_>, position: usize, stored: &mut Vec<u8>) -> Result<usize> {
+        let encoder = self.encoders.for_kind(self.source.kind(position))?;
+        let base = self.source.base_within(position, self.max_chain).filter(|_| encoder.uses_bases());
+        let Some(base) = base else { return Ok(encoder.encode(&self.payload, stored)?) };
+        let pack = self.source.pack;
+        self.bases.read(pack, 0, base, &mut self.base)?;
+        delta::apply(&self.base, &self.payload, &mut self.object)
+            .map_err(|e| pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?;
+        let base = DeltaBase { content: &self.base, object: Some(&self.object) };
+        Ok(encoder.encode_delta(&self.payload, &base, stored)?)
+    }
+
+    /// Decodes the new chunk of `entry` and compares it with what was encoded.
+    fn check_faithful(&mut self, entry: &StoredEntry<'_>, chunk: &[u8]) -> Result<()> {
+        let base_use = ChunkDecoder::base_use(chunk);
+        let expected = if base_use == BaseUse::Patch { &self.object } else { &self.payload };
+        let base = (base_use != BaseUse::None).then_some(self.base.as_slice());
+        let again = decode_delta_to_vec(&mut self.verifier, chunk, base, expected.len() as u64, &mut self.again);
+        let detail = match again {
+            Ok(consumed) if consumed != chunk.len() as u64 => format!("{consumed} of {} stored bytes", chunk.len()),
+            Ok(_) if self.again != *expected => "same length, other content".to_string(),
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        Err(unfaithful(self.source.pack, entry, detail))
+    }
+}
