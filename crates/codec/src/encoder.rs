@@ -3,9 +3,9 @@
 use std::io::{Read, Write};
 
 use crate::BLOCK_LEN;
+use crate::base_encoder::{BaseEncoder, DeltaBase};
 use crate::codec::Codec;
 use crate::codecs::store::Store;
-use crate::codecs::zstd::{self, Zstd};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::leb128;
@@ -35,21 +35,6 @@ pub struct ChunkEncoder {
     chunk: Vec<u8>,
 }
 
-/// What a delta is based on, for codecs that can make use of it.
-#[derive(Clone, Copy, Debug)]
-pub struct DeltaBase<'a> {
-    /// The base's content.
-    pub content: &'a [u8],
-    /// What the delta makes of it; `None` where that is not at hand.
-    pub object: Option<&'a [u8]>,
-}
-
-struct BaseEncoder {
-    codec: Zstd,
-    prefix: bool,
-    patch: bool,
-}
-
 impl ChunkEncoder {
     /// An encoder for the default part of `spec`, without a dictionary. Contexts are made when the first payload arrives.
     ///
@@ -74,11 +59,7 @@ impl ChunkEncoder {
                 Some((number, codec))
             }
         };
-        let on_base = choice.uses_base().then(|| {
-            let mut codec = Zstd::new(choice.level().unwrap_or_default(), false).with_window(choice.window_log());
-            codec.set_checksum(choice.checksum());
-            BaseEncoder { codec, prefix: choice.prefix(), patch: choice.patch() }
-        });
+        let on_base = choice.uses_base().then(|| BaseEncoder::new(choice));
         Ok(ChunkEncoder {
             codec: choice.new_codec()?,
             dictionary,
@@ -113,41 +94,10 @@ impl ChunkEncoder {
     ) -> Result<usize, CodecError> {
         let start = out.len();
         self.encode(payload, out)?;
-        let mut chunk = std::mem::take(&mut self.chunk);
-        let tried = self.try_on_base(payload, base, &mut chunk, start, out);
-        self.chunk = chunk;
-        tried.inspect_err(|_| out.truncate(start))?;
+        if let Some(on_base) = &mut self.on_base {
+            on_base.replace_if_shorter(payload, base, start, out).inspect_err(|_| out.truncate(start))?;
+        }
         Ok(out.len() - start)
-    }
-
-    /// Puts a chunk that needs the base in the place of the one from `start` on, where it is shorter.
-    fn try_on_base(
-        &mut self,
-        payload: &[u8],
-        base: &DeltaBase<'_>,
-        chunk: &mut Vec<u8>,
-        start: usize,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        let Some(on_base) = &mut self.on_base else { return Ok(()) };
-        if !zstd::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
-            return Ok(());
-        }
-        let as_delta = on_base.prefix.then_some((Body::Zstd, payload));
-        let as_object = base.object.filter(|_| on_base.patch).map(|object| (Body::ZstdPatch, object));
-        for (body, payload) in [as_delta, as_object].into_iter().flatten() {
-            if payload.len() > BLOCK_LEN || out.len() - start <= zstd::least_body_len(self.checksum) {
-                continue;
-            }
-            chunk.clear();
-            Tag { needs_base: true, ..Tag::plain(body, self.checksum) }.write(chunk);
-            on_base.codec.encode_on(base.content, payload, chunk)?;
-            if chunk.len() < out.len() - start {
-                out.truncate(start);
-                out.extend_from_slice(chunk);
-            }
-        }
-        Ok(())
     }
 
     /// Appends the stored bytes of `payload` to `out`, returns how many.

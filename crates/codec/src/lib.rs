@@ -30,6 +30,7 @@
 )]
 
 mod algorithm;
+mod base_encoder;
 mod catalogue;
 mod checksum;
 mod codec;
@@ -49,12 +50,13 @@ mod stored;
 mod tag;
 
 pub use algorithm::{Algorithm, Levels};
+pub use base_encoder::DeltaBase;
 pub use catalogue::{CodecInfo, catalogue};
 pub use codec::{Capabilities, Codec, PayloadSink};
 pub use decoder::ChunkDecoder;
 pub use decoders::{Decoders, ZlibReader};
 pub use dictionary::{AssignedDictionaries, Dictionaries, Dictionary};
-pub use encoder::{ChunkEncoder, DeltaBase};
+pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::KindEncoders;

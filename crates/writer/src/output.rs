@@ -153,7 +153,7 @@ impl OutputPath {
 /// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
 /// do not wait for the disk one after another.
 fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    on_threads(SYNC_THREADS, paths, |path| sync(path))
+    on_threads(SYNC_THREADS, paths, |path| sync(path)).map(drop)
 }
 
 fn sync(path: &Path) -> Result<()> {

@@ -88,26 +88,29 @@ pub(crate) fn run<C: BatchConverter>(
     })
 }
 
-/// Does `work` on each of `items`, on `threads` threads. Each thread takes a run of them and stops at its first error.
+/// Does `work` on each of `items`, on `threads` threads, and returns the results in order. Each thread takes a run of them and
+/// stops at its first error.
 ///
 /// # Errors
 /// The first error in the order of `items`.
-pub(crate) fn on_threads<T: Sync>(
+pub(crate) fn on_threads<'items, T: Sync, R: Send>(
     threads: usize,
-    items: &[T],
-    work: impl Fn(&T) -> Result<()> + Copy + Send,
-) -> Result<()> {
+    items: &'items [T],
+    work: impl Fn(&'items T) -> Result<R> + Copy + Send,
+) -> Result<Vec<R>> {
     let share = items.len().div_ceil(threads.max(1)).max(1);
     if share >= items.len() {
-        return items.iter().try_for_each(work);
+        return items.iter().map(work).collect();
     }
     std::thread::scope(|scope| {
-        let spawn = |share| scope.spawn(move || <[T]>::iter(share).try_for_each(work));
+        let spawn = |share: &'items [T]| scope.spawn(move || share.iter().map(work).collect::<Result<Vec<R>>>());
         let threads: Vec<_> = items.chunks(share).map(spawn).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<()>>| {
+        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<R>>>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        threads.into_iter().map(join).fold(Ok(()), Result::and)
+        // All are waited for, whichever fails.
+        let results: Vec<_> = threads.into_iter().map(join).collect();
+        results.into_iter().collect::<Result<Vec<_>>>().map(|results| results.into_iter().flatten().collect())
     })
 }
 

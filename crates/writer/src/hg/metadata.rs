@@ -26,6 +26,9 @@ use walkdir::WalkDir;
 
 use crate::{Progress, ProgressUnit, Result, WriterError, pipeline::on_threads};
 
+/// Fewer folders are created sooner than threads are started.
+const WORTH_THREADS: usize = 32;
+
 /// A folder that its owner cannot write to could not be filled.
 const OWNER_MAY_ALL: u32 = 0o700;
 
@@ -82,11 +85,14 @@ pub(super) fn kept_files(hg_dir: &Path) -> Result<Vec<PathBuf>> {
 fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_dir: &Path) -> Result<()> {
     let store = Path::new("store");
     let mut folders = BTreeSet::from([Path::new("").to_owned(), store.to_owned()]);
-    let revlogs = source.revlogs().iter().filter_map(|files| files.index.strip_prefix(source.hg_dir()).ok());
+    // Neighbours mostly share their folder.
+    let mut of_revlogs: Vec<_> = source.revlogs().iter().filter_map(|files| files.index.parent()).collect();
+    of_revlogs.dedup();
+    let of_revlogs = of_revlogs.into_iter().filter_map(|folder| folder.strip_prefix(source.hg_dir()).ok());
     let others = source.other_store_files().iter().map(|path| store.join(path));
-    let all = kept.iter().cloned().chain(revlogs.map(Path::to_owned)).chain(others);
-    for path in all {
-        for folder in path.ancestors().skip(1) {
+    let of_others = kept.iter().cloned().chain(others).filter_map(|path| path.parent().map(Path::to_owned));
+    for path in of_revlogs.map(Path::to_owned).chain(of_others) {
+        for folder in path.ancestors() {
             // Those above it are there too, then.
             if !folders.insert(folder.to_owned()) {
                 break;
@@ -99,7 +105,9 @@ fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_di
         by_depth.entry(folder.components().count()).or_default().push(folder);
     }
     by_depth.values().try_for_each(|folders| {
-        on_threads(threads, folders, |folder| create_folder(&source.hg_dir().join(folder), &hg_dir.join(folder)))
+        let threads = if folders.len() >= WORTH_THREADS { threads } else { 1 };
+        let create = |folder| create_folder(&source.hg_dir().join(folder), &hg_dir.join(folder));
+        on_threads(threads, folders, create).map(drop)
     })
 }
 

@@ -54,10 +54,9 @@ impl<'a> SourceRevlog<'a> {
     fn new(files: &'a RevlogFiles) -> Result<Self> {
         let failed = |path: &Path, error| ReaderError::io("inspect", path, error);
         let index = std::fs::metadata(&files.index).map_err(|error| failed(&files.index, error))?;
-        let data = match std::fs::metadata(&files.data) {
-            Ok(data) => Some(data),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-            Err(error) => return Err(failed(&files.data, error).into()),
+        let data = match files.has_data {
+            true => Some(std::fs::metadata(&files.data).map_err(|error| failed(&files.data, error))?),
+            false => None,
         };
         Ok(SourceRevlog { files, index, data })
     }
@@ -81,7 +80,7 @@ pub(super) fn convert_revlogs(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Vec<String>> {
-    let revlogs: Vec<_> = source.revlogs().iter().map(SourceRevlog::new).collect::<Result<_>>()?;
+    let revlogs = pipeline::on_threads(threads, source.revlogs(), SourceRevlog::new)?;
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
     let places = Places { from: source.store_dir(), to: out, notes: Mutex::default() };

@@ -35,34 +35,36 @@ const REVLOG_FOLDERS: [&str; 3] = ["data", "dh", "meta"];
 const ROOT_REVLOGS: [(&str, ObjectKind); 2] =
     [("00changelog", ObjectKind::Changelog), ("00manifest", ObjectKind::Manifest)];
 
-/// Names directly in the store that are not copied: locks, what is written anew, and what undoes the last transaction.
-fn is_left_out(name: &OsStr) -> bool {
-    let name = name.as_bytes();
-    name == b"requires" || name == b"lock" || name.starts_with(b"undo") || name.starts_with(b"journal")
+/// Whether the file at `path` below the store is not copied. Of those directly in it that are locks, what is written anew, and
+/// what undoes the last transaction.
+fn is_left_out(path: &OsStr) -> bool {
+    let name = path.as_bytes();
+    let by_name = name == b"requires" || name == b"lock" || name.starts_with(b"undo") || name.starts_with(b"journal");
+    by_name && !name.contains(&b'/')
 }
 
 /// Walks `store`.
 pub(super) fn list(store: &Path, encoding: NameEncoding) -> Result<Listing> {
     let mut paths = Vec::new();
-    for entry in read_dir(store)? {
-        if entry.is_directory {
-            walk(store, entry, &mut paths)?;
-        } else if !is_left_out(entry.path.as_os_str()) {
-            paths.push(entry.path);
+    walk(store, Found { path: PathBuf::new(), is_directory: true, is_link: false }, &mut paths)?;
+    let mut tracked = TrackedPaths { store, encoding, hashed: None };
+    let (mut listing, mut data_files) = (Listing::default(), HashMap::new());
+    for path in paths {
+        if let Some(kind) = kind_of(&path) {
+            let (index, data) = (store.join(&path), tracked.data_file(&path)?);
+            let files =
+                RevlogFiles { index, data: store.join(&data), has_data: false, kind, path: tracked.of(&path, kind)? };
+            data_files.insert(data, listing.revlogs.len());
+            listing.revlogs.push(files);
+        } else if !is_left_out(path.as_os_str()) {
+            listing.other_files.push(path);
         }
     }
-    paths.sort();
-    let mut tracked = TrackedPaths { store, encoding, hashed: None };
-    let (mut listing, mut data_files) = (Listing::default(), HashSet::new());
-    for path in &paths {
-        let Some(kind) = kind_of(path) else { continue };
-        let (index, data) = (store.join(path), tracked.data_file(path)?);
-        listing.revlogs.push(RevlogFiles { index, data: store.join(&data), kind, path: tracked.of(path, kind)? });
-        data_files.insert(data);
-    }
+    listing.other_files.retain(|path| {
+        let revlog = data_files.get(path).and_then(|number| listing.revlogs.get_mut(*number));
+        revlog.map(|files| files.has_data = true).is_none()
+    });
     listing.revlogs.sort_by_key(|files| files.kind);
-    listing.other_files =
-        paths.into_iter().filter(|path| kind_of(path).is_none() && !data_files.contains(path)).collect();
     for path in &listing.other_files {
         if path.extension().is_some_and(|extension| extension == "d") && in_revlog_folder(path) {
             listing
@@ -78,10 +80,6 @@ struct Found {
     path: PathBuf,
     is_directory: bool,
     is_link: bool,
-}
-
-fn read_dir(store: &Path) -> Result<Vec<Found>> {
-    list_folder(store, Path::new(""))
 }
 
 fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
@@ -106,23 +104,25 @@ fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
     Ok(found)
 }
 
+/// Adds the files below `folder` to `paths`, sorted.
 fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
-    let (mut folders, mut linked) = (vec![folder], HashSet::new());
-    while let Some(folder) = folders.pop() {
-        if folder.is_link {
-            let path = store.join(&folder.path);
+    let (mut rest, mut linked) = (vec![folder], HashSet::new());
+    while let Some(found) = rest.pop() {
+        if !found.is_directory {
+            paths.push(found.path);
+            continue;
+        }
+        if found.is_link {
+            let path = store.join(&found.path);
             let target = fs::metadata(&path).map_err(|e| ReaderError::io("inspect", &path, e))?;
             if !linked.insert((target.dev(), target.ino())) {
                 return Err(ReaderError::unsupported(&path, "a link to a folder that another link leads to"));
             }
         }
-        for entry in list_folder(store, &folder.path)? {
-            if entry.is_directory {
-                folders.push(entry);
-            } else {
-                paths.push(entry.path);
-            }
-        }
+        let mut entries = list_folder(store, &found.path)?;
+        // The next one is taken from the end. Names in one folder are cheaper to sort than whole paths are.
+        entries.sort_unstable_by(|left, right| right.path.as_os_str().cmp(left.path.as_os_str()));
+        rest.append(&mut entries);
     }
     Ok(())
 }
@@ -207,5 +207,52 @@ impl TrackedPaths<'_> {
             self.hashed = Some(names);
         }
         Ok(self.hashed.get_or_insert_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_come_in_the_order_of_their_paths() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path();
+        let names = [
+            "00changelog.i",
+            "00manifest.d",
+            "00manifest.i",
+            "data/a/b.i",
+            "data/a-b/c.d",
+            "data/a-b/c.i",
+            "data/a.i",
+            "data/orphan.d",
+            "lock",
+            "phaseroots",
+            "requires",
+            "undo.bookmarks",
+        ];
+        for name in names {
+            fs::create_dir_all(store.join(name).parent().unwrap()).unwrap();
+            fs::write(store.join(name), "").unwrap();
+        }
+        let listing = list(store, NameEncoding::Plain).unwrap();
+        let revlogs: Vec<_> = listing.revlogs.iter().map(|files| (files.index.as_path(), files.has_data)).collect();
+        let mut expected = ["data/a/b.i", "data/a-b/c.i", "data/a.i"].map(|name| store.join(name));
+        expected.sort();
+        assert_eq!(revlogs[2..].iter().map(|(index, _)| *index).collect::<Vec<_>>(), expected);
+        let split: Vec<_> = revlogs.iter().filter(|(_, has_data)| *has_data).map(|(index, _)| *index).collect();
+        assert_eq!(split, [store.join("00manifest.i"), store.join("data/a-b/c.i")]);
+        assert_eq!(listing.other_files, ["data/orphan.d", "phaseroots"].map(PathBuf::from));
+        assert_eq!(listing.notes.len(), 1, "{:?}", listing.notes);
+    }
+
+    #[test]
+    fn only_files_directly_in_the_store_are_left_out_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let nested = Path::new("undo.kept/file");
+        fs::create_dir(folder.path().join("undo.kept")).unwrap();
+        fs::write(folder.path().join(nested), "").unwrap();
+        assert_eq!(list(folder.path(), NameEncoding::Plain).unwrap().other_files, [nested]);
     }
 }

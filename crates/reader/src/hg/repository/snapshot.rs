@@ -16,6 +16,8 @@ use crate::{
 pub struct HgSnapshot {
     hg_dir: PathBuf,
     requirements: Requirements,
+    /// What was looked at.
+    paths: Vec<PathBuf>,
     seen: Vec<(PathBuf, Seen)>,
 }
 
@@ -24,7 +26,10 @@ impl HgSnapshot {
     /// was found then is compared too.
     pub(super) fn take(repository: &HgRepository) -> Result<Self> {
         let (hg_dir, requirements) = (repository.hg_dir.clone(), repository.requirements.clone());
-        Ok(HgSnapshot { hg_dir, requirements, seen: look(repository)? })
+        let paths = paths_to_watch(repository);
+        let threads = thread::available_parallelism().map_or(1, NonZero::get);
+        let seen = look(&paths, threads)?;
+        Ok(HgSnapshot { hg_dir, requirements, paths, seen })
     }
 
     /// Looks again.
@@ -34,44 +39,109 @@ impl HgSnapshot {
     /// [`ReaderError::Locked`] when another program has begun to write.
     pub fn check(&self) -> Result<()> {
         refuse_writers(&self.hg_dir)?;
-        let again = HgRepository::open(&self.hg_dir)?;
+        // What was there before is looked at while the store is listed: each takes about as long as the other.
+        let (again, seen) = thread::scope(|scope| {
+            let listing = scope.spawn(|| HgRepository::open(&self.hg_dir));
+            let seen = look(&self.paths, 1);
+            (listing.join().unwrap_or_else(|panic| resume_unwind(panic)), seen)
+        });
+        let again = again?;
         if again.requirements != self.requirements {
             return Err(ReaderError::Changed { path: self.hg_dir.join("requires") });
         }
-        match first_difference(&self.seen, &look(&again)?) {
+        let paths = paths_to_watch(&again);
+        let seen = if paths == self.paths { seen? } else { look(&paths, 1)? };
+        match first_difference(&self.seen, &seen) {
             Some(path) => Err(ReaderError::Changed { path: path.to_owned() }),
             None => Ok(()),
         }
     }
 }
 
-/// The state of everything that a conversion of `repository` reads, sorted by path.
-fn look(repository: &HgRepository) -> Result<Vec<(PathBuf, Seen)>> {
+/// Everything that a conversion of `repository` reads, or would if it were there. A file that appears in the store later is
+/// noticed by its being listed.
+fn paths_to_watch(repository: &HgRepository) -> Vec<PathBuf> {
     let store = repository.store_dir();
     let kept = KEPT_IN_HG_DIR.iter().map(|name| repository.hg_dir.join(name));
     let fixed = [repository.hg_dir.join("requires"), store.join("requires")];
-    let revlogs = repository.revlogs.iter().flat_map(|files| [files.index.clone(), files.data.clone()]);
+    let revlogs = repository.revlogs.iter().flat_map(|files| {
+        let data = files.has_data.then(|| files.data.clone());
+        // Nearly in order, so that little is left to be sorted.
+        data.into_iter().chain([files.index.clone()])
+    });
     let others = repository.other_files.iter().map(|path| store.join(path));
-    let paths: Vec<PathBuf> = fixed.into_iter().chain(kept).chain(revlogs).chain(others).collect();
-    let mut seen = look_at_files(&paths)?;
+    fixed.into_iter().chain(kept).chain(revlogs).chain(others).collect()
+}
+
+/// The states of the files at `paths`, sorted by path, looked at on `threads` threads: there are thousands.
+fn look(paths: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, Seen)>> {
+    let mut seen = match threads {
+        0 | 1 => look_in_turn(paths)?,
+        _ => thread::scope(|scope| -> Result<Vec<_>> {
+            let spawn = |run| scope.spawn(move || look_in_turn(run));
+            let threads: Vec<_> = paths.chunks(paths.len().div_ceil(threads).max(1)).map(spawn).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
+        })?
+        .concat(),
+    };
     seen.sort_by(|left, right| left.0.cmp(&right.0));
     Ok(seen)
 }
 
-/// The states of the files at `paths`, looked at on as many threads as there are processors: there are thousands.
-fn look_at_files(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
-    let threads = thread::available_parallelism().map_or(1, NonZero::get);
-    let look = |paths: &[PathBuf]| -> Result<Vec<_>> {
-        let mut seen = Vec::with_capacity(paths.len());
-        for path in paths {
-            look_at_file(path.clone(), FileState::of_linked_file, &mut seen)?;
+fn look_in_turn(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
+    let mut seen = Vec::with_capacity(paths.len());
+    for path in paths {
+        look_at_file(path.clone(), FileState::of_linked_file, &mut seen)?;
+    }
+    Ok(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::*;
+
+    /// A repository with an inline revlog, a split one and a file that is no revlog, and the snapshot of it.
+    fn repository_and_snapshot() -> (tempfile::TempDir, HgSnapshot) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = folder.path().join(".hg/store");
+        fs::create_dir_all(store.join("data/b")).unwrap();
+        fs::write(folder.path().join(".hg/requires"), "revlogv1\nstore\n").unwrap();
+        for name in ["00changelog.i", "data/a.i", "data/b/split.i", "data/b/split.d", "phaseroots"] {
+            fs::write(store.join(name), "some bytes").unwrap();
         }
-        Ok(seen)
-    };
-    let runs = thread::scope(|scope| -> Result<Vec<_>> {
-        let spawn = |run| scope.spawn(move || look(run));
-        let threads: Vec<_> = paths.chunks(paths.len().div_ceil(threads).max(1)).map(spawn).collect();
-        threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-    })?;
-    Ok(runs.concat())
+        let snapshot = HgRepository::open(folder.path()).unwrap().snapshot().unwrap();
+        (folder, snapshot)
+    }
+
+    #[test]
+    fn what_stays_as_it_was_passes() {
+        let (_folder, snapshot) = repository_and_snapshot();
+        snapshot.check().unwrap();
+    }
+
+    #[test]
+    fn files_that_change_appear_or_vanish_are_named() {
+        let changes: [(&str, fn(&Path)); 5] = [
+            ("data/a.i", |path| fs::write(path, "more bytes than before").unwrap()),
+            ("data/b/split.d", |path| fs::remove_file(path).unwrap()),
+            // Of a revlog that was inline so far.
+            ("data/a.d", |path| fs::write(path, "new").unwrap()),
+            ("data/c/new.i", |path| {
+                fs::create_dir(path.parent().unwrap()).unwrap();
+                fs::write(path, "new").unwrap();
+            }),
+            ("phaseroots", |path| fs::write(path, "more bytes than before").unwrap()),
+        ];
+        for (name, change) in changes {
+            let (folder, snapshot) = repository_and_snapshot();
+            let path = folder.path().join(".hg/store").join(name);
+            change(&path);
+            match snapshot.check() {
+                Err(ReaderError::Changed { path: named }) => assert_eq!(named, path),
+                other => panic!("{name}: {other:?}"),
+            }
+        }
+    }
 }

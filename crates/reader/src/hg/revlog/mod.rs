@@ -26,6 +26,8 @@ pub struct RevlogFiles {
     pub index: PathBuf,
     /// The chunks of a revlog that is not inline: `.d`. There is no such file otherwise.
     pub data: PathBuf,
+    /// Whether `data` was there when the store was listed.
+    pub has_data: bool,
     /// What its revisions are.
     pub kind: ObjectKind,
     /// The tracked file that it belongs to, or the directory of a manifest with a slash at the end; empty for the whole
@@ -89,8 +91,13 @@ impl Revlog {
 
     /// A revlog of no revisions, which no file needs to hold.
     pub fn empty() -> Self {
-        let files =
-            RevlogFiles { index: PathBuf::new(), data: PathBuf::new(), kind: ObjectKind::Changelog, path: Vec::new() };
+        let files = RevlogFiles {
+            index: PathBuf::new(),
+            data: PathBuf::new(),
+            has_data: false,
+            kind: ObjectKind::Changelog,
+            path: Vec::new(),
+        };
         Revlog { files, header: None, entries: Vec::new(), chunks: Chunks::Split(None) }
     }
 
