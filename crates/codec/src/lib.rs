@@ -44,6 +44,7 @@ mod source;
 mod spec;
 mod stored;
 mod tag;
+mod training;
 
 pub use algorithm::{Algorithm, Levels};
 pub use catalogue::{CodecInfo, catalogue};
@@ -54,6 +55,7 @@ pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use revlog::{RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{CodecSpec, SpecError};
+pub use training::{MAX_SAMPLE_LEN, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content};
 
 /// The version of the container that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 1;
