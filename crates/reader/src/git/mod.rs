@@ -8,6 +8,7 @@ pub mod history;
 pub mod loose;
 pub mod object_store;
 pub mod pack;
+pub(crate) mod payloads;
 pub mod repository;
 pub mod store;
 pub mod verify;
