@@ -62,15 +62,24 @@ pub(crate) fn watched(
     work: impl FnOnce() -> Result<Vec<String>>,
 ) -> Result<Conversion> {
     let start = Instant::now();
+    let notes = unchanged(snapshot, work)?;
+    Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+}
+
+/// Does `work` on a source that must not change meanwhile.
+pub(crate) fn unchanged<T>(
+    snapshot: impl FnOnce() -> repackbench_reader::Result<Snapshot>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let snapshot = snapshot()?;
     let result = work();
     // A source that was written to meanwhile explains whatever else went wrong, such as a file that is gone.
     match snapshot.check() {
         Err(written_to @ (ReaderError::Changed { .. } | ReaderError::Locked { .. })) => Err(written_to.into()),
         checked => {
-            let notes = result?;
+            let done = result?;
             checked?;
-            Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+            Ok(done)
         }
     }
 }

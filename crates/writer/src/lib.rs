@@ -18,6 +18,7 @@ mod error;
 pub mod git;
 pub mod hg;
 mod output;
+pub mod payloads;
 mod pipeline;
 mod progress;
 mod variant;

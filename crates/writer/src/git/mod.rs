@@ -32,9 +32,14 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    let mut sources = source.object_dirs().to_vec();
-    sources.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
-    build_beside(target, force, &sources, |out| convert_into(source, spec, out, threads, progress))
+    build_beside(target, force, &folders(source), |out| convert_into(source, spec, out, threads, progress))
+}
+
+/// The folders of `source`, those that it borrows objects from included.
+pub(crate) fn folders(source: &GitRepository) -> Vec<PathBuf> {
+    let mut folders = source.object_dirs().to_vec();
+    folders.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
+    folders
 }
 
 /// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
