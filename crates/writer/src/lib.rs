@@ -14,6 +14,7 @@
 
 pub mod cache;
 mod conversion;
+pub mod dictionaries;
 mod error;
 pub mod git;
 pub mod hg;
