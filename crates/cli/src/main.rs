@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod byte_size;
 mod commands;
 mod failure;
 mod progress;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Codecs => commands::codecs::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     };

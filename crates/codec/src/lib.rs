@@ -48,6 +48,7 @@ mod source;
 mod spec;
 mod stored;
 mod tag;
+mod training;
 
 pub use algorithm::{Algorithm, Levels};
 pub use base_encoder::DeltaBase;
@@ -65,6 +66,7 @@ pub use spec::{
     CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs, parse_size,
 };
 pub use tag::BaseUse;
+pub use training::{MAX_SAMPLE_LEN, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content};
 
 /// The version of the container that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 1;

@@ -4,7 +4,7 @@ mod common;
 
 use common::{SPECS, spec};
 use proptest::prelude::*;
-use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, CodecSpecs, ObjectKind, catalogue, named_specs};
+use repackbench_codec::{Algorithm, ChunkKind, CodecSpec, CodecSpecs, Dictionary, ObjectKind, catalogue, named_specs};
 
 fn refusal(typed: &str) -> String {
     typed.parse::<CodecSpec>().unwrap_err().kind().to_string()
@@ -119,7 +119,7 @@ fn bases_and_dictionaries_are_asked_for() {
     assert_eq!(both.for_revlogs(), both);
     assert_eq!(both.with_max_chain(3).max_chain(), Some(3));
     assert_eq!(spec("zstd:3").with_max_chain(3), spec("zstd:3"), "nothing to limit");
-    let own = spec("zstd:3,tree=store").with_dictionary_file("12ab");
+    let own = spec("zstd:3,tree=store").with_own_dictionary(Dictionary::new(*b"own"), "12ab");
     assert_eq!(own.canonical(), "zstd:3,dict=file-12ab,tree=store");
     assert_eq!(spec(&own.canonical()), own);
 }

@@ -23,10 +23,12 @@ mod error;
 mod file_state;
 pub mod git;
 pub mod hg;
+mod payloads;
 mod repository;
 pub mod traits;
 
 pub use error::{Place, ReaderError, Result};
+pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{Change, Changes, Chunk, FileVersion, History, Revision, Store, TraverseVisitor};

@@ -8,7 +8,7 @@ use std::{
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, Repository, Snapshot};
 
-use crate::{OutputPath, Progress, Result, git, hg};
+use crate::{OutputPath, Progress, Result, dictionaries::encoding_for, git, hg};
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default)]
@@ -34,10 +34,13 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    match source {
-        Repository::Git(source) => git::convert(source, spec, target, force, threads, progress),
-        Repository::Hg(source) => hg::convert(source, spec, target, force, threads, progress),
-    }
+    let (encoding, notes) = encoding_for(source, spec, threads, progress)?;
+    let (mut conversion, path) = match source {
+        Repository::Git(source) => git::convert(source, &encoding, target, force, threads, progress)?,
+        Repository::Hg(source) => hg::convert(source, spec, target, force, threads, progress)?,
+    };
+    conversion.notes.extend(notes);
+    Ok((conversion, path))
 }
 
 /// Lets `build` fill a folder, syncs it, and names it `target`. `sources` are what must not be written to.
@@ -62,15 +65,24 @@ pub(crate) fn watched(
     work: impl FnOnce() -> Result<Vec<String>>,
 ) -> Result<Conversion> {
     let start = Instant::now();
+    let notes = unchanged(snapshot, work)?;
+    Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+}
+
+/// Does `work` on a source that must not change meanwhile.
+pub(crate) fn unchanged<T>(
+    snapshot: impl FnOnce() -> repackbench_reader::Result<Snapshot>,
+    work: impl FnOnce() -> Result<T>,
+) -> Result<T> {
     let snapshot = snapshot()?;
     let result = work();
     // A source that was written to meanwhile explains whatever else went wrong, such as a file that is gone.
     match snapshot.check() {
         Err(written_to @ (ReaderError::Changed { .. } | ReaderError::Locked { .. })) => Err(written_to.into()),
         checked => {
-            let notes = result?;
+            let done = result?;
             checked?;
-            Ok(Conversion { elapsed: start.elapsed(), sync: Duration::ZERO, notes })
+            Ok(done)
         }
     }
 }

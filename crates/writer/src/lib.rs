@@ -14,11 +14,13 @@
 
 pub mod cache;
 mod conversion;
+pub mod dictionaries;
 mod encoding;
 mod error;
 pub mod git;
 pub mod hg;
 mod output;
+pub mod payloads;
 mod pipeline;
 mod progress;
 mod variant;

@@ -204,13 +204,22 @@ fn somebodys_work(hg_dir: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-/// A temporary folder is private to its owner; a repository has the permissions that the user's mask gives.
+/// A temporary folder is private to its owner; what it becomes has the permissions that the user's mask gives.
 #[cfg(unix)]
 fn set_default_permissions(folder: &Path) -> Result<()> {
-    // What is always there in a Git repository, or in one of Mercurial.
-    let [objects, hg] = ["objects", ".hg"].map(|name| folder.join(name));
-    let probe = if hg.is_dir() { hg } else { objects };
-    let permissions = fs::metadata(&probe).map_err(|e| WriterError::io("inspect", probe, e))?.permissions();
+    let inspect = |path: &Path| fs::metadata(path).map_err(|e| WriterError::io("inspect", path, e));
+    // What is always there in a Git repository, or in one of Mercurial. In what is no repository there may be no folder.
+    let mut made_before = [".hg", "objects"].map(|name| folder.join(name)).into_iter().filter(|path| path.is_dir());
+    let permissions = match made_before.next() {
+        Some(probe) => inspect(&probe)?.permissions(),
+        None => {
+            let probe = folder.join(".permissions");
+            fs::create_dir(&probe).map_err(|e| WriterError::io("make", &probe, e))?;
+            let permissions = inspect(&probe)?.permissions();
+            fs::remove_dir(&probe).map_err(|e| WriterError::io("remove", &probe, e))?;
+            permissions
+        }
+    };
     fs::set_permissions(folder, permissions).map_err(|e| WriterError::io("set the permissions of", folder, e))
 }
 

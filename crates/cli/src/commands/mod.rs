@@ -4,6 +4,7 @@ pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod codecs;
 pub(crate) mod convert;
+pub(crate) mod payloads;
 pub(crate) mod replay;
 pub(crate) mod size;
 pub(crate) mod verify;

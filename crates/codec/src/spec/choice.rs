@@ -1,5 +1,6 @@
 //! One part of a spec: a codec with its level and options.
 
+use super::CodecSpec;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
 use crate::codecs;
@@ -121,6 +122,12 @@ impl CodecChoice {
         let mut codec = codecs::new_codec(self);
         codec.set_checksum(self.checksum);
         Ok(codec)
+    }
+
+    /// The spec of codec, level and checksum alone.
+    pub fn without_options(&self) -> CodecSpec {
+        let plain = CodecChoice::at(self.algorithm, self.level);
+        CodecSpec::of_choice(CodecChoice { checksum: self.checksum, window_log: self.window_log, ..plain })
     }
 
     pub(super) fn for_loose_objects(&self) -> CodecChoice {

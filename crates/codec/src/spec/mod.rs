@@ -38,6 +38,7 @@ pub use self::named::named_specs;
 pub use self::parse::parse_size;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::kind::{ChunkKind, ObjectKind};
 
@@ -90,6 +91,8 @@ impl SpecKind {
 pub struct CodecSpec {
     typed: String,
     meaning: Meaning,
+    /// The dictionary that the user brought, which its hash in the meaning stands for.
+    own_dictionary: Option<Dictionary>,
 }
 
 /// Everything that decides which bytes are written.
@@ -104,14 +107,23 @@ struct Meaning {
 impl CodecSpec {
     /// The spec of `algorithm` at its default level, as if its bare name had been typed.
     pub fn of(algorithm: Algorithm) -> Self {
-        let meaning = Meaning { default: CodecChoice::of(algorithm), kinds: BTreeMap::new(), max_chain: None };
-        CodecSpec { typed: algorithm.name().to_owned(), meaning }
+        CodecSpec { typed: algorithm.name().to_owned(), ..CodecSpec::of_choice(CodecChoice::of(algorithm)) }
+    }
+
+    /// The spec whose only part is `choice`, in its canonical spelling.
+    pub(crate) fn of_choice(choice: CodecChoice) -> Self {
+        let meaning = Meaning::new(choice, [], None);
+        CodecSpec { typed: meaning.canonical(), meaning, own_dictionary: None }
+    }
+
+    /// The same with another meaning, in its canonical spelling.
+    fn with_meaning(&self, meaning: Meaning) -> Self {
+        CodecSpec { typed: meaning.canonical(), meaning, own_dictionary: self.own_dictionary.clone() }
     }
 
     /// The spec of what dictionaries are stored with: as small as can be, since they are read once.
     pub fn for_dictionaries() -> Self {
-        let meaning = Meaning::new(CodecChoice::at(Algorithm::Zstd, Some(DICTIONARY_LEVEL)), [], None);
-        CodecSpec { typed: meaning.canonical(), meaning }
+        CodecSpec::of_choice(CodecChoice::at(Algorithm::Zstd, Some(DICTIONARY_LEVEL)))
     }
 
     /// What payloads of `kind` are encoded with.
@@ -183,14 +195,25 @@ impl CodecSpec {
             return self.clone();
         }
         let meaning = Meaning { max_chain: Some(max_chain), ..self.meaning.clone() };
-        CodecSpec { typed: meaning.canonical(), meaning }
+        self.with_meaning(meaning)
     }
 
-    /// This spec with the dictionary that a file holds, known by the first digits of its hash, in every part that can
-    /// have one.
+    /// This spec with a dictionary that the user brings, known by the first digits of its hash, in every part that can
+    /// have one: in those that say `dict=file`, or in all where none does.
     #[must_use]
-    pub fn with_dictionary_file(&self, digits: &str) -> CodecSpec {
-        self.map(self.meaning.max_chain, |choice| choice.with_dictionary_file(digits))
+    pub fn with_own_dictionary(&self, dictionary: Dictionary, digits: &str) -> CodecSpec {
+        let asks = |choice: &CodecChoice| matches!(choice.dictionary(), Some(DictionarySource::File { .. }));
+        let some_ask = self.choices().any(asks);
+        let spec = self.map(self.meaning.max_chain, |choice| match some_ask && !asks(choice) {
+            true => choice.clone(),
+            false => choice.with_dictionary_file(digits),
+        });
+        CodecSpec { own_dictionary: Some(dictionary), ..spec }
+    }
+
+    /// The dictionary that the user brought.
+    pub fn own_dictionary(&self) -> Option<&Dictionary> {
+        self.own_dictionary.as_ref()
     }
 
     /// The codec beneath the container for kinds that are not named: bodies without tag bytes.
@@ -223,7 +246,7 @@ impl CodecSpec {
         if meaning == self.meaning {
             return self.clone();
         }
-        CodecSpec { typed: meaning.canonical(), meaning }
+        self.with_meaning(meaning)
     }
 
     /// The one spelling of this meaning: level always spelled, kinds and options sorted, defaults omitted.
@@ -307,6 +330,6 @@ impl FromStr for CodecSpec {
             Some(expansion) => parse::meaning(expansion)?,
             None => parse::meaning(typed)?,
         };
-        Ok(CodecSpec { typed: typed.to_owned(), meaning })
+        Ok(CodecSpec { typed: typed.to_owned(), meaning, own_dictionary: None })
     }
 }

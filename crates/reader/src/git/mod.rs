@@ -9,6 +9,7 @@ pub mod loose;
 pub mod object_store;
 pub mod pack;
 pub mod packed_objects;
+pub(crate) mod payloads;
 pub mod repository;
 pub mod store;
 pub mod verify;

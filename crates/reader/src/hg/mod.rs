@@ -11,7 +11,7 @@ mod history;
 mod manifest;
 pub mod repository;
 pub mod revlog;
-mod store;
+pub(crate) mod store;
 pub mod store_names;
 pub mod verify;
 

@@ -1,13 +1,16 @@
 //! A Mercurial repository as chunks in file order.
 
-use repackbench_codec::{RevlogDecoder, ZlibReader};
+use repackbench_codec::{BLOCK_LEN, Decoders, RevlogDecoder, ZlibReader};
 
 use super::{
     HgRepository,
     delta::longest_payload,
     revlog::{ENTRY_LEN, Entry, Revlog},
 };
-use crate::{Chunk, ChunkKind, Result, Store};
+use crate::{
+    Chunk, ChunkKind, ReaderError, Result, Store,
+    payloads::{LeftOut, PayloadVisitor},
+};
 
 /// The chunks of a repository: revlog after revlog.
 #[derive(Debug)]
@@ -27,15 +30,38 @@ const BATCH: u64 = 256 << 10;
 
 impl Store for HgStore<'_> {
     fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
-        let mut reader = ChunkReader {
-            decoder: RevlogDecoder::new(ZlibReader::Libdeflate),
-            buffer: Vec::new(),
-            payload: Vec::new(),
-        };
-        self.repository.revlogs().iter().try_for_each(|files| reader.read(&Revlog::open(files)?, visit))
+        let mut reader = ChunkReader::new(ZlibReader::Libdeflate.into());
+        for files in self.repository.revlogs() {
+            reader.read(&Revlog::open(files)?, &mut |chunk, _| visit(chunk))?;
+        }
+        Ok(())
     }
 }
 
+/// Hands the payloads of `repository` to `visitor`: see [`Repository::for_each_payload`](crate::Repository::for_each_payload).
+pub(crate) fn for_each_payload<E: From<ReaderError>>(
+    repository: &HgRepository,
+    decoders: Decoders,
+    visitor: &mut PayloadVisitor<'_, E>,
+) -> std::result::Result<LeftOut, E> {
+    let mut reader = ChunkReader::new(decoders);
+    let mut left_out = LeftOut::default();
+    for files in repository.revlogs() {
+        reader.read(&Revlog::open(files)?, &mut |chunk, payload| {
+            if !(visitor.wanted)(chunk) {
+                return Ok(());
+            }
+            if chunk.payload_len > BLOCK_LEN as u64 {
+                left_out.add(chunk.payload_len);
+                return Ok(());
+            }
+            (visitor.visit)(chunk, payload.get()?)
+        })?;
+    }
+    Ok(left_out)
+}
+
+/// Contexts and buffers for all revlogs.
 struct ChunkReader {
     decoder: RevlogDecoder,
     buffer: Vec<u8>,
@@ -43,7 +69,16 @@ struct ChunkReader {
 }
 
 impl ChunkReader {
-    fn read(&mut self, revlog: &Revlog, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
+    fn new(decoders: Decoders) -> Self {
+        ChunkReader { decoder: RevlogDecoder::new(decoders), buffer: Vec::new(), payload: Vec::new() }
+    }
+
+    /// Hands each chunk of `revlog` to `visit`, with what decodes it.
+    fn read<E: From<ReaderError>>(
+        &mut self,
+        revlog: &Revlog,
+        visit: &mut dyn FnMut(&Chunk<'_>, &mut ChunkPayload<'_>) -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
         let ChunkReader { decoder, buffer, payload } = self;
         let mut first = 0;
         while let Some(last) = end_of_batch(revlog.entries(), first) {
@@ -51,17 +86,13 @@ impl ChunkReader {
             for revision in first..=last {
                 let entry = revlog.entry(revision)?;
                 let (stored, base) = (run.get(revision)?, revlog.delta_base(revision));
+                let mut payload = ChunkPayload { revlog, revision, stored, decoder, payload, is_decoded: false };
                 let payload_len = match base {
                     None => u64::from(entry.text_len),
-                    Some(base) => {
-                        payload.clear();
-                        let limit = longest_payload(revlog.entry(base)?.text_len as usize, entry.text_len as usize);
-                        let decoded = decoder.decode(stored, limit, payload);
-                        decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))? as u64
-                    }
+                    Some(_) => payload.get()?.len() as u64,
                 };
                 let (file, offset) = revlog.place(revision);
-                visit(&Chunk {
+                let chunk = Chunk {
                     file,
                     offset,
                     header_len: ENTRY_LEN as u64,
@@ -70,9 +101,48 @@ impl ChunkReader {
                     payload_len,
                     stored_len: u64::from(entry.stored_len),
                     stored,
-                })?;
+                };
+                visit(&chunk, &mut payload)?;
             }
             first = last + 1;
+        }
+        Ok(())
+    }
+}
+
+/// The payload of a chunk, decoded when it is first asked for.
+struct ChunkPayload<'a> {
+    revlog: &'a Revlog,
+    revision: usize,
+    stored: &'a [u8],
+    decoder: &'a mut RevlogDecoder,
+    payload: &'a mut Vec<u8>,
+    is_decoded: bool,
+}
+
+impl ChunkPayload<'_> {
+    fn get(&mut self) -> Result<&[u8]> {
+        if !self.is_decoded {
+            self.decode()?;
+            self.is_decoded = true;
+        }
+        Ok(self.payload)
+    }
+
+    fn decode(&mut self) -> Result<()> {
+        let (revlog, revision) = (self.revlog, self.revision);
+        let text_len = revlog.entry(revision)?.text_len as usize;
+        let base = revlog.delta_base(revision);
+        let limit = match base {
+            None => text_len,
+            Some(base) => longest_payload(revlog.entry(base)?.text_len as usize, text_len),
+        };
+        self.payload.clear();
+        let decoded = self.decoder.decode(self.stored, limit, self.payload);
+        let length = decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+        if base.is_none() && length != text_len {
+            let expected = format!("a full text of {text_len} bytes");
+            return Err(revlog.corrupt(revision, expected, length.to_string()));
         }
         Ok(())
     }

@@ -26,31 +26,36 @@ use crate::{
 /// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left under `target` then.
 pub fn convert(
     source: &GitRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     target: &Path,
     force: bool,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    let mut sources = source.object_dirs().to_vec();
-    sources.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
-    build_beside(target, force, &sources, |out| convert_into(source, spec, out, threads, progress))
+    build_beside(target, force, &folders(source), |out| convert_into(source, encoding, out, threads, progress))
+}
+
+/// The folders of `source`, those that it borrows objects from included.
+pub(crate) fn folders(source: &GitRepository) -> Vec<PathBuf> {
+    let mut folders = source.object_dirs().to_vec();
+    folders.extend([source.git_dir().to_owned(), source.common_dir().to_owned()]);
+    folders
 }
 
 /// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
 pub fn convert_into(
     source: &GitRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     out: &Path,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Conversion> {
-    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, spec, out, threads, progress))
+    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, encoding, out, threads, progress))
 }
 
 fn convert_parts(
     source: &GitRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     out: &Path,
     threads: usize,
     progress: &dyn Progress,
@@ -58,13 +63,12 @@ fn convert_parts(
     refuse_bases(source)?;
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
-    let report = metadata::write_metadata(source, spec, out)?;
+    let report = metadata::write_metadata(source, encoding.spec(), out)?;
     let mut notes = source.notes().to_vec();
     notes.extend(report.left_aside);
     let objects = out.join("objects");
     let hash = source.object_hash();
     let dictionaries = source.dictionaries()?;
-    let encoding = Encoding::plain(spec);
     encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
     let mut total = 0;
     for files in source.packs() {
@@ -73,7 +77,7 @@ fn convert_parts(
     progress.start("converting packs", total, ProgressUnit::Bytes);
     for files in source.packs() {
         let converted =
-            pack::convert_pack(files, hash, &dictionaries, &encoding, threads, &objects.join("pack"), progress)?;
+            pack::convert_pack(files, hash, &dictionaries, encoding, threads, &objects.join("pack"), progress)?;
         if converted.is_repeated {
             notes.push(format!(
                 "{}: holds the same entries as a pack before it, and was written once",

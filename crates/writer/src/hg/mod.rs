@@ -39,7 +39,7 @@ pub fn convert(
 }
 
 /// The folders of `source`. A store may be linked in from elsewhere.
-fn folders(source: &HgRepository) -> [PathBuf; 2] {
+pub(crate) fn folders(source: &HgRepository) -> [PathBuf; 2] {
     [source.hg_dir().to_owned(), source.store_dir()]
 }
 

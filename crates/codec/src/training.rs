@@ -1,0 +1,258 @@
+//! Training of dictionaries by ZDICT, the trainer in libzstd.
+//!
+//! A trained dictionary is a header (magic number, identifier, entropy tables), then content. The content is made of segments of the
+//! samples; those that were picked first, which serve most samples, lie at its end, where matches are cheapest. So the end of
+//! a content is a content of its own, for a smaller dictionary, and without the header it serves other codecs.
+
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, c_uint, c_void};
+
+use zstd_safe::zstd_sys::{
+    ZDICT_fastCover_params_t, ZDICT_finalizeDictionary, ZDICT_getDictHeaderSize, ZDICT_getErrorName, ZDICT_isError,
+    ZDICT_optimizeTrainFromBuffer_fastCover, ZDICT_params_t,
+};
+
+use crate::error::CodecError;
+
+/// How messages name the trainer.
+const TRAINER: &str = "zstd dictionary training";
+
+/// The smallest dictionary that can be trained, in bytes.
+pub const MIN_DICTIONARY_LEN: usize = 256;
+
+/// Only so many bytes of a sample are looked at: one block of zstd.
+pub const MAX_SAMPLE_LEN: usize = 128 << 10;
+
+/// The most that a header takes, in bytes. Where header and content do not fit, the trainer cuts the content's best end off.
+const MAX_HEADER_LEN: usize = 256;
+
+/// Length in bytes of the substrings whose frequency counts.
+const SUBSTRING_LEN: c_uint = 8;
+
+/// Logarithm of the number of counters for them: 6 MiB, whatever the samples come to.
+const COUNTERS_LOG: c_uint = 20;
+
+/// One less than the number of segment lengths that are tried, between 50 and 2000 bytes.
+const SEGMENT_STEPS: c_uint = 4;
+
+/// The share of the samples that segments are taken from; on the rest the segment lengths are compared.
+const SEGMENT_SHARE: f64 = 0.75;
+
+/// Payloads to train on, one behind the other.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TrainingSamples {
+    bytes: Vec<u8>,
+    lengths: Vec<usize>,
+}
+
+impl TrainingSamples {
+    /// Adds the first [`MAX_SAMPLE_LEN`] bytes of `payload`.
+    pub fn push(&mut self, payload: &[u8]) {
+        let sample = payload.get(..MAX_SAMPLE_LEN).unwrap_or(payload);
+        self.bytes.extend_from_slice(sample);
+        self.lengths.push(sample.len());
+    }
+
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lengths.is_empty()
+    }
+
+    /// Length of all samples together, in bytes.
+    pub fn total_len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// The samples, in the order in which they were added.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        let mut rest = self.bytes.as_slice();
+        self.lengths.iter().map(move |length| {
+            let (sample, after) = rest.split_at_checked(*length).unwrap_or_default();
+            rest = after;
+            sample
+        })
+    }
+
+    /// The samples at those positions that `is_wanted` accepts.
+    #[must_use]
+    pub fn select(&self, mut is_wanted: impl FnMut(usize) -> bool) -> TrainingSamples {
+        let mut selected = TrainingSamples::default();
+        for (position, sample) in self.iter().enumerate() {
+            if is_wanted(position) {
+                selected.push(sample);
+            }
+        }
+        selected
+    }
+
+    /// Trains a dictionary of at most `capacity` bytes. Segment lengths are compared under zstd at `level`, and entropy tables
+    /// are made for that level. The same samples always give the same dictionary.
+    ///
+    /// # Errors
+    /// When the trainer finds nothing in the samples, which it does not where they are few, or has no memory.
+    pub fn train(&self, capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
+        let count = self.count()?;
+        let mut dictionary = vec![0; capacity.max(MIN_DICTIONARY_LEN)];
+        let mut parameters = ZDICT_fastCover_params_t {
+            k: 0,
+            d: SUBSTRING_LEN,
+            f: COUNTERS_LOG,
+            steps: SEGMENT_STEPS,
+            nbThreads: 1,
+            splitPoint: SEGMENT_SHARE,
+            accel: 1,
+            shrinkDict: 0,
+            shrinkDictMaxRegression: 0,
+            zParams: silent(level),
+        };
+        // SAFETY: every pointer is to a buffer that lives through the call: the dictionary's for writes of the length passed with
+        // it, the samples for reads of the sum of the lengths, of which there are `count`. The library keeps none of
+        // them. Its one global, the display level, is only ever written to be 0.
+        let written = unsafe {
+            ZDICT_optimizeTrainFromBuffer_fastCover(
+                dictionary.as_mut_ptr().cast::<c_void>(),
+                dictionary.len(),
+                self.bytes.as_ptr().cast(),
+                self.lengths.as_ptr(),
+                count,
+                &raw mut parameters,
+            )
+        };
+        dictionary.truncate(checked(written)?);
+        Ok(dictionary)
+    }
+
+    /// Makes a dictionary of at most `capacity` bytes of the end of `content`, with entropy tables of these samples for `level`.
+    ///
+    /// # Errors
+    /// When there are no samples, or there is no memory.
+    pub fn finalize(&self, content: &[u8], capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
+        let count = self.count()?;
+        let mut dictionary = vec![0; capacity.max(2 * MAX_HEADER_LEN)];
+        let content = end_of(content, dictionary.len() - MAX_HEADER_LEN);
+        // SAFETY: as in `train`; the content is another buffer, only read, of the length passed with it.
+        let written = unsafe {
+            ZDICT_finalizeDictionary(
+                dictionary.as_mut_ptr().cast::<c_void>(),
+                dictionary.len(),
+                content.as_ptr().cast(),
+                content.len(),
+                self.bytes.as_ptr().cast(),
+                self.lengths.as_ptr(),
+                count,
+                silent(level),
+            )
+        };
+        dictionary.truncate(checked(written)?);
+        Ok(dictionary)
+    }
+
+    /// The number of samples as the library takes it.
+    fn count(&self) -> Result<c_uint, CodecError> {
+        let count = c_uint::try_from(self.lengths.len()).ok().filter(|count| *count > 0);
+        count.ok_or_else(|| failed(format!("expected 1 to {} samples, found {}", c_uint::MAX, self.lengths.len())))
+    }
+}
+
+/// The content of a trained dictionary: what follows its header. Of bytes that have no such header, all.
+pub fn dictionary_content(dictionary: &[u8]) -> &[u8] {
+    // SAFETY: the buffer is valid for reads of the length passed with it.
+    let header_len = unsafe { ZDICT_getDictHeaderSize(dictionary.as_ptr().cast(), dictionary.len()) };
+    checked(header_len).ok().and_then(|header_len| dictionary.get(header_len..)).unwrap_or(dictionary)
+}
+
+/// The last `length` bytes, or all if there are not as many.
+fn end_of(content: &[u8], length: usize) -> &[u8] {
+    content.get(content.len().saturating_sub(length)..).unwrap_or(content)
+}
+
+/// Parameters for a level, without a word on stderr and with an identifier that is a hash of the content.
+fn silent(level: i32) -> ZDICT_params_t {
+    ZDICT_params_t { compressionLevel: level, notificationLevel: 0, dictID: 0 }
+}
+
+/// A length that the library returned, unless it is an error code.
+fn checked(returned: usize) -> Result<usize, CodecError> {
+    // SAFETY: takes a number and returns one.
+    if unsafe { ZDICT_isError(returned) } == 0 {
+        return Ok(returned);
+    }
+    // SAFETY: the library returns a string that is part of it, for any number.
+    let name = unsafe { CStr::from_ptr(ZDICT_getErrorName(returned)) };
+    Err(failed(name.to_string_lossy().into_owned()))
+}
+
+fn failed(message: String) -> CodecError {
+    CodecError::Implementation { codec: TRAINER, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Payloads that share their beginnings, as commits do.
+    fn samples() -> TrainingSamples {
+        let mut samples = TrainingSamples::default();
+        for number in 0..500u32 {
+            let noise = number.wrapping_mul(2_654_435_761);
+            let text =
+                format!("tree {noise:08x}\nauthor A U Thor <author@example.org> {number} +0100\n\nsubject {noise}\n");
+            samples.push(text.as_bytes());
+        }
+        samples
+    }
+
+    #[test]
+    fn a_dictionary_is_as_zstd_expects_it_and_always_the_same() {
+        let dictionary = samples().train(4096, 3).unwrap();
+        assert!(dictionary.len() <= 4096 && dictionary.starts_with(&[0x37, 0xa4, 0x30, 0xec]));
+        assert!(zstd_safe::get_dict_id(&dictionary).is_some());
+        let content = dictionary_content(&dictionary);
+        assert!(content.len() < dictionary.len() && dictionary.ends_with(content));
+        assert_eq!(samples().train(4096, 3).unwrap(), dictionary);
+    }
+
+    #[test]
+    fn the_end_of_a_content_makes_a_smaller_dictionary() {
+        let trained = samples().train(4096, 3).unwrap();
+        let content = dictionary_content(&trained);
+        let smaller = samples().finalize(content, 1024, 19).unwrap();
+        assert!(smaller.len() <= 1024);
+        let kept = dictionary_content(&smaller);
+        assert!(kept.len() >= 1024 - MAX_HEADER_LEN && content.ends_with(kept), "{} bytes", kept.len());
+    }
+
+    #[test]
+    fn what_is_no_trained_dictionary_is_all_content() {
+        assert_eq!(dictionary_content(b"just bytes"), b"just bytes");
+        assert_eq!(dictionary_content(b""), b"");
+    }
+
+    #[test]
+    fn too_few_samples_are_an_error() {
+        assert!(TrainingSamples::default().train(4096, 3).is_err());
+        assert!(TrainingSamples::default().finalize(b"content", 4096, 3).is_err());
+        let mut one = TrainingSamples::default();
+        one.push(b"a sample");
+        let error = one.train(4096, 3).unwrap_err();
+        assert!(error.to_string().starts_with("zstd dictionary training: "), "{error}");
+    }
+
+    #[test]
+    fn samples_are_cut_and_come_back_in_order() {
+        let mut samples = TrainingSamples::default();
+        for payload in [&b"one"[..], b"", &vec![7; MAX_SAMPLE_LEN + 1], b"four"] {
+            samples.push(payload);
+        }
+        assert_eq!(samples.total_len(), 3 + MAX_SAMPLE_LEN + 4);
+        let others = samples.select(|position| position != 2);
+        assert_eq!(others.iter().collect::<Vec<_>>(), [&b"one"[..], b"", b"four"]);
+        assert_eq!(samples.iter().map(<[u8]>::len).collect::<Vec<_>>(), [3, 0, MAX_SAMPLE_LEN, 4]);
+    }
+}

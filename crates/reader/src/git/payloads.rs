@@ -1,0 +1,100 @@
+//! The payloads of a Git repository in store order.
+
+use repackbench_codec::{BLOCK_LEN, ChunkDecoder, Decoders};
+
+use super::{
+    GitRepository,
+    loose::{self, LooseFile},
+    pack::{DeltaForest, EntryTable, PackFile},
+};
+use crate::{
+    Chunk, ChunkKind, ReaderError,
+    payloads::{LeftOut, PayloadVisitor},
+};
+
+/// Hands the payloads of `repository` to `visitor`: see [`Repository::for_each_payload`](crate::Repository::for_each_payload).
+pub(crate) fn for_each_payload<E: From<ReaderError>>(
+    repository: &GitRepository,
+    decoders: Decoders,
+    visitor: &mut PayloadVisitor<'_, E>,
+) -> Result<LeftOut, E> {
+    let mut walk = Walk { decoder: ChunkDecoder::new(decoders), payload: Vec::new(), left_out: LeftOut::default() };
+    for files in repository.packs() {
+        walk.pack(&PackFile::open(files, repository.object_hash())?, visitor)?;
+    }
+    walk.loose(repository, visitor)?;
+    Ok(walk.left_out)
+}
+
+/// Contexts and buffers for all packs and loose objects.
+struct Walk {
+    decoder: ChunkDecoder,
+    payload: Vec<u8>,
+    left_out: LeftOut,
+}
+
+impl Walk {
+    fn pack<E: From<ReaderError>>(&mut self, pack: &PackFile, visitor: &mut PayloadVisitor<'_, E>) -> Result<(), E> {
+        let table = EntryTable::new(pack)?;
+        let forest = DeltaForest::new(pack, &table)?;
+        for position in 0..table.len() {
+            let Some(object) = forest.kind(position) else { continue };
+            let entry = table.entry(pack, position)?;
+            let base = forest.base(position).and_then(|base| table.extent(base)).map(|(offset, _)| offset);
+            let chunk = Chunk {
+                file: pack.path(),
+                offset: entry.offset,
+                header_len: entry.header.header_len as u64,
+                kind: ChunkKind { object, is_delta: base.is_some() },
+                base,
+                payload_len: entry.header.payload_len,
+                stored_len: entry.stored.len() as u64,
+                stored: entry.stored,
+            };
+            if !(visitor.wanted)(&chunk) {
+                continue;
+            }
+            if chunk.payload_len > BLOCK_LEN as u64 {
+                self.left_out.add(chunk.payload_len);
+                continue;
+            }
+            entry.check_crc(pack)?;
+            entry.decode(pack, &mut self.decoder, &mut self.payload)?;
+            (visitor.visit)(&chunk, &self.payload)?;
+        }
+        Ok(())
+    }
+
+    fn loose<E: From<ReaderError>>(
+        &mut self,
+        repository: &GitRepository,
+        visitor: &mut PayloadVisitor<'_, E>,
+    ) -> Result<(), E> {
+        let objects = repository.loose_objects()?;
+        let mut stored = Vec::new();
+        for at in 0..objects.len() {
+            let Some(path) = objects.path(at) else { continue };
+            let LooseFile { header, stored_len, large } = LooseFile::open(&path, &mut self.decoder, &mut stored)?;
+            let chunk = Chunk {
+                file: &path,
+                offset: 0,
+                header_len: 0,
+                kind: ChunkKind { object: header.kind, is_delta: false },
+                base: None,
+                payload_len: header.payload_len(),
+                stored_len,
+                stored: &stored,
+            };
+            if !(visitor.wanted)(&chunk) {
+                continue;
+            }
+            if large.is_some() {
+                self.left_out.add(chunk.payload_len);
+                continue;
+            }
+            loose::decode_payload(&path, &header, &stored, &mut self.decoder, &mut self.payload)?;
+            (visitor.visit)(&chunk, &self.payload)?;
+        }
+        Ok(())
+    }
+}

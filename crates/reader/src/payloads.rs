@@ -1,0 +1,58 @@
+//! The payloads of a repository in store order, whichever version-control system wrote it.
+
+use repackbench_codec::Decoders;
+
+use crate::{Chunk, ReaderError, Repository, git, hg};
+
+/// Payloads that were wanted and not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should
+/// need to hold in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub payloads: u64,
+    /// Their length in bytes, as recorded.
+    pub bytes: u64,
+}
+
+impl LeftOut {
+    pub(crate) fn add(&mut self, payload_len: u64) {
+        self.payloads += 1;
+        self.bytes = self.bytes.saturating_add(payload_len);
+    }
+}
+
+/// Says whether a chunk's payload is wanted.
+pub type WantedPayloads<'a> = dyn FnMut(&Chunk<'_>) -> bool + 'a;
+
+/// Is handed a chunk and its payload.
+pub type VisitPayload<'a, E> = dyn FnMut(&Chunk<'_>, &[u8]) -> Result<(), E> + 'a;
+
+/// Who wants the payloads.
+pub(crate) struct PayloadVisitor<'a, E> {
+    pub(crate) wanted: &'a mut WantedPayloads<'a>,
+    pub(crate) visit: &'a mut VisitPayload<'a, E>,
+}
+
+impl Repository {
+    /// Decodes the payloads of the chunks that `wanted` accepts, in the order of [`Store::for_each_chunk`](crate::Store), and
+    /// hands each to `visit`. Contexts and buffers are reused. `decoders` says which implementations read.
+    ///
+    /// A chunk that `wanted` refuses is not decoded, but for Mercurial's deltas, whose length nothing else tells. Wanted
+    /// payloads above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) are left out and counted. Of pack entries the CRC-32 of the
+    /// index is checked.
+    ///
+    /// # Errors
+    /// What `visit` returns, and any damage found in framing or payload.
+    pub fn for_each_payload<'a, E: From<ReaderError>>(
+        &self,
+        decoders: impl Into<Decoders>,
+        wanted: &'a mut WantedPayloads<'a>,
+        visit: &'a mut VisitPayload<'a, E>,
+    ) -> Result<LeftOut, E> {
+        let mut visitor = PayloadVisitor { wanted, visit };
+        match self {
+            Repository::Git(git) => git::payloads::for_each_payload(git, decoders.into(), &mut visitor),
+            Repository::Hg(hg) => hg::store::for_each_payload(hg, decoders.into(), &mut visitor),
+        }
+    }
+}

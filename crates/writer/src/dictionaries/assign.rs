@@ -1,0 +1,88 @@
+//! The dictionaries that a spec asks for, made for one repository.
+
+use std::collections::BTreeMap;
+
+use repackbench_codec::{
+    Algorithm, AssignedDictionaries, ChunkKind, Dictionaries, Dictionary, DictionarySource, ObjectKind,
+};
+use repackbench_codec::{CodecChoice, CodecSpec};
+use repackbench_reader::{ReaderError, Repository};
+
+use super::{Outcome, Wanted, train_for, training::Purpose};
+use crate::{Encoding, Progress, Result};
+
+/// What `spec` writes `source` with: dictionaries are trained where it asks for some. Returns also what there is to say of
+/// them, one sentence each.
+///
+/// # Errors
+/// The source is damaged, a codec fails, the user stopped it, or the spec asks for a file that was not given.
+pub fn encoding_for(
+    source: &Repository,
+    spec: &CodecSpec,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Encoding, Vec<String>)> {
+    if !spec.uses_dictionaries() {
+        return Ok((Encoding::plain(spec), Vec::new()));
+    }
+    let mut dictionaries: Vec<Dictionary> = Vec::new();
+    let mut by_kind = BTreeMap::new();
+    let kinds: Vec<ChunkKind> = kinds(source).collect();
+    let from_file = |kind: &ChunkKind| matches!(spec.choice(*kind).dictionary(), Some(DictionarySource::File { .. }));
+    if kinds.iter().any(from_file) {
+        let missing = || ReaderError::unsupported(source.folder(), format!("{spec} without the dictionary's file"));
+        dictionaries.push(spec.own_dictionary().ok_or_else(missing)?.clone());
+        by_kind.extend(kinds.iter().copied().filter(from_file).map(|kind| (kind, 0)));
+    }
+    let wanted: Vec<Wanted> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
+    let outcomes = train_for(&[source], &wanted, threads, progress)?;
+    let mut notes = Vec::new();
+    for (Wanted { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
+        notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));
+        let Ok(trained) = outcome.result else { continue };
+        // There are fewer kinds than numbers.
+        let Ok(number) = u8::try_from(dictionaries.len()) else { continue };
+        by_kind.extend(kinds.iter().map(|kind| (*kind, number)));
+        dictionaries.push(trained.dictionary);
+    }
+    let assigned = AssignedDictionaries { dictionaries: Dictionaries::new(dictionaries), by_kind };
+    Ok((Encoding::new(spec, assigned), notes))
+}
+
+/// Every kind of payload that a repository like `source` can have.
+fn kinds(source: &Repository) -> impl Iterator<Item = ChunkKind> {
+    let objects: &[ObjectKind] = match source {
+        Repository::Git(_) => &ObjectKind::GIT,
+        Repository::Hg(_) => &ObjectKind::HG,
+    };
+    objects.iter().flat_map(|object| [false, true].map(|is_delta| ChunkKind { object: *object, is_delta }))
+}
+
+/// The dictionary that payloads of `kind` want, if it is to be trained.
+fn wanted(kind: ChunkKind, choice: &CodecChoice) -> Option<Wanted> {
+    let Some(DictionarySource::Trained { max_len }) = choice.dictionary() else { return None };
+    let spec = choice.without_options();
+    let purpose = match choice.algorithm() {
+        Algorithm::Zstd => Purpose::Zstd(spec),
+        _ => Purpose::RawContent(spec),
+    };
+    Some(Wanted { kinds: vec![kind], capacity: *max_len, purpose, must_pay: true })
+}
+
+/// What to say of a dictionary that was wanted; nothing where there is nothing that it could be for.
+fn sentence(kind: ChunkKind, outcome: &Outcome) -> Option<String> {
+    if outcome.payloads == 0 {
+        return None;
+    }
+    Some(match &outcome.result {
+        Ok(trained) => format!(
+            "dictionary for {kind}: {} bytes, {} of them stored, trained on {} of {} payloads in {:.1} s",
+            trained.dictionary.bytes().len(),
+            trained.cost,
+            outcome.samples,
+            outcome.payloads,
+            outcome.elapsed.as_secs_f64()
+        ),
+        Err(why) => format!("no dictionary for {kind}: {why}"),
+    })
+}

@@ -1,0 +1,108 @@
+//! Dictionaries trained from a repository's own payloads.
+//!
+//! [`sample`] takes payloads of each class evenly over the whole store, [`training`] trains on three quarters of them and asks the rest
+//! whether that pays. Nothing depends on time, chance or the number of threads: the same repository gives the same
+//! dictionaries.
+
+mod assign;
+pub mod sample;
+pub mod training;
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use repackbench_reader::{ChunkKind, Repository};
+
+pub use self::assign::encoding_for;
+use self::{
+    sample::Sample,
+    training::{NotTrained, Purpose, Trained},
+};
+use crate::{Progress, ProgressUnit, Result, WriterError};
+
+/// A dictionary that is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The chunks that it is for, such as whole commits and deltas of commits.
+    pub kinds: Vec<ChunkKind>,
+    /// Its length in bytes at most.
+    pub capacity: usize,
+    /// What it is to be used with.
+    pub purpose: Purpose,
+    /// Whether a shorter one, or none, is better where that saves more bytes in all. Otherwise it is as long as asked for, if
+    /// there is enough to train on.
+    pub must_pay: bool,
+}
+
+/// What came of a wanted dictionary.
+#[derive(Debug)]
+pub struct Outcome {
+    /// How many payloads there are for it.
+    pub payloads: u64,
+    /// Their length in bytes.
+    pub payload_bytes: u64,
+    /// How many of them it was trained and tried on.
+    pub samples: usize,
+    /// Their length in bytes, after long ones were cut.
+    pub sample_bytes: usize,
+    /// How long training took.
+    pub elapsed: Duration,
+    /// The dictionary, or why there is none.
+    pub result: std::result::Result<Trained, NotTrained>,
+}
+
+/// Trains a dictionary for each of `wanted` from the payloads of `repositories`, on `threads` threads, and returns what came of
+/// each, in the order of `wanted`. A payload counts for the first that names its kind.
+///
+/// At most 16 MiB of payload are held for each.
+///
+/// # Errors
+/// A repository is damaged, a codec fails, or the user stopped it.
+pub fn train_for(
+    repositories: &[&Repository],
+    wanted: &[Wanted],
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<Outcome>> {
+    let samples = sample::collect(repositories, wanted, progress)?;
+    progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
+    let next = AtomicUsize::new(0);
+    let outcomes: Mutex<Vec<Option<Result<Outcome>>>> = Mutex::new(wanted.iter().map(|_| None).collect());
+    let work = || {
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some((wanted, sample)) = wanted.get(at).zip(samples.get(at)) else { return };
+            let outcome = if progress.is_cancelled() { Err(WriterError::Interrupted) } else { train(wanted, sample) };
+            if let Some(slot) = outcomes.lock().unwrap_or_else(PoisonError::into_inner).get_mut(at) {
+                *slot = Some(outcome);
+            }
+            progress.advance(1);
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..threads.clamp(1, wanted.len().max(1)) {
+            scope.spawn(work);
+        }
+        work();
+    });
+    progress.finish();
+    outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+}
+
+fn train(wanted: &Wanted, sample: &Sample) -> Result<Outcome> {
+    let start = Instant::now();
+    let result = training::train(sample, wanted)?;
+    Ok(Outcome {
+        payloads: sample.payloads,
+        payload_bytes: sample.payload_bytes,
+        samples: sample.samples.len(),
+        sample_bytes: sample.samples.total_len(),
+        elapsed: start.elapsed(),
+        result,
+    })
+}

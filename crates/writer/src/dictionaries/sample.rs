@@ -1,0 +1,89 @@
+//! A sample of a repository's payloads: every n-th of each class, in store order.
+
+use repackbench_codec::{MAX_SAMPLE_LEN, TrainingSamples, ZlibReader};
+use repackbench_reader::{Chunk, Repository};
+
+use super::Wanted;
+use crate::{Progress, ProgressUnit, Result, WriterError};
+
+/// A sample has at most about so many times the bytes of the dictionary: more makes it hardly better.
+const BYTES_PER_DICTIONARY_BYTE: u64 = 100;
+
+/// And at most so many bytes.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Some payloads of one class, and how many there are in all.
+#[derive(Debug, Clone, Default)]
+pub struct Sample {
+    /// How many payloads the class has.
+    pub payloads: u64,
+    /// Their length in bytes.
+    pub payload_bytes: u64,
+    /// The sample, each payload cut to [`MAX_SAMPLE_LEN`].
+    pub samples: TrainingSamples,
+    /// The bytes of the class, each payload counted with what a sample may have of it.
+    countable_bytes: u64,
+}
+
+/// How much of a payload a sample holds, in bytes.
+fn countable(chunk: &Chunk<'_>) -> u64 {
+    chunk.payload_len.min(MAX_SAMPLE_LEN as u64)
+}
+
+impl Sample {
+    /// Every how many-th payload is taken for a dictionary of `capacity` bytes.
+    fn stride(&self, capacity: usize) -> u64 {
+        let most = (capacity as u64).saturating_mul(BYTES_PER_DICTIONARY_BYTE).clamp(1, MAX_BYTES);
+        self.countable_bytes.div_ceil(most).max(1)
+    }
+}
+
+/// Which of `wanted` a chunk counts for.
+fn class_of(wanted: &[Wanted], chunk: &Chunk<'_>) -> Option<usize> {
+    wanted.iter().position(|wanted| wanted.kinds.contains(&chunk.kind))
+}
+
+/// Samples `repositories` for each of `wanted`: one pass counts, a second one decodes what is taken.
+///
+/// # Errors
+/// A repository is damaged, or the user stopped it.
+pub(super) fn collect(repositories: &[&Repository], wanted: &[Wanted], progress: &dyn Progress) -> Result<Vec<Sample>> {
+    let mut classes = vec![Sample::default(); wanted.len()];
+    let mut chunks = 0;
+    for repository in repositories {
+        repository.store().for_each_chunk(&mut |chunk| {
+            chunks += 1;
+            if let Some(class) = class_of(wanted, chunk).and_then(|class| classes.get_mut(class)) {
+                class.payloads += 1;
+                class.payload_bytes = class.payload_bytes.saturating_add(chunk.payload_len);
+                class.countable_bytes = class.countable_bytes.saturating_add(countable(chunk));
+            }
+            Ok(())
+        })?;
+        if progress.is_cancelled() {
+            return Err(WriterError::Interrupted);
+        }
+    }
+    progress.start("sampling payloads", chunks, ProgressUnit::Items);
+    let strides: Vec<u64> = classes.iter().zip(wanted).map(|(class, wanted)| class.stride(wanted.capacity)).collect();
+    let mut met = vec![0u64; classes.len()];
+    for repository in repositories {
+        let mut is_taken = |chunk: &Chunk<'_>| {
+            progress.advance(1);
+            let Some(class) = class_of(wanted, chunk) else { return false };
+            let (Some(met), Some(stride)) = (met.get_mut(class), strides.get(class)) else { return false };
+            *met += 1;
+            // From the middle of the first stride, so that a class with one payload fewer than a stride has one too.
+            *met % stride == stride.div_ceil(2) % stride
+        };
+        let mut take = |chunk: &Chunk<'_>, payload: &[u8]| {
+            if let Some(class) = class_of(wanted, chunk).and_then(|class| classes.get_mut(class)) {
+                class.samples.push(payload);
+            }
+            if progress.is_cancelled() { Err(WriterError::Interrupted) } else { Ok(()) }
+        };
+        repository.for_each_payload(ZlibReader::Libdeflate, &mut is_taken, &mut take)?;
+    }
+    progress.finish();
+    Ok(classes)
+}

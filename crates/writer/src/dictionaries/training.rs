@@ -1,0 +1,361 @@
+//! Trains a dictionary on a part of a sample and tries it on the rest.
+
+use std::fmt;
+
+use repackbench_codec::{
+    Algorithm, Codec, CodecError, CodecSpec, Dictionary, MIN_DICTIONARY_LEN, TrainingSamples, dictionary_content,
+};
+
+use super::{Wanted, sample::Sample};
+
+/// What a dictionary is to be used with.
+#[derive(Debug, Clone)]
+pub enum Purpose {
+    /// With zstd under this spec, in the format of `zstd --train`.
+    Zstd(CodecSpec),
+    /// With a codec that takes any content, under this spec: content alone, what serves most at its end.
+    RawContent(CodecSpec),
+}
+
+impl Purpose {
+    /// The spec that it is used under.
+    pub fn spec(&self) -> &CodecSpec {
+        match self {
+            Purpose::Zstd(spec) | Purpose::RawContent(spec) => spec,
+        }
+    }
+}
+
+/// One sample of so many is held out of training.
+const HELD_OUT: usize = 4;
+
+/// The fewest samples to train on. The trainer itself wants five.
+const FEWEST_SAMPLES: usize = 16;
+
+/// The fewest sample bytes to train on, as a multiple of the smallest dictionary.
+const FEWEST_BYTES: usize = 8 * MIN_DICTIONARY_LEN;
+
+/// So often the capacity is halved in search of the dictionary that pays most, and no further than this many bytes.
+const HALVINGS: usize = 6;
+const SMALLEST_CAPACITY: usize = 1 << 10;
+
+/// Segments are chosen under zstd at no higher a level than this: what they are hardly depends on it, the time does.
+const HIGHEST_SEARCH_LEVEL: i32 = 3;
+
+/// At most so many sample bytes are compressed to make entropy tables, and to try one dictionary.
+const MAX_TRIED_BYTES: usize = 2 << 20;
+
+/// What the tag byte and the payload length of a stored chunk take, about; its checksum is in both.
+const STORE_OVERHEAD: usize = 3;
+
+/// How a dictionary did on payloads that it was not trained on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HeldOut {
+    /// How many payloads.
+    pub payloads: usize,
+    /// Their length in bytes.
+    pub payload_bytes: usize,
+    /// Their stored bytes without the dictionary.
+    pub without: usize,
+    /// Their stored bytes with it.
+    pub with: usize,
+}
+
+/// A dictionary that was trained.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The dictionary.
+    pub dictionary: Dictionary,
+    /// How it did.
+    pub held_out: HeldOut,
+    /// The bytes that it is expected to save in the whole class, its own not counted; negative if it costs more.
+    pub expected_gain: i64,
+    /// The bytes that it takes itself: under zstd:19.
+    pub cost: u64,
+}
+
+impl Trained {
+    /// What is gained in all.
+    pub fn net_gain(&self) -> i64 {
+        self.expected_gain.saturating_sub_unsigned(self.cost)
+    }
+}
+
+/// Why there is no dictionary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotTrained {
+    /// There is not enough to train on.
+    TooFewSamples {
+        /// Samples to train on.
+        samples: usize,
+        /// Their length in bytes.
+        bytes: usize,
+    },
+    /// The trainer found nothing.
+    NothingFound {
+        /// What it said.
+        message: String,
+    },
+    /// None is expected to save more bytes than it takes.
+    DoesNotPay {
+        /// Bytes that the best is expected to save in the whole class.
+        expected_gain: i64,
+        /// Bytes that it would take itself.
+        cost: u64,
+    },
+}
+
+impl fmt::Display for NotTrained {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotTrained::TooFewSamples { samples, bytes } => write!(
+                f,
+                "expected at least {FEWEST_SAMPLES} payloads of {FEWEST_BYTES} bytes in all to train on, found {samples} of {bytes}"
+            ),
+            NotTrained::NothingFound { message } => write!(f, "{message}"),
+            NotTrained::DoesNotPay { expected_gain, cost } => {
+                write!(f, "a dictionary would save {expected_gain} bytes and take {cost}")
+            }
+        }
+    }
+}
+
+/// Trains the dictionary that `wanted` asks for.
+///
+/// # Errors
+/// The codec fails or takes no dictionaries. That there is nothing to gain is no error.
+pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, NotTrained>, CodecError> {
+    let is_held_out = |position: usize| position % HELD_OUT == HELD_OUT - 1;
+    let training = sample.samples.select(|position| !is_held_out(position));
+    if training.len() < FEWEST_SAMPLES || training.total_len() < FEWEST_BYTES {
+        let (samples, bytes) = (training.len(), training.total_len());
+        return Ok(Err(NotTrained::TooFewSamples { samples, bytes }));
+    }
+    let level = zstd_level(&wanted.purpose);
+    // Segments chosen first lie at the end, so that one training serves every capacity.
+    let most = wanted.capacity.min(training.total_len()).max(MIN_DICTIONARY_LEN);
+    let content = match training.train(most, level.min(HIGHEST_SEARCH_LEVEL)) {
+        Ok(dictionary) => dictionary_content(&dictionary).to_vec(),
+        Err(error) => return Ok(Err(NotTrained::NothingFound { message: error.to_string() })),
+    };
+    let tables = thinned(&training, MAX_TRIED_BYTES);
+    let mut trial =
+        Trial::new(sample, wanted.purpose.spec(), thinned(&sample.samples.select(is_held_out), MAX_TRIED_BYTES))?;
+    let mut best: Option<Trained> = None;
+    for capacity in capacities(most, wanted.must_pay) {
+        let bytes = match wanted.purpose {
+            Purpose::Zstd(_) => tables.finalize(&content, capacity, level)?,
+            Purpose::RawContent(_) => end_of(&content, capacity).to_vec(),
+        };
+        let tried = trial.try_dictionary(Dictionary::new(bytes))?;
+        if best.as_ref().is_none_or(|best| tried.net_gain() > best.net_gain()) {
+            best = Some(tried);
+        }
+    }
+    Ok(match best {
+        Some(best) if wanted.must_pay && best.net_gain() <= 0 => {
+            Err(NotTrained::DoesNotPay { expected_gain: best.expected_gain, cost: best.cost })
+        }
+        Some(best) => Ok(best),
+        None => Err(NotTrained::NothingFound { message: "no capacity to try".to_owned() }),
+    })
+}
+
+/// The level that entropy tables are made for.
+fn zstd_level(purpose: &Purpose) -> i32 {
+    match purpose {
+        Purpose::Zstd(spec) => spec.level().unwrap_or(HIGHEST_SEARCH_LEVEL),
+        Purpose::RawContent(_) => HIGHEST_SEARCH_LEVEL,
+    }
+}
+
+/// The capacities to try, the largest first.
+fn capacities(most: usize, may_be_smaller: bool) -> impl Iterator<Item = usize> {
+    let halvings = if may_be_smaller { HALVINGS } else { 1 };
+    let halves = std::iter::successors(Some(most), |capacity| Some(capacity / 2));
+    halves
+        .take(halvings)
+        .enumerate()
+        .filter(|(at, capacity)| *at == 0 || *capacity >= SMALLEST_CAPACITY)
+        .map(|(_, c)| c)
+}
+
+/// Every n-th sample, such that they come to at most about `most` bytes.
+fn thinned(samples: &TrainingSamples, most: usize) -> TrainingSamples {
+    let stride = samples.total_len().div_ceil(most).max(1);
+    samples.select(|position| position % stride == stride / 2)
+}
+
+fn end_of(content: &[u8], length: usize) -> &[u8] {
+    content.get(content.len().saturating_sub(length)..).unwrap_or(content)
+}
+
+/// Payloads that were held out, and what they take without a dictionary.
+struct Trial<'a> {
+    sample: &'a Sample,
+    held_out: TrainingSamples,
+    codec: Box<dyn Codec>,
+    dictionary_encoder: Box<dyn Codec>,
+    stores: bool,
+    without: usize,
+    buffer: Vec<u8>,
+}
+
+impl<'a> Trial<'a> {
+    fn new(sample: &'a Sample, spec: &CodecSpec, held_out: TrainingSamples) -> Result<Self, CodecError> {
+        let small = zstd_19()?;
+        let stores = !spec.is_read_by_git();
+        let mut trial = Trial {
+            sample,
+            held_out,
+            codec: spec.new_codec()?,
+            dictionary_encoder: small,
+            stores,
+            without: 0,
+            buffer: Vec::new(),
+        };
+        trial.without = trial.stored_len()?;
+        Ok(trial)
+    }
+
+    /// The stored bytes of the payloads held out, as the codec is set up now.
+    fn stored_len(&mut self) -> Result<usize, CodecError> {
+        let mut stored = 0;
+        for payload in self.held_out.iter() {
+            self.buffer.clear();
+            let length = self.codec.encode(payload, &mut self.buffer)?;
+            stored += if self.stores { length.min(payload.len() + STORE_OVERHEAD) } else { length };
+        }
+        Ok(stored)
+    }
+
+    fn try_dictionary(&mut self, dictionary: Dictionary) -> Result<Trained, CodecError> {
+        self.codec.set_dictionary(Some(&dictionary))?;
+        let with = self.stored_len()?;
+        self.buffer.clear();
+        let cost = self.dictionary_encoder.encode(dictionary.bytes(), &mut self.buffer)? as u64;
+        let held_out = HeldOut {
+            payloads: self.held_out.len(),
+            payload_bytes: self.held_out.total_len(),
+            without: self.without,
+            with,
+        };
+        Ok(Trained { dictionary, held_out, expected_gain: scaled(&held_out, self.sample.payloads), cost })
+    }
+}
+
+fn zstd_19() -> Result<Box<dyn Codec>, CodecError> {
+    /// What dictionaries are stored with.
+    const LEVEL: &str = "zstd:19";
+    let spec = LEVEL.parse::<CodecSpec>().unwrap_or_else(|_| CodecSpec::of(Algorithm::Zstd));
+    spec.new_codec()
+}
+
+/// What was gained on the payloads held out, for `payloads` of them: what a dictionary saves is much the same for each.
+fn scaled(held_out: &HeldOut, payloads: u64) -> i64 {
+    let gain = held_out.without as i128 - held_out.with as i128;
+    let scaled = gain * i128::from(payloads) / (held_out.payloads.max(1) as i128);
+    i64::try_from(scaled).unwrap_or(if scaled < 0 { i64::MIN } else { i64::MAX })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn wanted(spec: &str, capacity: usize, must_pay: bool) -> Wanted {
+        Wanted { kinds: Vec::new(), capacity, purpose: Purpose::Zstd(spec.parse().unwrap()), must_pay }
+    }
+
+    fn sample(payloads: impl Iterator<Item = Vec<u8>>) -> Sample {
+        let mut sample = Sample::default();
+        for payload in payloads {
+            sample.payloads += 1;
+            sample.payload_bytes += payload.len() as u64;
+            sample.samples.push(&payload);
+        }
+        sample
+    }
+
+    fn noise(number: u32) -> u32 {
+        number.wrapping_mul(2_654_435_761) ^ number.wrapping_mul(40_503).rotate_left(13)
+    }
+
+    /// Short payloads with beginnings in common.
+    fn commits(count: u32) -> Sample {
+        sample((0..count).map(|number| {
+            let (tree, time) = (noise(number), noise(number + 7_000));
+            format!("tree {tree:08x}\nauthor A U Thor <author@example.org> {time} +0100\n\nfix {tree} of {time}\n")
+                .into()
+        }))
+    }
+
+    #[test]
+    fn a_dictionary_that_pays_is_trained_and_always_the_same() {
+        let sample = commits(4000);
+        let trained = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
+        assert!(trained.held_out.with < trained.held_out.without, "{trained:?}");
+        assert!(trained.net_gain() > 0 && trained.dictionary.bytes().len() <= 16 << 10);
+        let again = train(&sample, &wanted("zstd:3", 16 << 10, true)).unwrap().unwrap();
+        assert_eq!(again.dictionary, trained.dictionary);
+    }
+
+    #[test]
+    fn a_smaller_one_is_chosen_where_it_pays_more() {
+        let sample = commits(4000);
+        let largest = train(&sample, &wanted("zstd:3", 64 << 10, false)).unwrap().unwrap();
+        let best = train(&sample, &wanted("zstd:3", 64 << 10, true)).unwrap().unwrap();
+        assert!(best.dictionary.bytes().len() < largest.dictionary.bytes().len());
+        assert!(best.net_gain() > largest.net_gain());
+    }
+
+    #[test]
+    fn what_has_nothing_in_common_does_not_pay() {
+        let mut state = 1u32;
+        let mut byte = || {
+            state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (state >> 24) as u8
+        };
+        let sample = sample((0..200).map(|_| (0..100).map(|_| byte()).collect()));
+        let reason = train(&sample, &wanted("zstd:3", 4096, true)).unwrap().unwrap_err();
+        assert!(matches!(reason, NotTrained::DoesNotPay { .. }), "{reason}");
+    }
+
+    #[test]
+    fn few_samples_are_not_trained_on() {
+        let reason = train(&commits(20), &wanted("zstd:3", 4096, true)).unwrap().unwrap_err();
+        assert!(matches!(reason, NotTrained::TooFewSamples { samples: 15, .. }), "{reason}");
+    }
+
+    #[test]
+    fn raw_content_has_no_header() {
+        let purpose = Purpose::RawContent("zstd:3".parse().unwrap());
+        let raw = Wanted { kinds: Vec::new(), capacity: 2048, purpose, must_pay: false };
+        let trained = train(&commits(4000), &raw).unwrap().unwrap();
+        let bytes = trained.dictionary.bytes();
+        assert!(!bytes.starts_with(&[0x37, 0xa4, 0x30, 0xec]) && bytes.len() <= 2048);
+        assert!(trained.held_out.with < trained.held_out.without, "{trained:?}");
+    }
+
+    #[test]
+    fn a_codec_without_dictionaries_says_so() {
+        let purpose = Purpose::RawContent("libdeflate:6".parse().unwrap());
+        let raw = Wanted { kinds: Vec::new(), capacity: 2048, purpose, must_pay: true };
+        assert!(matches!(train(&commits(400), &raw), Err(CodecError::NoDictionaries { .. })));
+    }
+
+    #[test]
+    fn gains_are_scaled_to_the_class() {
+        let held_out = HeldOut { payloads: 10, payload_bytes: 0, without: 500, with: 400 };
+        assert_eq!(scaled(&held_out, 1000), 10_000);
+        let held_out = HeldOut { with: 510, ..held_out };
+        assert_eq!(scaled(&held_out, 1000), -1000);
+    }
+
+    #[test]
+    fn capacities_halve() {
+        assert_eq!(capacities(8 << 10, true).collect::<Vec<_>>(), [8192, 4096, 2048, 1024]);
+        assert_eq!(capacities(112 << 10, true).count(), HALVINGS);
+        assert_eq!(capacities(112 << 10, false).collect::<Vec<_>>(), [112 << 10]);
+        assert_eq!(capacities(500, true).collect::<Vec<_>>(), [500]);
+    }
+}
