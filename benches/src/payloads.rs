@@ -29,6 +29,9 @@ impl SizeClass {
         SizeClass { name: "4 KiB and more", from: 4096, to: BLOCK_LEN as u64 + 1 },
     ];
 
+    /// Payloads of all these lengths, in the proportions of the repository.
+    pub const EVERY: SizeClass = SizeClass { name: "all lengths", from: 0, to: BLOCK_LEN as u64 + 1 };
+
     fn holds(self, payload_len: u64) -> bool {
         (self.from..self.to).contains(&payload_len)
     }
@@ -84,6 +87,17 @@ impl PayloadSample {
         Ok(sample)
     }
 
+    /// Every `stride`-th payload, the first one included.
+    #[must_use]
+    pub fn thinned(&self, stride: usize) -> Self {
+        let mut thinned = PayloadSample { bytes: Vec::new(), ends: Vec::new() };
+        for payload in self.iter().step_by(stride.max(1)) {
+            thinned.bytes.extend_from_slice(payload);
+            thinned.ends.push(thinned.bytes.len());
+        }
+        thinned
+    }
+
     /// The payloads, in file order.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let starts = std::iter::once(0).chain(self.ends.iter().copied());
@@ -124,5 +138,6 @@ mod tests {
         let sample = PayloadSample { bytes: b"onethree".to_vec(), ends: vec![3, 3, 8] };
         assert_eq!(sample.iter().collect::<Vec<_>>(), [&b"one"[..], b"", b"three"]);
         assert_eq!((sample.len(), sample.bytes()), (3, 8));
+        assert_eq!(sample.thinned(2).iter().collect::<Vec<_>>(), [&b"one"[..], b"three"]);
     }
 }

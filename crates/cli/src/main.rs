@@ -30,6 +30,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
+        Command::Train(arguments) => commands::train::run(&arguments),
         Command::Codecs => commands::codecs::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     };

@@ -18,8 +18,8 @@ use crate::error::CodecError;
 /// How messages name the trainer.
 const TRAINER: &str = "zstd dictionary training";
 
-/// The smallest dictionary that can be trained, in bytes.
-pub const MIN_DICTIONARY_LEN: usize = 256;
+/// The smallest dictionary that is trained, in bytes: of one that is smaller, the header may take all.
+pub const MIN_DICTIONARY_LEN: usize = 2 * MAX_HEADER_LEN;
 
 /// Only so many bytes of a sample are looked at: one block of zstd.
 pub const MAX_SAMPLE_LEN: usize = 128 << 10;
@@ -91,7 +91,7 @@ impl TrainingSamples {
         selected
     }
 
-    /// Trains a dictionary of at most `capacity` bytes. Segment lengths are compared under zstd at `level`, and entropy tables
+    /// Trains a dictionary of at most `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more. Segment lengths are compared under zstd at `level`, and entropy tables
     /// are made for that level. The same samples always give the same dictionary.
     ///
     /// # Errors
@@ -128,13 +128,13 @@ impl TrainingSamples {
         Ok(dictionary)
     }
 
-    /// Makes a dictionary of at most `capacity` bytes of the end of `content`, with entropy tables of these samples for `level`.
+    /// Makes a dictionary of at most `capacity` bytes, or [`MIN_DICTIONARY_LEN`] if that is more, of the end of `content`, with entropy tables of these samples for `level`.
     ///
     /// # Errors
     /// When there are no samples, or there is no memory.
     pub fn finalize(&self, content: &[u8], capacity: usize, level: i32) -> Result<Vec<u8>, CodecError> {
         let count = self.count()?;
-        let mut dictionary = vec![0; capacity.max(2 * MAX_HEADER_LEN)];
+        let mut dictionary = vec![0; capacity.max(MIN_DICTIONARY_LEN)];
         let content = end_of(content, dictionary.len() - MAX_HEADER_LEN);
         // SAFETY: as in `train`; the content is another buffer, only read, of the length passed with it.
         let written = unsafe {

@@ -8,7 +8,7 @@ use super::support::program::{self, command, convert, exit};
 use super::support::{Fixture, Scratch, git, snapshot};
 
 /// The exact sizes of the source as found, from a benchmark's records: tables round.
-fn recorded_sizes(repo: &Path) -> Value {
+pub(crate) fn recorded_sizes(repo: &Path) -> Value {
     let scratch = Scratch::new();
     let file = scratch.join("records.jsonl");
     program::run(
@@ -28,7 +28,7 @@ fn recorded_sizes(repo: &Path) -> Value {
     as_found["size"].clone()
 }
 
-fn number(value: &Value) -> u64 {
+pub(crate) fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number of bytes")
 }
 

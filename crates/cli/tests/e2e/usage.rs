@@ -33,6 +33,13 @@ fn wrong_arguments_exit_with_2() {
         &["bench", ".", "--codec", "zstd:5", "--workload", "no-such-workload"],
         &["convert", "--codec", "zstd:5", "--threads", "none", "."],
         &["bench", ".", "--codec", "zstd:5", "--blocks", "0"],
+        &["payloads", "."],
+        &["payloads", ".", "--export", "out", "--every", "0"],
+        &["payloads", ".", "--export", "out", "--kind", "no-such-kind"],
+        &["payloads", ".", "--export", "out", "--limit", "1x"],
+        &["train", "-o", "out"],
+        &["train", ".", "-o", "out", "--size", "511"],
+        &["train", ".", "-o", "out", "--level", "0"],
         &["no-such-command"],
         &[],
     ] {
@@ -43,7 +50,7 @@ fn wrong_arguments_exit_with_2() {
 #[test]
 fn help_teaches_every_subcommand() {
     let help = repackbench(["--help"]).exits(exit::OK).text();
-    for subcommand in ["convert", "verify", "size", "bench", "cache", "codecs", "replay"] {
+    for subcommand in ["convert", "verify", "size", "bench", "cache", "codecs", "replay", "payloads", "train"] {
         assert!(help.contains(subcommand), "{subcommand} is not in\n{help}");
         let own = repackbench([subcommand, "--help"]).exits(exit::OK).text();
         assert!(own.contains("Usage"), "{own}");

@@ -9,6 +9,10 @@ pub mod sample;
 pub mod training;
 
 use std::{
+    fs::Permissions,
+    io::{ErrorKind, Write},
+    os::unix::fs::PermissionsExt,
+    path::Path,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -30,7 +34,7 @@ use crate::{Progress, ProgressUnit, Result, WriterError};
 pub struct Wanted {
     /// The chunks that it is for, such as whole commits and deltas of commits.
     pub kinds: Vec<ChunkKind>,
-    /// Its length in bytes at most.
+    /// Its length in bytes at most, and no less than [`MIN_DICTIONARY_LEN`](repackbench_codec::MIN_DICTIONARY_LEN).
     pub capacity: usize,
     /// What it is to be used with.
     pub purpose: Purpose,
@@ -105,4 +109,40 @@ fn train(wanted: &Wanted, sample: &Sample) -> Result<Outcome> {
         elapsed: start.elapsed(),
         result,
     })
+}
+
+/// Checks, before the work, that a dictionary may be written to `path`.
+///
+/// # Errors
+/// There is something of that name and `force` is off.
+pub fn check_output(path: &Path, force: bool) -> Result<()> {
+    if force || path.symlink_metadata().is_err() { Ok(()) } else { Err(taken(path)) }
+}
+
+fn taken(path: &Path) -> WriterError {
+    WriterError::Output { path: path.to_owned(), why: "exists already".to_owned(), force_helps: true }
+}
+
+/// Writes a dictionary to the file `path`, beside it first and under its name when it is whole.
+///
+/// # Errors
+/// There is something of that name and `force` is off, or the file cannot be written.
+pub fn write_dictionary(path: &Path, dictionary: &[u8], force: bool) -> Result<()> {
+    check_output(path, force)?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = tempfile::Builder::new()
+        .prefix(".repackbench-")
+        // What the user's mask leaves of this, as for any new file.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder);
+    let mut file = file.map_err(|e| WriterError::io("make a file in", folder, e.kind().into()))?;
+    file.write_all(dictionary)
+        .and_then(|()| file.as_file().sync_all())
+        .map_err(|e| WriterError::io("write", path, e))?;
+    let named = if force { file.persist(path) } else { file.persist_noclobber(path) };
+    match named {
+        Ok(_) => Ok(()),
+        Err(failure) if failure.error.kind() == ErrorKind::AlreadyExists => Err(taken(path)),
+        Err(failure) => Err(WriterError::io("write", path, failure.error)),
+    }
 }

@@ -42,8 +42,19 @@ const SMALLEST_CAPACITY: usize = 1 << 10;
 /// Segments are chosen under zstd at no higher a level than this: what they are hardly depends on it, the time does.
 const HIGHEST_SEARCH_LEVEL: i32 = 3;
 
-/// At most so many sample bytes are compressed to make entropy tables, and to try one dictionary.
-const MAX_TRIED_BYTES: usize = 2 << 20;
+/// A part of a sample that is compressed over and over.
+struct Share {
+    /// Bytes at most, about.
+    bytes: usize,
+    /// Payloads at most.
+    payloads: usize,
+}
+
+/// What entropy tables are made from. The trainer copies all of a dictionary's tables for each payload.
+const FOR_TABLES: Share = Share { bytes: 1 << 20, payloads: 2000 };
+
+/// What a dictionary is tried on.
+const FOR_TRIALS: Share = Share { bytes: 2 << 20, payloads: 4000 };
 
 /// What the tag byte and the payload length of a stored chunk take, about; its checksum is in both.
 const STORE_OVERHEAD: usize = 3;
@@ -138,9 +149,11 @@ pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, 
         Ok(dictionary) => dictionary_content(&dictionary).to_vec(),
         Err(error) => return Ok(Err(NotTrained::NothingFound { message: error.to_string() })),
     };
-    let tables = thinned(&training, MAX_TRIED_BYTES);
+    // Where little has much in common, the content is shorter than asked for.
+    let most = most.min(content.len() + MIN_DICTIONARY_LEN);
+    let tables = thinned(&training, &FOR_TABLES);
     let mut trial =
-        Trial::new(sample, wanted.purpose.spec(), thinned(&sample.samples.select(is_held_out), MAX_TRIED_BYTES))?;
+        Trial::new(sample, wanted.purpose.spec(), thinned(&sample.samples.select(is_held_out), &FOR_TRIALS))?;
     let mut best: Option<Trained> = None;
     for capacity in capacities(most, wanted.must_pay) {
         let bytes = match wanted.purpose {
@@ -148,8 +161,10 @@ pub(super) fn train(sample: &Sample, wanted: &Wanted) -> Result<Result<Trained, 
             Purpose::RawContent(_) => end_of(&content, capacity).to_vec(),
         };
         let tried = trial.try_dictionary(Dictionary::new(bytes))?;
-        if best.as_ref().is_none_or(|best| tried.net_gain() > best.net_gain()) {
-            best = Some(tried);
+        // Once a smaller one gains less, so do those that are smaller still.
+        match &best {
+            Some(best) if tried.net_gain() <= best.net_gain() => break,
+            _ => best = Some(tried),
         }
     }
     Ok(match best {
@@ -180,9 +195,9 @@ fn capacities(most: usize, may_be_smaller: bool) -> impl Iterator<Item = usize> 
         .map(|(_, c)| c)
 }
 
-/// Every n-th sample, such that they come to at most about `most` bytes.
-fn thinned(samples: &TrainingSamples, most: usize) -> TrainingSamples {
-    let stride = samples.total_len().div_ceil(most).max(1);
+/// Every n-th sample, such that they are about as much as `share` allows.
+fn thinned(samples: &TrainingSamples, share: &Share) -> TrainingSamples {
+    let stride = samples.total_len().div_ceil(share.bytes).max(samples.len().div_ceil(share.payloads)).max(1);
     samples.select(|position| position % stride == stride / 2)
 }
 

@@ -1,0 +1,104 @@
+//! Dictionaries: always the same, as zstd takes them, and of use.
+
+use std::fs;
+use std::path::Path;
+
+use zstd_safe::{CCtx, CParameter, DCtx};
+
+use super::support::program::{self, command, exit};
+use super::support::{Fixture, Scratch, git};
+
+/// A repository with more to learn from than the fixtures have, packed.
+fn repository(scratch: &Scratch) -> std::path::PathBuf {
+    let repo = scratch.join("repo");
+    program::run(git::command(scratch.path()).args(["init", "--quiet"]).arg(&repo)).exits(exit::OK);
+    let mut stream = String::new();
+    for number in 0..400u32 {
+        let noise = number.wrapping_mul(2_654_435_761);
+        let message = format!("module {noise:08x}: handle the case of {number}\n\nReviewed-by: A U Thor\n");
+        let content = format!("name = {noise:x}\ndescription = what module {number} is for\nlicence = MIT\n");
+        stream.push_str(&format!(
+            "commit refs/heads/main\ncommitter A U Thor <author@example.org> {} +0000\ndata {}\n{message}",
+            1_500_000_000 + number * 1000,
+            message.len()
+        ));
+        stream.push_str(&format!("M 100644 inline modules/{number}\ndata {}\n{content}\n", content.len()));
+    }
+    let file = scratch.join("stream");
+    fs::write(&file, stream).expect("the stream");
+    let stream = fs::File::open(&file).expect("the stream");
+    let import = git::command(&repo).args(["fast-import", "--quiet"]).stdin(stream).status().expect("git");
+    assert!(import.success());
+    repo
+}
+
+#[track_caller]
+fn train(repositories: &[&Path], out: &Path, options: &[&str]) -> String {
+    program::run(command().arg("train").args(repositories).arg("-o").arg(out).args(options)).exits(exit::OK).text()
+}
+
+#[test]
+fn the_same_repositories_give_the_same_dictionary() {
+    let scratch = Scratch::new();
+    let repo = repository(&scratch);
+    let [first, second, third] = ["first", "second", "third"].map(|name| scratch.join(name));
+    let summary = train(&[&repo], &first, &["--threads", "1", "--size", "8k"]);
+    assert!(summary.contains("held out") && summary.contains("sampled"), "{summary}");
+    train(&[&repo], &second, &["--threads", "4", "--size", "8KiB", "--quiet"]);
+    let dictionary = fs::read(&first).expect("a dictionary");
+    assert!(dictionary.len() <= 8192 && dictionary.len() > 4096, "{} bytes", dictionary.len());
+    assert_eq!(fs::read(&second).expect("a dictionary"), dictionary);
+    train(&[&repo, &Fixture::get("bare").repo()], &third, &["--size", "8k"]);
+    assert_ne!(fs::read(&third).expect("a dictionary"), dictionary, "both repositories count");
+}
+
+/// What `zstd -D FILE` does with it.
+#[test]
+fn zstd_takes_the_dictionary() {
+    let scratch = Scratch::new();
+    let repo = repository(&scratch);
+    let out = scratch.join("dictionary");
+    train(&[&repo], &out, &["--kind", "commit", "--size", "4k", "--level", "19"]);
+    let dictionary = fs::read(&out).expect("a dictionary");
+    assert!(zstd_safe::get_dict_id(&dictionary).is_some(), "a trained dictionary has an identifier");
+
+    let commit = git::git(&repo, ["cat-file", "commit", "main"]).exits(exit::OK).stdout;
+    let compress = |dictionary: &[u8]| {
+        let mut encoder = CCtx::create();
+        encoder.set_parameter(CParameter::CompressionLevel(19)).expect("a level");
+        encoder.load_dictionary(dictionary).expect("the dictionary");
+        let mut frame = Vec::with_capacity(zstd_safe::compress_bound(commit.len()));
+        encoder.compress2(&mut frame, &commit).expect("a frame");
+        frame
+    };
+    let (with, without) = (compress(&dictionary), compress(&[]));
+    assert!(with.len() * 4 < without.len() * 3, "{} instead of {}", with.len(), without.len());
+    let mut decoder = DCtx::create();
+    decoder.load_dictionary(&dictionary).expect("the dictionary");
+    let mut decoded = Vec::with_capacity(commit.len());
+    decoder.decompress(&mut decoded, &with).expect("the commit");
+    assert_eq!(decoded, commit);
+}
+
+#[test]
+fn an_existing_file_is_replaced_by_force_only() {
+    let scratch = Scratch::new();
+    let repo = repository(&scratch);
+    let out = scratch.join("taken");
+    fs::write(&out, "precious").expect("a file");
+    let outcome = program::run(command().arg("train").arg(&repo).arg("-o").arg(&out)).exits(exit::FAILURE);
+    assert!(outcome.error_line().contains("taken") && outcome.stderr.contains("--force"), "{}", outcome.stderr);
+    assert_eq!(fs::read(&out).expect("the file"), b"precious");
+    train(&[&repo], &out, &["--force", "--size", "4k"]);
+    assert_ne!(fs::read(&out).expect("the file"), b"precious");
+    assert_eq!(scratch.names(), ["repo", "stream", "taken"]);
+}
+
+#[test]
+fn too_little_to_train_on_is_said() {
+    let (repo, scratch) = (Fixture::get("empty").repo(), Scratch::new());
+    let out = scratch.join("dictionary");
+    let outcome = program::run(command().arg("train").arg(&repo).arg("-o").arg(&out)).exits(exit::FAILURE);
+    assert!(outcome.error_line().contains("to train on"), "{}", outcome.stderr);
+    assert!(scratch.names().is_empty());
+}
