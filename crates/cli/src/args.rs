@@ -3,12 +3,18 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
-use repackbench_reader::ObjectKind;
+use repackbench_codec::{CodecSpec, CodecSpecs, Dictionary, MIN_DICTIONARY_LEN};
+use repackbench_reader::{
+    ObjectKind,
+    dictionaries::{LONGEST_DICTIONARY, hash},
+};
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::byte_size::ByteSize;
+use crate::{
+    byte_size::ByteSize,
+    failure::{FAILED, Failure},
+};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -62,7 +68,10 @@ pub(crate) struct ConvertArguments {
     /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. Options mean nothing in
     /// Mercurial repositories.
     #[arg(long, value_name = "SPEC")]
-    pub(crate) codec: CodecSpec,
+    codec: CodecSpec,
+
+    #[command(flatten)]
+    with: SpecArguments,
 
     /// The repository: a work tree's root, a git directory or `.hg`.
     pub(crate) repository: PathBuf,
@@ -84,6 +93,46 @@ pub(crate) struct ConvertArguments {
 
     #[command(flatten)]
     pub(crate) effort: Effort,
+}
+
+impl ConvertArguments {
+    pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
+        self.with.apply(&self.codec)
+    }
+}
+
+/// What goes with a codec spec.
+#[derive(Debug, Args)]
+pub(crate) struct SpecArguments {
+    /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, in place of trained ones: in the parts of a
+    /// spec that say dict=file, or in all that can have one.
+    #[arg(long, value_name = "FILE")]
+    dict: Option<PathBuf>,
+
+    /// Use prefix and patch only for deltas at the end of at most N deltas.
+    #[arg(long, value_name = "N")]
+    max_chain: Option<u32>,
+}
+
+impl SpecArguments {
+    /// How many digits of a dictionary's hash a spec repeats.
+    const HASH_DIGITS: usize = 16;
+
+    fn apply(&self, spec: &CodecSpec) -> Result<CodecSpec, Failure> {
+        let spec = self.max_chain.map_or_else(|| spec.clone(), |max_chain| spec.with_max_chain(max_chain));
+        let Some(path) = &self.dict else { return Ok(spec) };
+        let refuse = |why: String| Failure::new(FAILED, format!("{}: {why}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| refuse(format!("cannot read: {error}")))?;
+        if bytes.len() > LONGEST_DICTIONARY {
+            return Err(refuse(format!(
+                "expected a dictionary of at most {LONGEST_DICTIONARY} bytes, found {}",
+                bytes.len()
+            )));
+        }
+        let mut digits = hash(&bytes);
+        digits.truncate(Self::HASH_DIGITS);
+        Ok(spec.with_own_dictionary(Dictionary::new(bytes), &digits))
+    }
 }
 
 /// Which hg chooses deltas again.
@@ -173,9 +222,13 @@ pub(crate) struct BenchArguments {
     /// The repository.
     pub(crate) repository: PathBuf,
 
-    /// A codec to measure; may be given several times. One that is repeated, in whatever spelling, is measured once.
+    /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
+    /// repeated, in whatever spelling, is measured once.
     #[arg(long = "codec", value_name = "SPEC", required = true)]
-    pub(crate) codecs: Vec<CodecSpec>,
+    codecs: Vec<CodecSpecs>,
+
+    #[command(flatten)]
+    with: SpecArguments,
 
     /// The codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
@@ -212,6 +265,10 @@ pub(crate) struct BenchArguments {
 }
 
 impl BenchArguments {
+    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
+        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+
     pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
         if self.workloads.is_empty() { WorkloadSpec::all() } else { self.workloads.clone() }
     }

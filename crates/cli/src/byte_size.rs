@@ -2,6 +2,8 @@
 
 use std::str::FromStr;
 
+use repackbench_codec::parse_size;
+
 /// A number of bytes. With a unit it is a multiple of 1024, also with `KB` and the like, as in zstd.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ByteSize(pub(crate) u64);
@@ -11,17 +13,7 @@ impl FromStr for ByteSize {
 
     fn from_str(typed: &str) -> Result<Self, String> {
         let bad = || "expected a number of bytes, or of K, M or G (112k, 112KiB, 16M)".to_owned();
-        let digits = typed.len() - typed.trim_start_matches(|letter: char| letter.is_ascii_digit()).len();
-        let (number, unit) = typed.split_at(digits);
-        let shift = match unit.to_ascii_lowercase().as_str() {
-            "" | "b" => 0,
-            "k" | "kb" | "kib" => 10,
-            "m" | "mb" | "mib" => 20,
-            "g" | "gb" | "gib" => 30,
-            _ => return Err(bad()),
-        };
-        let number: u64 = number.parse().map_err(|_| bad())?;
-        number.checked_mul(1 << shift).map(ByteSize).ok_or_else(bad)
+        parse_size(typed).map(|bytes| ByteSize(bytes as u64)).ok_or_else(bad)
     }
 }
 

@@ -28,7 +28,7 @@ pub const DICTIONARY_FOLDER: &str = "repackbench";
 pub const TABLE_FILE: &str = "dictionaries";
 
 /// The longest dictionary that is read, in bytes; the longest that a spec can ask for is as long.
-const LONGEST: usize = 16 << 20;
+pub const LONGEST_DICTIONARY: usize = 16 << 20;
 
 /// The most dictionaries that one byte can number.
 const MOST: usize = 1 << 8;
@@ -65,7 +65,7 @@ impl TableLine {
         let (typed, len, hash, kinds) = (fields.next()?, fields.next()?, fields.next()?, fields.next()?);
         let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let is_hash = hash.len() == 64 && hash.bytes().all(is_digit);
-        let len = len.parse().ok().filter(|len| *len <= LONGEST)?;
+        let len = len.parse().ok().filter(|len| *len <= LONGEST_DICTIONARY)?;
         (typed == number.to_string() && is_hash).then(|| TableLine {
             len,
             hash: hash.to_owned(),

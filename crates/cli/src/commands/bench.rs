@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     };
     let plan = BenchPlan {
         rechooser,
-        codecs: arguments.codecs.clone(),
+        codecs: arguments.codecs()?,
         baseline: arguments.baseline.clone(),
         workloads: arguments.workloads(),
         range: arguments.range.range(source.default_revision()),

@@ -16,9 +16,10 @@ use crate::{
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
+    let codec = arguments.codec()?;
     let codec = match &source {
-        Repository::Git(_) => &arguments.codec,
-        Repository::Hg(_) => &arguments.codec.for_revlogs(),
+        Repository::Git(_) => &codec,
+        Repository::Hg(_) => &codec.for_revlogs(),
     };
     let target = match &arguments.output {
         Some(path) => path.clone(),

@@ -258,14 +258,16 @@ fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, Spe
     Ok(DictionarySource::Trained { max_len })
 }
 
-/// Bytes, or with `k` or `m` behind them KiB or MiB, as zstd reads sizes; also in capitals, and with `B` or `iB` behind.
+/// Bytes, or with `k`, `m` or `g` behind them KiB, MiB or GiB, as zstd reads sizes; also in capitals, and with `B` or `iB`
+/// behind: `500`, `112k`, `112KiB`, `16M`.
 pub fn parse_size(typed: &str) -> Option<usize> {
     let lower = typed.to_ascii_lowercase();
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
     let factor = match lower.get(digits.len()..)? {
-        "" => 1,
+        "" | "b" => 1,
         "k" | "kb" | "kib" => 1 << 10,
         "m" | "mb" | "mib" => 1 << 20,
+        "g" | "gb" | "gib" => 1 << 30,
         _ => return None,
     };
     number::<usize>(digits)?.checked_mul(factor)

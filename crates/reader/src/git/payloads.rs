@@ -18,7 +18,7 @@ pub(crate) fn for_each_payload<E: From<ReaderError>>(
     decoders: Decoders,
     visitor: &mut PayloadVisitor<'_, E>,
 ) -> Result<LeftOut, E> {
-    let mut walk = Walk { decoder: ChunkDecoder::new(decoders), payload: Vec::new(), left_out: LeftOut::default() };
+    let mut walk = Walk { decoder: repository.decoder(decoders)?, payload: Vec::new(), left_out: LeftOut::default() };
     for files in repository.packs() {
         walk.pack(&PackFile::open(files, repository.object_hash())?, visitor)?;
     }
