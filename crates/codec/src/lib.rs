@@ -49,7 +49,7 @@ pub use algorithm::{Algorithm, Levels};
 pub use catalogue::{CodecInfo, catalogue};
 pub use codec::{Capabilities, Codec, Dictionary, PayloadSink};
 pub use decoder::ChunkDecoder;
-pub use decoders::{Decoders, ZlibReader};
+pub use decoders::{Decoders, Lz4Reader, ZlibReader};
 pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use revlog::{RevlogDecoder, RevlogEncoder, RevlogEngine};

@@ -14,11 +14,11 @@ use std::str::FromStr;
 use crate::algorithm::{Algorithm, Levels};
 use crate::codec::Codec;
 use crate::codecs::libdeflate::Libdeflate;
-use crate::codecs::lz4::Lz4;
 use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
 use crate::codecs::zlib_rs::ZlibRs;
 use crate::codecs::zstd::Zstd;
+use crate::codecs::{lz4, lz4_flex, lz4hc, lzo, snappy};
 use crate::error::CodecError;
 
 /// The level at which git writes loose objects when nothing is configured (`Z_BEST_SPEED`).
@@ -94,8 +94,11 @@ impl CodecSpec {
             Algorithm::ZlibRs => Box::new(ZlibRs::new(level)),
             Algorithm::Libdeflate => Box::new(Libdeflate::new(level)),
             Algorithm::Zstd => Box::new(Zstd::new(level, self.meaning.standard_frame)),
-            Algorithm::Lz4 => Box::new(Lz4::fast()),
-            Algorithm::Lz4hc => Box::new(Lz4::high(level)),
+            Algorithm::Lz4 => Box::new(lz4::codec(level)),
+            Algorithm::Lz4hc => Box::new(lz4hc::codec(level)),
+            Algorithm::Lz4Flex => Box::new(lz4_flex::codec()),
+            Algorithm::Snappy => Box::new(snappy::codec()),
+            Algorithm::Lzo => Box::new(lzo::codec(level)),
         };
         codec.set_checksum(self.meaning.checksum);
         Ok(codec)
@@ -134,7 +137,7 @@ impl CodecSpec {
     pub fn file_stem(&self) -> String {
         // In a canonical spec a minus sign only precedes a negative level: after ":" or "=".
         let canonical = self.canonical().replace(":-", "-m").replace("=-", "-m");
-        canonical.replace([':', ',', '='], "-")
+        canonical.replace([':', ',', '=', '_'], "-")
     }
 }
 

@@ -33,11 +33,13 @@ pub(crate) enum Body {
     Store,
     Zstd,
     Lz4,
+    Snappy,
+    Lzo,
 }
 
 impl Body {
     /// Every body of this format version, in the order of their numbers.
-    pub(crate) const ALL: [Body; 3] = [Body::Store, Body::Zstd, Body::Lz4];
+    pub(crate) const ALL: [Body; 5] = [Body::Store, Body::Zstd, Body::Lz4, Body::Snappy, Body::Lzo];
 
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
@@ -45,6 +47,8 @@ impl Body {
             Body::Store => 1,
             Body::Zstd => 2,
             Body::Lz4 => 3,
+            Body::Snappy => 4,
+            Body::Lzo => 5,
         }
     }
 
@@ -58,19 +62,21 @@ impl Body {
             Body::Store => "store",
             Body::Zstd => "zstd",
             Body::Lz4 => "lz4",
+            Body::Snappy => "snappy",
+            Body::Lzo => "lzo",
         }
     }
 
     /// Whether a payload too long for the codec is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
         match self {
-            Body::Lz4 => true,
+            Body::Lz4 | Body::Snappy | Body::Lzo => true,
             Body::Store | Body::Zstd => false,
         }
     }
 }
 
-/// The bodies by number, for messages: `1 (store), 2 (zstd) or 3 (lz4)`.
+/// The bodies by number, for messages: `1 (store), 2 (zstd) or 3 (lz4)`, and so on.
 fn known_bodies() -> String {
     let named: Vec<String> = Body::ALL.iter().map(|body| format!("{} ({})", body.nibble(), body.name())).collect();
     match named.split_last() {
@@ -197,7 +203,7 @@ mod tests {
     #[test]
     fn every_byte_is_one_tag_or_refused() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(*byte).is_ok()).collect();
-        assert_eq!(valid, [0x01, 0x02, 0x03, 0x23, 0x81, 0x82, 0x83, 0xa3]);
+        assert_eq!(valid, [1, 2, 3, 4, 5, 0x23, 0x24, 0x25, 0x81, 0x82, 0x83, 0x84, 0x85, 0xa3, 0xa4, 0xa5]);
         for byte in valid {
             assert_eq!(Tag::parse(byte).unwrap().to_byte(), byte);
         }
@@ -206,7 +212,10 @@ mod tests {
     #[test]
     fn refusals_say_what_was_found() {
         let message = |byte| Tag::parse(byte).unwrap_err().to_string();
-        assert_eq!(message(0x00), "tag byte 0x00: expected body 1 (store), 2 (zstd) or 3 (lz4), found body 0");
+        assert_eq!(
+            message(0x00),
+            "tag byte 0x00: expected body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy) or 5 (lzo), found body 0"
+        );
         assert_eq!(message(0x42), "tag byte 0x42: expected reserved flags to be clear, found flag 0x40 (dictionary)");
         assert_eq!(message(0x12), "tag byte 0x12: expected reserved flags to be clear, found flag 0x10 (base prefix)");
         assert_eq!(

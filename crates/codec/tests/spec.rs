@@ -25,7 +25,11 @@ fn defaults_are_filled_in() {
     expect("libdeflate", Algorithm::Libdeflate, Some(6), "libdeflate:6", "libdeflate-6");
     expect("zstd", Algorithm::Zstd, Some(3), "zstd:3", "zstd-3");
     expect("zstd:-7", Algorithm::Zstd, Some(-7), "zstd:-7", "zstd-m7");
-    expect("lz4,checksum=yes", Algorithm::Lz4, None, "lz4", "lz4");
+    expect("lz4,checksum=yes", Algorithm::Lz4, Some(1), "lz4:1", "lz4-1");
+    expect("lz4:65537", Algorithm::Lz4, Some(65_537), "lz4:65537", "lz4-65537");
+    expect("lz4_flex", Algorithm::Lz4Flex, None, "lz4_flex", "lz4-flex");
+    expect("snappy", Algorithm::Snappy, None, "snappy", "snappy");
+    expect("lzo", Algorithm::Lzo, Some(3), "lzo:3", "lzo-3");
     expect("lz4hc", Algorithm::Lz4hc, Some(9), "lz4hc:9", "lz4hc-9");
     expect("lz4hc:12,checksum=no", Algorithm::Lz4hc, Some(12), "lz4hc:12,checksum=no", "lz4hc-12-checksum-no");
     expect(
@@ -68,7 +72,8 @@ fn loose_objects_follow_git_for_the_baseline_only() {
 
 #[test]
 fn refusals_say_what_is_valid() {
-    let codecs = "store, zlib:0..9, zlib-rs:0..9, libdeflate:1..12, zstd:-7..22 without 0, lz4, lz4hc:1..12";
+    let codecs = "store, zlib:0..9, zlib-rs:0..9, libdeflate:1..12, zstd:-7..22 without 0, lz4:1..65537, \
+                  lz4hc:1..12, lz4_flex, snappy, lzo:1..9";
     assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean libdeflate?); valid are {codecs}"));
@@ -80,7 +85,11 @@ fn refusals_say_what_is_valid() {
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");
     assert_eq!(refusal("lz4hc:13"), "lz4hc: expected a level from 1..12, found \"13\"");
-    assert_eq!(refusal("lz4:1"), "lz4 has no levels: expected lz4, found lz4:1");
+    assert_eq!(refusal("lz4:0"), "lz4: expected a level from 1..65537, found \"0\"");
+    assert_eq!(refusal("lz4:65538"), "lz4: expected a level from 1..65537, found \"65538\"");
+    assert_eq!(refusal("lzo:10"), "lzo: expected a level from 1..9, found \"10\"");
+    assert_eq!(refusal("snappy:1"), "snappy has no levels: expected snappy, found snappy:1");
+    assert_eq!(refusal("lz4flex"), format!("unknown codec \"lz4flex\" (did you mean lz4_flex?); valid are {codecs}"));
     assert_eq!(
         refusal("zstd:5,chksum=no"),
         "unknown option \"chksum\" (did you mean checksum?); \
@@ -88,7 +97,10 @@ fn refusals_say_what_is_valid() {
     );
     assert_eq!(refusal("zlib,"), "unknown option \"\"; zlib takes loose= (a level)");
     assert_eq!(refusal("zlib,checksum=no"), "option checksum is not for zlib, which takes loose= (a level)");
-    assert_eq!(refusal("lz4,frame=standard"), "option frame is not for lz4, which takes checksum= (yes or no)");
+    assert_eq!(
+        refusal("lz4,frame=standard"),
+        "option frame is not for lz4, which takes checksum= (yes or no), loose= (a level)"
+    );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");
     assert_eq!(refusal("zstd,checksum"), "option checksum: expected yes or no, found \"\"");
     assert_eq!(refusal("zstd,loose=40"), "zstd: expected a level from -7..22 without 0, found \"40\"");
