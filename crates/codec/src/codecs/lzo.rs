@@ -26,15 +26,14 @@ enum Encoder {
 
 impl Encoder {
     fn new(level: i32) -> Self {
-        let thorough =
-            |depth, enough, ahead| Encoder::Thorough(Box::new(ThoroughEncoder::new(Effort { depth, enough, ahead })));
+        let thorough = |depth, enough| Encoder::Thorough(Box::new(ThoroughEncoder::new(Effort { depth, enough })));
         match level {
             // A smaller table, which stays in the nearest cache.
             ..=1 => Encoder::Fast(FastEncoder::new(12, 5)),
             2..=6 => Encoder::Fast(FastEncoder::new(14, 5)),
-            7 => thorough(4, 32, 1),
-            8 => thorough(32, 128, 1),
-            _ => thorough(1_024, 2_048, 2),
+            7 => thorough(4, 32),
+            8 => thorough(48, 256),
+            _ => thorough(1_024, 2_048),
         }
     }
 }

@@ -32,7 +32,7 @@ impl FastEncoder {
         if !self.positions.begin(payload.len()).ok_or(NoRoom)? {
             self.table.fill(0);
         }
-        let mut writer = Writer::new(room);
+        let mut writer = Writer::new(payload, room);
         let mut written = 0;
         let mut position = 0;
         while let Some(bytes) = word(payload, position) {
@@ -46,15 +46,14 @@ impl FastEncoder {
                 payload.get(..earlier).unwrap_or_default(),
             );
             let length = back + LEAST + common_len(payload, earlier + LEAST, position + LEAST);
-            let literals = payload.get(written..position - back).unwrap_or_default();
-            writer.sequence(literals, Match { distance: position - earlier, length });
+            writer.sequence(written..position - back, Match { distance: position - earlier, length });
             position += length - back;
             written = position;
             if let Some(bytes) = word(payload, position - 2) {
                 self.replace(bytes, position - 2);
             }
         }
-        writer.finish(payload.get(written..).unwrap_or_default())
+        writer.finish(written)
     }
 
     /// Enters `position` for what begins with `bytes`; returns the position that was there.

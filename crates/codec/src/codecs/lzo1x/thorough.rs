@@ -1,4 +1,4 @@
-//! Levels 7 to 9: chains of earlier positions, and a look ahead before a match is taken, as LZO1X-999 does.
+//! Levels 7 to 9: chains of earlier positions, and a look at the next position before a match is taken, as LZO1X-999 does.
 
 use super::MAX_DISTANCE;
 use super::positions::{Positions, common_len};
@@ -20,8 +20,6 @@ pub(crate) struct Effort {
     pub(crate) depth: usize,
     /// A match of this many bytes is taken without looking further.
     pub(crate) enough: usize,
-    /// How many positions ahead a better match is looked for before one is taken.
-    pub(crate) ahead: usize,
 }
 
 /// Encodes with the chains of all positions whose first three bytes have one hash, newest first.
@@ -47,7 +45,7 @@ impl ThoroughEncoder {
             self.heads.fill(0);
             self.chains.fill(0);
         }
-        let mut writer = Writer::new(room);
+        let mut writer = Writer::new(payload, room);
         let mut written = 0;
         let mut position = 0;
         let mut entered = 0;
@@ -56,24 +54,19 @@ impl ThoroughEncoder {
                 position += 1;
                 continue;
             };
-            let mut ahead = 1;
-            while ahead <= self.effort.ahead && best.found.length < self.effort.enough {
-                let later = self.find(payload, position + ahead, position + ahead - written, &mut entered);
-                match later {
-                    // Each literal before it costs a byte that the first match would have covered, or does at the end.
-                    Some(later) if later.saved >= best.saved + ahead => {
-                        position += ahead;
-                        best = later;
-                        ahead = 1;
-                    }
-                    _ => ahead += 1,
-                }
+            // A literal more, where the match behind it saves more.
+            while best.found.length < self.effort.enough
+                && let Some(later) = self.find(payload, position + 1, position + 1 - written, &mut entered)
+                && later.saved > best.saved
+            {
+                position += 1;
+                best = later;
             }
-            writer.sequence(payload.get(written..position).unwrap_or_default(), best.found);
+            writer.sequence(written..position, best.found);
             position += best.found.length;
             written = position;
         }
-        writer.finish(payload.get(written..).unwrap_or_default())
+        writer.finish(written)
     }
 
     /// The match at `position`, after `literals` literals, that saves most; `entered` counts the positions in the chains.

@@ -1,5 +1,7 @@
 //! Literals and matches to the bytes of a stream.
 
+use std::ops::Range;
+
 use super::{
     BEHIND_LITERALS_DISTANCE, END, FIRST_LITERALS, MAX_FAR_LEN, MAX_MIDDLE_LEN, MAX_NEAR_LEN, MAX_RUN, MIDDLE_DISTANCE,
     NEAR_DISTANCE,
@@ -12,7 +14,7 @@ pub(crate) struct NoRoom;
 /// The most literals that the first byte of a stream can announce.
 const MAX_FIRST_RUN: usize = 238;
 
-/// The literals of a short run are copied this many bytes at a time where there is room.
+/// This many bytes are copied for any shorter run of literals, where there are as many and room for them.
 const WIDE: usize = 16;
 
 /// Where a match lies and how long it is, in bytes.
@@ -36,27 +38,29 @@ impl Match {
     }
 }
 
-/// Writes one stream.
+/// Writes the stream of one payload.
 pub(super) struct Writer<'a> {
+    payload: &'a [u8],
     room: &'a mut [u8],
     /// Bytes written, or that would have been.
     length: usize,
 }
 
 impl<'a> Writer<'a> {
-    pub(super) fn new(room: &'a mut [u8]) -> Self {
-        Writer { room, length: 0 }
+    pub(super) fn new(payload: &'a [u8], room: &'a mut [u8]) -> Self {
+        Writer { payload, room, length: 0 }
     }
 
-    /// Writes `literals`, then `found`, which is 3 bytes long or longer.
+    /// Writes the payload's bytes within `literals`, then `found`, which is 3 bytes long or longer.
     #[inline]
-    pub(super) fn sequence(&mut self, literals: &[u8], found: Match) {
+    pub(super) fn sequence(&mut self, literals: Range<usize>, found: Match) {
+        let count = literals.len();
         self.literals(literals);
         let Match { distance, length } = found;
         if length <= MAX_NEAR_LEN && distance <= NEAR_DISTANCE {
             let behind = distance - 1;
             self.put2((length - 1) << 5 | (behind & 7) << 2, behind >> 3);
-        } else if length == 3 && literals.len() >= 4 && distance <= BEHIND_LITERALS_DISTANCE {
+        } else if length == 3 && count >= 4 && distance <= BEHIND_LITERALS_DISTANCE {
             let behind = distance - NEAR_DISTANCE - 1;
             self.put2((behind & 3) << 2, behind >> 2);
         } else if distance <= MIDDLE_DISTANCE {
@@ -70,12 +74,12 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes the last literals and the end marker; returns the length of the stream.
+    /// Writes the payload's bytes from `written` on and the end marker; returns the length of the stream.
     ///
     /// # Errors
     /// When it did not fit.
-    pub(super) fn finish(mut self, literals: &[u8]) -> Result<usize, NoRoom> {
-        self.literals(literals);
+    pub(super) fn finish(mut self, written: usize) -> Result<usize, NoRoom> {
+        self.literals(written..self.payload.len());
         for byte in END {
             self.put(byte);
         }
@@ -83,32 +87,34 @@ impl<'a> Writer<'a> {
     }
 
     #[inline]
-    fn literals(&mut self, literals: &[u8]) {
-        match literals.len() {
+    fn literals(&mut self, literals: Range<usize>) {
+        let count = literals.len();
+        match count {
             0 => return,
-            count @ ..=MAX_FIRST_RUN if self.length == 0 => self.put_low(FIRST_LITERALS + count),
+            ..=MAX_FIRST_RUN if self.length == 0 => self.put_low(FIRST_LITERALS + count),
             // The two lowest bits of the second byte from the end belong to the match before.
-            count @ ..=3 if self.length > 0 => {
+            ..=3 if self.length > 0 => {
                 if let Some(byte) = self.room.get_mut(self.length - 2) {
                     *byte |= low(count);
                 }
             }
-            count @ ..=MAX_RUN => self.put_low(count - 3),
-            count => {
+            4..=MAX_RUN => self.put_low(count - 3),
+            _ => {
                 self.put(0);
                 self.extension(count - MAX_RUN);
             }
         }
         let room = self.room.get_mut(self.length..).unwrap_or_default();
-        match (literals.first_chunk::<WIDE>(), room.first_chunk_mut::<WIDE>()) {
-            (Some(from), Some(to)) if literals.len() == WIDE => *to = *from,
+        let from = self.payload.get(literals.start..).unwrap_or_default();
+        match (from.first_chunk::<WIDE>(), room.first_chunk_mut::<WIDE>()) {
+            (Some(from), Some(to)) if count <= WIDE => *to = *from,
             _ => {
-                if let Some(room) = room.get_mut(..literals.len()) {
-                    room.copy_from_slice(literals);
+                if let (Some(from), Some(to)) = (from.get(..count), room.get_mut(..count)) {
+                    to.copy_from_slice(from);
                 }
             }
         }
-        self.length += literals.len();
+        self.length += count;
     }
 
     fn length_code(&mut self, code: usize, length: usize, longest: usize) {
