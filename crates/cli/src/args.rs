@@ -52,7 +52,7 @@ pub(crate) enum Command {
 ///
 /// Of a Mercurial repository it is a new one without a checkout: the same revlogs, each revision
 /// with the same delta base. Under zlib, zlib-rs, libdeflate, zstd and store stock hg reads it;
-/// under lz4 and lz4hc it stops and names the requirement exp-compression-lz4.
+/// under lz4, lz4hc and lz4_flex it stops and names the requirement exp-compression-lz4.
 ///
 /// The source is only read. Every chunk is decoded again and compared before the result gets its
 /// name.

@@ -18,16 +18,22 @@ pub enum Algorithm {
     Libdeflate,
     /// Zstandard, the C library.
     Zstd,
-    /// LZ4 blocks by lz4_flex, fast mode only.
+    /// LZ4 blocks by liblz4, the C library, in its fast mode.
     Lz4,
-    /// LZ4 blocks by liblz4, the C library, in its high compression modes; read like those of `lz4`.
+    /// LZ4 blocks by liblz4 in its high compression modes; read like those of `lz4`.
     Lz4hc,
+    /// LZ4 blocks by lz4_flex, an implementation in Rust, fast mode only.
+    Lz4Flex,
+    /// Snappy blocks by snap, an implementation in Rust.
+    Snappy,
+    /// LZO1X streams by our own implementation, at lzop's levels.
+    Lzo,
 }
 
 /// The levels a codec takes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Levels {
-    /// Every level from the fastest to the slowest, bounds included.
+    /// Every level, bounds included: from the fastest to the slowest, but for `lz4`, whose levels are accelerations.
     pub range: RangeInclusive<i32>,
     /// A level inside the range that is not one, because the implementation gives it another meaning.
     pub except: Option<i32>,
@@ -54,7 +60,7 @@ impl std::fmt::Display for Levels {
 
 impl Algorithm {
     /// Every codec, in the order in which they are listed to the user.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; 10] = [
         Algorithm::Store,
         Algorithm::Zlib,
         Algorithm::ZlibRs,
@@ -62,6 +68,9 @@ impl Algorithm {
         Algorithm::Zstd,
         Algorithm::Lz4,
         Algorithm::Lz4hc,
+        Algorithm::Lz4Flex,
+        Algorithm::Snappy,
+        Algorithm::Lzo,
     ];
 
     /// The name that a codec spec begins with.
@@ -74,6 +83,9 @@ impl Algorithm {
             Algorithm::Zstd => "zstd",
             Algorithm::Lz4 => "lz4",
             Algorithm::Lz4hc => "lz4hc",
+            Algorithm::Lz4Flex => "lz4_flex",
+            Algorithm::Snappy => "snappy",
+            Algorithm::Lzo => "lzo",
         }
     }
 
@@ -85,12 +97,15 @@ impl Algorithm {
     /// The levels it takes; `None` for codecs without levels.
     pub fn levels(self) -> Option<Levels> {
         let (range, except, default) = match self {
-            Algorithm::Store | Algorithm::Lz4 => return None,
+            Algorithm::Store | Algorithm::Lz4Flex | Algorithm::Snappy => return None,
             Algorithm::Zlib | Algorithm::ZlibRs => (0..=9, None, 6),
             Algorithm::Libdeflate => (1..=12, None, 6),
             // To zstd, level 0 means "the default": it would measure level 3 under another name.
             Algorithm::Zstd => (-7..=22, Some(0), 3),
+            // The bounds within which liblz4 keeps an acceleration.
+            Algorithm::Lz4 => (1..=65_537, None, 1),
             Algorithm::Lz4hc => (1..=12, None, 9),
+            Algorithm::Lzo => (1..=9, None, 3),
         };
         Some(Levels { range, except, default })
     }
@@ -100,6 +115,8 @@ impl Algorithm {
         match self {
             // zstd's own trainer gains nothing from larger ones, and every reader holds them in memory.
             Algorithm::Zstd => Some(16 << 20),
+            // As far as an LZ4 block reaches back.
+            Algorithm::Lz4 | Algorithm::Lz4hc => Some(64 << 10),
             _ => None,
         }
     }
@@ -110,7 +127,9 @@ impl Algorithm {
             Algorithm::Store => Some(Body::Store),
             Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => None,
             Algorithm::Zstd => Some(Body::Zstd),
-            Algorithm::Lz4 | Algorithm::Lz4hc => Some(Body::Lz4),
+            Algorithm::Lz4 | Algorithm::Lz4hc | Algorithm::Lz4Flex => Some(Body::Lz4),
+            Algorithm::Snappy => Some(Body::Snappy),
+            Algorithm::Lzo => Some(Body::Lzo),
         }
     }
 

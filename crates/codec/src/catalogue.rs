@@ -2,7 +2,7 @@
 
 use crate::algorithm::{Algorithm, Levels};
 use crate::codec::Capabilities;
-use crate::codecs::{libdeflate, lz4, lz4hc, store, zlib, zstd};
+use crate::codecs::{block, libdeflate, liblz4, lz4, store, zlib, zstd};
 
 /// One codec, as a user chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ fn describe(algorithm: Algorithm) -> CodecInfo {
             Algorithm::Libdeflate => libdeflate::CAPABILITIES,
             Algorithm::Zstd => zstd::CAPABILITIES,
             Algorithm::Lz4 | Algorithm::Lz4hc => lz4::CAPABILITIES,
+            Algorithm::Lz4Flex | Algorithm::Snappy | Algorithm::Lzo => block::CAPABILITIES,
         },
     }
 }
@@ -59,9 +60,10 @@ fn implementation(algorithm: Algorithm) -> (&'static str, String) {
         Algorithm::ZlibRs => ("zlib-rs (Rust)", env!("REPACKBENCH_ZLIB_RS_VERSION").to_owned()),
         Algorithm::Libdeflate => ("libdeflate (C)", env!("REPACKBENCH_LIBDEFLATE_VERSION").to_owned()),
         Algorithm::Zstd => ("libzstd (C)", zstd_safe::version_string().to_owned()),
-        Algorithm::Lz4 => ("lz4_flex (Rust)", env!("REPACKBENCH_LZ4_FLEX_VERSION").to_owned()),
-        // It decodes with lz4_flex, like lz4.
-        Algorithm::Lz4hc => ("liblz4 (C)", lz4hc::version()),
+        Algorithm::Lz4 | Algorithm::Lz4hc => ("liblz4 (C)", liblz4::version()),
+        Algorithm::Lz4Flex => ("lz4_flex (Rust)", env!("REPACKBENCH_LZ4_FLEX_VERSION").to_owned()),
+        Algorithm::Snappy => ("snap (Rust)", env!("REPACKBENCH_SNAP_VERSION").to_owned()),
+        Algorithm::Lzo => ("repackbench (Rust)", env!("CARGO_PKG_VERSION").to_owned()),
     }
 }
 

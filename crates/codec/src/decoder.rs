@@ -208,8 +208,8 @@ impl ChunkDecoder {
         Ok(body_start as u64 + body_len)
     }
 
-    /// The name of the codec that the chunk at the start of `stored` needs, for messages: `zlib`, `zstd`,
-    /// `lz4`, `store` or `zstd (standard frame)`; `None` where no chunk can start so.
+    /// The name of the format that the chunk at the start of `stored` has, for messages: `zlib`, `zstd (standard frame)`,
+    /// or that of a tagged body, such as `zstd`, `lz4` or `store`; `None` where no chunk can start so.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
         match Opening::of(stored).ok()? {
             Opening::StandardZstdFrame => Some("zstd (standard frame)"),

@@ -3,12 +3,13 @@
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
 use crate::codecs::libdeflate::Libdeflate;
-use crate::codecs::lz4::Lz4;
 use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
 use crate::codecs::zlib_rs::ZlibRs;
 use crate::codecs::zstd::Zstd;
+use crate::codecs::{liblz4, lz4, lz4_flex, lzo, snappy};
 use crate::decoder::UNUSED_LEVEL;
+use crate::error::CodecError;
 use crate::revlog::OpenEnded;
 use crate::spec::CodecSpec;
 use crate::tag::Body;
@@ -45,31 +46,66 @@ impl ZlibReader {
     }
 }
 
+/// Which implementation reads LZ4 blocks; all of them read every block.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Lz4Reader {
+    /// liblz4, the C library.
+    #[default]
+    Liblz4,
+    /// lz4_flex, in its bounds-checked form.
+    Lz4Flex,
+}
+
+impl Lz4Reader {
+    /// A codec that reads lz4 bodies.
+    pub(crate) fn new_codec(self) -> Box<dyn Codec> {
+        match self {
+            Lz4Reader::Liblz4 => Box::new(lz4::codec(UNUSED_LEVEL)),
+            Lz4Reader::Lz4Flex => Box::new(lz4_flex::codec()),
+        }
+    }
+
+    /// Decodes all of `block` into all of `payload`; `codec` names in errors what the block lies in.
+    ///
+    /// # Errors
+    /// When the block is damaged or its payload has another length.
+    pub(crate) fn decompress(self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+        match self {
+            Lz4Reader::Liblz4 => liblz4::decompress(block, payload, None, codec),
+            Lz4Reader::Lz4Flex => lz4_flex::decompress(block, payload, codec),
+        }
+    }
+}
+
 /// The implementation that reads each format that several can read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decoders {
     /// RFC 1950 streams.
     pub zlib: ZlibReader,
+    /// LZ4 blocks.
+    pub lz4: Lz4Reader,
 }
 
 impl From<ZlibReader> for Decoders {
     fn from(zlib: ZlibReader) -> Self {
-        Decoders { zlib }
+        Decoders { zlib, lz4: Lz4Reader::default() }
     }
 }
 
 impl Decoders {
     /// Those for a variant under `spec`: a zlib-rs variant is read by zlib-rs, a libdeflate variant by libdeflate, zlib
-    /// streams in all others by stock zlib.
+    /// streams in all others by stock zlib; a lz4_flex variant is read by lz4_flex, LZ4 blocks in all others by liblz4.
     pub fn for_spec(spec: &CodecSpec) -> Self {
         let zlib = match spec.algorithm() {
             Algorithm::ZlibRs => ZlibReader::ZlibRs,
             Algorithm::Libdeflate => ZlibReader::Libdeflate,
-            Algorithm::Store | Algorithm::Zlib | Algorithm::Zstd | Algorithm::Lz4 | Algorithm::Lz4hc => {
-                ZlibReader::Stock
-            }
+            _ => ZlibReader::Stock,
         };
-        Decoders { zlib }
+        let lz4 = match spec.algorithm() {
+            Algorithm::Lz4Flex => Lz4Reader::Lz4Flex,
+            _ => Lz4Reader::Liblz4,
+        };
+        Decoders { zlib, lz4 }
     }
 
     /// A codec that reads tagged bodies of this kind.
@@ -77,7 +113,9 @@ impl Decoders {
         match body {
             Body::Store => Box::new(Store::new()),
             Body::Zstd | Body::ZstdPatch => Box::new(Zstd::new(UNUSED_LEVEL, false)),
-            Body::Lz4 => Box::new(Lz4::fast()),
+            Body::Lz4 => self.lz4.new_codec(),
+            Body::Snappy => Box::new(snappy::codec()),
+            Body::Lzo => Box::new(lzo::codec(UNUSED_LEVEL)),
         }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) enum Body {
     Store,
     Zstd,
     Lz4,
+    Snappy,
+    Lzo,
     /// A zstd body of the whole object in place of its delta.
     ZstdPatch,
 }
@@ -56,7 +58,7 @@ pub enum BaseUse {
 
 impl Body {
     /// Every body of this format version, in the order of their numbers.
-    pub(crate) const ALL: [Body; 4] = [Body::Store, Body::Zstd, Body::Lz4, Body::ZstdPatch];
+    pub(crate) const ALL: [Body; 6] = [Body::Store, Body::Zstd, Body::Lz4, Body::Snappy, Body::Lzo, Body::ZstdPatch];
 
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
@@ -64,6 +66,8 @@ impl Body {
             Body::Store => 1,
             Body::Zstd => 2,
             Body::Lz4 => 3,
+            Body::Snappy => 4,
+            Body::Lzo => 5,
             Body::ZstdPatch => 12,
         }
     }
@@ -78,6 +82,8 @@ impl Body {
             Body::Store => "store",
             Body::Zstd => "zstd",
             Body::Lz4 => "lz4",
+            Body::Snappy => "snappy",
+            Body::Lzo => "lzo",
             Body::ZstdPatch => "zstd patch",
         }
     }
@@ -85,15 +91,15 @@ impl Body {
     /// Whether its codec takes dictionaries.
     fn takes_dictionary(self) -> bool {
         match self {
-            Body::Zstd => true,
-            Body::Store | Body::Lz4 | Body::ZstdPatch => false,
+            Body::Zstd | Body::Lz4 => true,
+            Body::Store | Body::Snappy | Body::Lzo | Body::ZstdPatch => false,
         }
     }
 
     /// Whether a payload too long for the codec is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
         match self {
-            Body::Lz4 => true,
+            Body::Lz4 | Body::Snappy | Body::Lzo => true,
             Body::Store | Body::Zstd | Body::ZstdPatch => false,
         }
     }
@@ -266,7 +272,7 @@ mod tests {
     fn every_byte_is_one_tag_or_refused() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(&[*byte, 7]).is_ok()).collect();
         let with_checksum: Vec<u8> = valid.iter().copied().filter(|byte| byte & NO_CHECKSUM == 0).collect();
-        assert_eq!(with_checksum, [0x01, 0x02, 0x03, 0x12, 0x1c, 0x23, 0x42]);
+        assert_eq!(with_checksum, [0x01, 0x02, 0x03, 0x04, 0x05, 0x12, 0x1c, 0x23, 0x24, 0x25, 0x42, 0x43]);
         assert_eq!(valid.len(), 2 * with_checksum.len());
         for byte in valid {
             let mut written = Vec::new();
@@ -278,7 +284,7 @@ mod tests {
     #[test]
     fn refusals_say_what_was_found() {
         let message = |byte| Tag::parse(&[byte]).unwrap_err().to_string();
-        let bodies = "body 1 (store), 2 (zstd), 3 (lz4) or 12 (zstd patch)";
+        let bodies = "body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy), 5 (lzo) or 12 (zstd patch)";
         assert_eq!(message(0x00), format!("tag byte 0x00: expected {bodies}, found body 0"));
         assert_eq!(message(0x42), "tag: expected more stored bytes, found the end after 1");
         assert_eq!(

@@ -97,3 +97,126 @@ fn codecs_say_whether_they_take_dictionaries() {
         }
     }
 }
+
+/// The codecs that take any bytes as a dictionary, of which 64 KiB are of use.
+const RAW_CONTENT: [&str; 7] = ["lz4", "lz4:30", "lz4hc:1", "lz4hc:2", "lz4hc:9", "lz4hc:10", "lz4hc:12"];
+
+fn raw_content(typed: &str, dictionary: Option<&Dictionary>) -> Box<dyn Codec> {
+    let mut codec = spec(typed).new_codec().unwrap();
+    codec.set_dictionary(dictionary).unwrap();
+    codec
+}
+
+/// Payloads short and long, alike and unlike the dictionary's beginning, middle and end.
+fn payloads(resemblance: &[u8]) -> Vec<Vec<u8>> {
+    let end = resemblance.len();
+    let part = |from: usize, length: usize| resemblance[from.min(end)..(from + length).min(end)].to_vec();
+    vec![
+        Vec::new(),
+        b"x".to_vec(),
+        part(0, 20),
+        part(end / 2, 50),
+        part(end.saturating_sub(30), 30),
+        [part(end.saturating_sub(40), 40), text(30), part(end / 3, 200)].concat(),
+        [part(end / 2, 3_000), noise(100)].concat(),
+        [part(end / 4, 5_000), text(3_000), part(end / 4, 5_000)].concat(),
+        [text(70_000), part(end / 2, 9_000), vec![0; 70_000]].concat(),
+        noise(500),
+    ]
+}
+
+#[test]
+fn raw_content_of_any_length_is_a_dictionary() {
+    for typed in RAW_CONTENT {
+        for length in [0, 1, 3, 4, 7, 8, 20, 1_000, 65_535, 65_536, 65_537, 200_000] {
+            let resemblance = [noise(length / 2), text(length - length / 2)].concat();
+            let dictionary = Dictionary::new(resemblance.clone());
+            let (mut encoder, mut decoder) =
+                (raw_content(typed, Some(&dictionary)), raw_content(typed, Some(&dictionary)));
+            for payload in payloads(&resemblance) {
+                let stored = body(encoder.as_mut(), &payload);
+                let alone = body(raw_content(typed, Some(&dictionary)).as_mut(), &payload);
+                assert!(stored == alone, "{typed}, {length}: depends on earlier payloads");
+                let mut decoded = vec![0xaa; payload.len()];
+                assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len(), "{typed}, {length}");
+                assert!(decoded == payload, "{typed}, {length}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_last_64_kib_of_raw_content_are_used() {
+    let long = Dictionary::new([text(9_000), noise(65_536)].concat());
+    let last = Dictionary::new(noise(65_536));
+    for typed in RAW_CONTENT {
+        for payload in payloads(last.bytes()) {
+            let stored = body(raw_content(typed, Some(&long)).as_mut(), &payload);
+            assert!(stored == body(raw_content(typed, Some(&last)).as_mut(), &payload), "{typed}");
+        }
+    }
+}
+
+#[test]
+fn raw_content_shrinks_what_resembles_it_and_is_needed_to_read_it() {
+    let resemblance = noise(60_000);
+    let dictionary = Dictionary::new(resemblance.clone());
+    let payloads = [&resemblance[100..8_000], &resemblance[30_000..30_050], &resemblance[59_000..]];
+    for typed in RAW_CONTENT {
+        // The fast mode remembers 4,096 positions of a dictionary only, so of short payloads most find nothing.
+        let found = if typed.starts_with("lz4:") {
+            0
+        } else if typed == "lz4" {
+            1
+        } else {
+            payloads.len()
+        };
+        for payload in &payloads[..found] {
+            let mut codec = raw_content(typed, None);
+            let plain = body(codec.as_mut(), payload);
+            codec.set_dictionary(Some(&dictionary)).unwrap();
+            let stored = body(codec.as_mut(), payload);
+            assert!(stored.len() < plain.len() * 2 / 3, "{typed}: {} against {}", stored.len(), plain.len());
+
+            let mut decoded = vec![0; payload.len()];
+            let others = [None, Some(Dictionary::new(text(60_000))), Some(Dictionary::new(resemblance[1..].to_vec()))];
+            for other in &others {
+                let refused = raw_content(typed, other.as_ref()).decode(&stored, &mut decoded);
+                // The last of them has the same bytes at the same distances from the end.
+                let same = other.as_ref().is_some_and(|other| other.bytes().len() == 59_999);
+                assert_eq!(refused.is_ok(), same, "{typed}: read with another dictionary");
+            }
+            let shifted = Dictionary::new([&resemblance[..], b"z"].concat());
+            assert!(raw_content(typed, Some(&shifted)).decode(&stored, &mut decoded).is_err(), "{typed}");
+            assert_eq!(codec.decode(&stored, &mut decoded).unwrap(), stored.len());
+            assert!(decoded == *payload, "{typed}");
+
+            codec.set_dictionary(None).unwrap();
+            assert_eq!(body(codec.as_mut(), payload), plain, "{typed}: the dictionary was not taken away");
+        }
+    }
+}
+
+#[test]
+fn damaged_bodies_with_a_dictionary() {
+    let resemblance = text(20_000);
+    let dictionary = Dictionary::new(resemblance.clone());
+    let payload = [&resemblance[500..900], &noise(20), &resemblance[15_000..16_000]].concat();
+    for typed in ["lz4", "lz4hc:9"] {
+        let mut codec = raw_content(typed, Some(&dictionary));
+        let original = body(codec.as_mut(), &payload);
+        let mut changes = noise(120_000).into_iter();
+        let mut change = || usize::from(changes.next().unwrap());
+        for _ in 0..10_000 {
+            let mut stored = original.clone();
+            for _ in 0..=change() % 3 {
+                let place = (change() << 8 | change()) % stored.len();
+                stored[place] = change() as u8;
+            }
+            let mut room = vec![0x5a; payload.len() + 64];
+            let result = codec.decode(&stored, &mut room[32..32 + payload.len()]);
+            assert!(room[..32].iter().chain(&room[32 + payload.len()..]).all(|byte| *byte == 0x5a));
+            assert!(result.is_err() || room[32..32 + payload.len()] == payload, "{typed}: wrong bytes");
+        }
+    }
+}

@@ -86,7 +86,7 @@ proptest! {
     fn random_bytes_do_not_panic(first: u8, mut rest in prop::collection::vec(any::<u8>(), 0..200), length in 0usize..5000) {
         rest.insert(0, first);
         read_in_every_way(&rest, length);
-        for tag in [0x01, 0x02, 0x03, 0x23, 0x81, 0x82, 0x83, 0xa3] {
+        for tag in [1, 2, 3, 4, 5, 0x23, 0x24, 0x25, 0x81, 0x82, 0x83, 0x84, 0x85, 0xa3, 0xa4, 0xa5] {
             rest[0] = tag;
             read_in_every_way(&rest, length);
         }
@@ -128,7 +128,10 @@ fn errors_say_expected_and_found() {
         format!("zlib stream: expected more stored bytes, found the end after {cut}")
     );
     assert_eq!(refusal("zstd", &encode("zstd", &payload), 7), "zstd frame: expected 7 payload bytes, found 120");
-    assert_eq!(refusal("lz4", &encode("lz4", &payload), 7), "lz4 body: expected 7 payload bytes, found 120");
+    for (typed, body) in [("lz4", "lz4"), ("lz4_flex", "lz4"), ("snappy", "snappy"), ("lzo", "lzo")] {
+        let message = format!("{body} body: expected 7 payload bytes, found 120");
+        assert_eq!(refusal(typed, &encode(typed, &payload), 7), message);
+    }
     assert_eq!(refusal("store", &encode("store", &payload), 7), "store body: expected 7 payload bytes, found 120");
     assert_eq!(refusal("zlib", &[], 7), "chunk: expected a tag byte or a zlib header, found no bytes");
 }
@@ -136,7 +139,14 @@ fn errors_say_expected_and_found() {
 #[test]
 fn a_wrong_checksum_is_shown_beside_the_right_one() {
     let payload = text(400);
-    for (typed, body) in [("zstd", "zstd frame"), ("lz4", "lz4 body"), ("store", "store body")] {
+    for (typed, body) in [
+        ("zstd", "zstd frame"),
+        ("lz4", "lz4 body"),
+        ("lz4_flex", "lz4 body"),
+        ("snappy", "snappy body"),
+        ("lzo", "lzo body"),
+        ("store", "store body"),
+    ] {
         let mut stored = encode(typed, &payload);
         let right = u32::from_le_bytes(*stored.last_chunk().unwrap());
         let last = stored.len() - 1;

@@ -70,6 +70,7 @@ proptest! {
             ("zstd:3", &["zstd:3,checksum=no", "zstd:3,frame=standard", "zstd:3,loose=9"]),
             ("lz4", &["lz4,checksum=no"]),
             ("lz4hc:9", &["lz4hc:9,checksum=no"]),
+            ("lz4_flex", &["lz4_flex,checksum=no"]),
         ] {
             for other in others {
                 prop_assert_eq!(revlog_chunk(plain, &payload), revlog_chunk(other, &payload), "{}", other);
@@ -85,7 +86,7 @@ const LENGTHS: [usize; 13] =
 #[test]
 fn every_length_and_texture() {
     let mut decoders = READERS.map(RevlogDecoder::new);
-    for typed in ["store", "zlib:1", "zlib-rs:6", "libdeflate:6", "zstd:3", "zstd:-7", "lz4", "lz4hc:3"] {
+    for typed in ["store", "zlib:1", "zlib-rs:6", "libdeflate:6", "zstd:3", "zstd:-7", "lz4", "lz4hc:3", "lz4_flex"] {
         for length in LENGTHS {
             for payload in [text(length), noise(length), vec![0; length], b"ab".repeat(length / 2 + 1)] {
                 let stored = revlog_chunk(typed, &payload);
@@ -105,7 +106,7 @@ fn payloads_are_raw_where_hg_leaves_them_raw() {
     }
     assert_eq!(first_compressed("zstd:3"), Some(50));
     // Five bytes of header and length come before the block.
-    for (typed, shortest) in [("lz4", (17, 16)), ("lz4hc:9", (16, 15))] {
+    for (typed, shortest) in [("lz4", (16, 15)), ("lz4hc:9", (16, 15)), ("lz4_flex", (17, 16))] {
         let chunk = first_compressed(typed).map(|length| (length, revlog_chunk(typed, &vec![b'a'; length]).len()));
         assert_eq!(chunk, Some(shortest), "{typed}");
     }
@@ -224,6 +225,7 @@ fn chunks_are_identified_by_what_they_are() {
         ("zstd", "zstd"),
         ("lz4", "lz4"),
         ("lz4hc", "lz4"),
+        ("lz4_flex", "lz4"),
     ] {
         assert_eq!(identify(typed), Some(name), "{typed}");
     }
@@ -249,6 +251,9 @@ fn each_codec_has_the_engine_and_requirement_of_hg() {
         ("zstd", RevlogEngine::Zstd, Some("revlog-compression-zstd")),
         ("lz4", RevlogEngine::Lz4, Some("exp-compression-lz4")),
         ("lz4hc", RevlogEngine::Lz4, Some("exp-compression-lz4")),
+        ("lz4_flex", RevlogEngine::Lz4, Some("exp-compression-lz4")),
+        ("snappy", RevlogEngine::Tagged(Algorithm::Snappy), Some("exp-compression-snappy")),
+        ("lzo", RevlogEngine::Tagged(Algorithm::Lzo), Some("exp-compression-lzo")),
     ];
     assert_eq!(found, expected);
 }

@@ -121,6 +121,7 @@ fn errors_say_expected_and_found() {
         ("zstd", "zstd frame", "1000"),
         ("lz4", "lz4 revlog chunk", "1000"),
         ("lz4hc", "lz4 revlog chunk", "1000"),
+        ("lz4_flex", "lz4 revlog chunk", "1000"),
     ] {
         let stored = revlog_chunk(typed, &payload);
         let mut decoder = RevlogDecoder::for_spec(&common::spec(typed));
@@ -161,7 +162,7 @@ fn an_lz4_length_is_a_claim() {
 #[test]
 fn bombs_cost_no_more_than_the_limit() {
     let zeros = vec![0; 64 << 20];
-    for typed in ["zlib:9", "zlib-rs:9", "libdeflate:12", "zstd:3", "lz4", "lz4hc:9"] {
+    for typed in ["zlib:9", "zlib-rs:9", "libdeflate:12", "zstd:3", "lz4", "lz4hc:9", "lz4_flex"] {
         let stored = revlog_chunk(typed, &zeros);
         for limit in [0, 1, 1_000, 1 << 20, 10_000_000] {
             for reader in READERS {
@@ -192,7 +193,7 @@ fn a_zstd_content_size_is_a_claim() {
 
 #[test]
 fn chunks_of_the_container_in_git_are_no_revlog_chunks() {
-    for typed in ["store", "zstd", "lz4", "lz4hc"] {
+    for typed in ["store", "zstd", "lz4", "lz4hc", "lz4_flex"] {
         let stored = encode(typed, &text(500));
         assert!(refusal(&stored, 1_000).starts_with("revlog chunk: expected 00, u, x, ( or 4"), "{typed}");
     }

@@ -92,8 +92,10 @@ proptest! {
 
 #[test]
 fn what_does_not_shrink_is_stored() {
-    for (typed, store) in
-        [("zstd", "store"), ("lz4", "store"), ("lz4hc", "store"), ("zstd,checksum=no", "store,checksum=no")]
+    for (typed, store) in ["zstd", "lz4", "lz4hc", "lz4_flex", "snappy", "lzo:3", "lzo:9"]
+        .map(|typed| (typed, "store"))
+        .into_iter()
+        .chain([("zstd,checksum=no", "store,checksum=no"), ("lzo,checksum=no", "store,checksum=no")])
     {
         for payload in [Vec::new(), b"ab".to_vec(), noise(500), noise(70_000)] {
             let stored = encode(typed, &payload);
@@ -109,6 +111,9 @@ fn chunks_are_identified_by_what_they_are() {
     let names = ["zlib", "zlib-rs", "libdeflate", "store", "zstd", "lz4", "lz4hc", "zstd,frame=standard"]
         .map(|typed| ChunkDecoder::identify(&encode(typed, &text(1000))).unwrap());
     assert_eq!(names, ["zlib", "zlib", "zlib", "store", "zstd", "lz4", "lz4", "zstd (standard frame)"]);
+    let names = ["lz4_flex", "snappy", "lzo:3", "lzo:9"]
+        .map(|typed| ChunkDecoder::identify(&encode(typed, &text(1000))).unwrap());
+    assert_eq!(names, ["lz4", "snappy", "lzo", "lzo"]);
     for not_a_chunk in [&[][..], &[0x00], &[0x78], &[0x78, 0x00], &[0x44], &[0x28, 0xb5, 0x2f, 0xfe]] {
         assert_eq!(ChunkDecoder::identify(not_a_chunk), None, "{not_a_chunk:x?}");
     }

@@ -39,7 +39,11 @@ fn defaults_are_filled_in() {
     expect("libdeflate", Algorithm::Libdeflate, Some(6), "libdeflate:6", "libdeflate-6");
     expect("zstd", Algorithm::Zstd, Some(3), "zstd:3", "zstd-3");
     expect("zstd:-7", Algorithm::Zstd, Some(-7), "zstd:-7", "zstd-m7");
-    expect("lz4,checksum=yes", Algorithm::Lz4, None, "lz4", "lz4");
+    expect("lz4,checksum=yes", Algorithm::Lz4, Some(1), "lz4:1", "lz4-1");
+    expect("lz4:65537", Algorithm::Lz4, Some(65_537), "lz4:65537", "lz4-65537");
+    expect("lz4_flex", Algorithm::Lz4Flex, None, "lz4_flex", "lz4-flex");
+    expect("snappy", Algorithm::Snappy, None, "snappy", "snappy");
+    expect("lzo", Algorithm::Lzo, Some(3), "lzo:3", "lzo-3");
     expect("lz4hc", Algorithm::Lz4hc, Some(9), "lz4hc:9", "lz4hc-9");
     expect("lz4hc:12,checksum=no", Algorithm::Lz4hc, Some(12), "lz4hc:12,checksum=no", "lz4hc-12-checksum-no");
     expect(
@@ -185,7 +189,11 @@ fn refusals_say_what_is_valid() {
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");
     assert_eq!(refusal("lz4hc:13"), "lz4hc: expected a level from 1..12, found \"13\"");
-    assert_eq!(refusal("lz4:1"), "lz4 has no levels: expected lz4, found lz4:1");
+    assert_eq!(refusal("lz4:0"), "lz4: expected a level from 1..65537, found \"0\"");
+    assert_eq!(refusal("lz4:65538"), "lz4: expected a level from 1..65537, found \"65538\"");
+    assert_eq!(refusal("lzo:10"), "lzo: expected a level from 1..9, found \"10\"");
+    assert_eq!(refusal("snappy:1"), "snappy has no levels: expected snappy, found snappy:1");
+    assert_eq!(refusal("lz4flex"), format!("unknown codec \"lz4flex\" (did you mean lz4_flex?); valid are {codecs}"));
     assert_eq!(
         refusal("zstd:5,chksum=no"),
         "unknown option \"chksum\" (did you mean checksum?); \

@@ -102,6 +102,9 @@ fn payloads_above_one_block() {
         ("lz4", 0x23),
         ("lz4,checksum=no", 0xa3),
         ("lz4hc:3", 0x23),
+        ("lz4_flex", 0x23),
+        ("snappy", 0x24),
+        ("lzo:1", 0x25),
     ] {
         assert_streams(typed, first_byte, &payload);
     }
@@ -137,7 +140,7 @@ fn each_block_that_does_not_shrink_is_stored() {
 #[test]
 fn a_source_must_be_as_long_as_announced() {
     let payload = text(300_000);
-    for typed in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4"] {
+    for typed in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "snappy", "lzo"] {
         let mut encoder = encoder(typed);
         let mut encode = |announced: usize| {
             encoder.encode_stream(&mut payload.as_slice(), announced as u64, &mut io::sink()).map_err(|e| e.to_string())
@@ -164,7 +167,7 @@ fn failing_readers_writers_and_sinks_are_reported() {
             Err(io::Error::other("the pipe is broken"))
         }
     }
-    for typed in ["store", "zlib", "zstd", "lz4"] {
+    for typed in ["store", "zlib", "zstd", "lz4", "snappy", "lzo"] {
         let error = encoder(typed).encode_stream(&mut Broken, 10, &mut io::sink()).unwrap_err();
         assert_eq!(error.to_string(), "reading the payload: the pipe is broken");
         let mut no_room: &mut [u8] = &mut [];

@@ -183,7 +183,7 @@ def _spec_of(engine, options):
 
 
 class lz4engine(compression.compressionengine):
-    """LZ4 blocks, fast (``lz4``) or small (``lz4hc``): one layout, one reader"""
+    """LZ4 blocks, fast (``lz4``, ``lz4_flex``) or small (``lz4hc``): one layout"""
 
     @classmethod
     def name(cls):

@@ -5,7 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyType};
-use repackbench_codec::{Algorithm, CodecError, CodecSpec, RevlogDecoder, RevlogEncoder};
+use repackbench_codec::{CodecError, CodecSpec, RevlogDecoder, RevlogEncoder};
 
 use crate::buffer::{new_bytes, with_bytes};
 
@@ -76,11 +76,7 @@ impl Compressor {
     /// The library that `decompress` calls for the spec's own chunks, with its version.
     #[getter]
     fn reader(&self) -> String {
-        crate::implementation(match self.spec.algorithm() {
-            // One reader for LZ4 blocks, whoever wrote them.
-            Algorithm::Lz4hc => Algorithm::Lz4,
-            algorithm => algorithm,
-        })
+        crate::implementation(self.spec.algorithm())
     }
 
     /// The chunk for a payload, header included; None if the payload is better left as it is.

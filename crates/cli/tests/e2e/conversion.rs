@@ -14,6 +14,8 @@ const SPECS: &[(&str, bool)] = &[
     ("zstd:5", false),
     ("store", false),
     ("lz4", false),
+    ("snappy", false),
+    ("lzo:7", false),
 ];
 
 fn converts(name: &str) {

@@ -22,7 +22,7 @@ fn the_repository_may_be_the_current_folder() {
     let fixture = Fixture::copy("work-tree", &scratch);
     program::run(command().current_dir(fixture.repo()).args(["convert", "--quiet", "--codec", "lz4", "."]))
         .exits(exit::OK);
-    let variant = fixture.folder.join("repo.lz4");
+    let variant = fixture.folder.join("repo.lz4-1");
     repackbench(["verify".as_ref(), fixture.repo().as_os_str(), variant.as_os_str()]).exits(exit::OK);
 }
 

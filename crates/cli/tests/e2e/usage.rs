@@ -11,7 +11,8 @@ fn a_bad_spec_is_answered_with_the_nearest_and_the_valid() {
         ("zstd:99", &["-7", "22"]),
         ("zlib:10", &["0", "9"]),
         ("libdeflate:0", &["1", "12"]),
-        ("lz4:3", &["lz4"]),
+        ("lz4:0", &["1", "65537"]),
+        ("lz4_flex:3", &["lz4_flex"]),
         ("zstd:fast", &["zstd"]),
         ("zstd:5,chekcsum=no", &["checksum"]),
         ("", &["zstd", "zlib", "store"]),
@@ -65,7 +66,7 @@ fn help_teaches_every_subcommand() {
 #[test]
 fn codecs_lists_every_codec_with_what_reads_it() {
     let listed = repackbench(["codecs"]).exits(exit::OK).text();
-    for codec in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "lz4hc"] {
+    for codec in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "lz4hc", "lz4_flex", "snappy", "lzo"] {
         let names_it = |line: &&str| {
             line.split(|letter: char| letter.is_whitespace() || "|│┆".contains(letter)).any(|word| word == codec)
         };

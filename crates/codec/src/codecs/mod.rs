@@ -1,10 +1,16 @@
 //! One file for each codec, and what several of them share.
 
+pub(crate) mod block;
 pub(crate) mod libdeflate;
+pub(crate) mod liblz4;
 pub(crate) mod lz4;
 pub(crate) mod lz4_block;
+pub(crate) mod lz4_flex;
 pub(crate) mod lz4hc;
+pub(crate) mod lzo;
+mod lzo1x;
 mod rfc1950;
+pub(crate) mod snappy;
 pub(crate) mod store;
 pub(crate) mod zlib;
 pub(crate) mod zlib_rs;
@@ -25,7 +31,10 @@ pub(crate) fn new_codec(choice: &CodecChoice) -> Box<dyn Codec> {
         Algorithm::ZlibRs => Box::new(zlib_rs::ZlibRs::new(level)),
         Algorithm::Libdeflate => Box::new(libdeflate::Libdeflate::new(level)),
         Algorithm::Zstd => Box::new(zstd::Zstd::new(level, choice.standard_frame()).with_window(choice.window_log())),
-        Algorithm::Lz4 => Box::new(lz4::Lz4::fast()),
-        Algorithm::Lz4hc => Box::new(lz4::Lz4::high(level)),
+        Algorithm::Lz4 => Box::new(lz4::codec(level)),
+        Algorithm::Lz4hc => Box::new(lz4hc::codec(level)),
+        Algorithm::Lz4Flex => Box::new(lz4_flex::codec()),
+        Algorithm::Snappy => Box::new(snappy::codec()),
+        Algorithm::Lzo => Box::new(lzo::codec(level)),
     }
 }

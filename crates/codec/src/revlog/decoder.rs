@@ -5,7 +5,7 @@ use crate::codecs::lz4_block;
 use crate::codecs::zstd::Zstd;
 use crate::codecs::zstd_frame;
 use crate::decoder::UNUSED_LEVEL;
-use crate::decoders::Decoders;
+use crate::decoders::{Decoders, Lz4Reader};
 use crate::error::{CodecError, FoundLength};
 use crate::spec::CodecSpec;
 
@@ -50,7 +50,7 @@ impl RevlogDecoder {
             [RAW, rest @ ..] => append_raw(rest, limit, payload),
             [ZLIB, ..] => self.zlib().decode_to_end(stored, limit, payload),
             [ZSTD, ..] => self.zstd().decode_to_end(stored, limit, payload),
-            [LZ4, body @ ..] => decode_lz4(body, limit, payload),
+            [LZ4, body @ ..] => decode_lz4(self.decoders.lz4, body, limit, payload),
             [header, ..] => Err(CodecError::RevlogHeader { header: *header }),
         };
         decoded.inspect_err(|_| payload.truncate(start))
@@ -87,7 +87,7 @@ fn append_raw(raw: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, 
 }
 
 /// Decodes what follows header `4`.
-fn decode_lz4(body: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
+fn decode_lz4(reader: Lz4Reader, body: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
     let truncated = || CodecError::Truncated { codec: LZ4_CHUNK, available: body.len() as u64 + 1 };
     let (length, block) = body.split_first_chunk::<LZ4_LENGTH_LEN>().ok_or_else(truncated)?;
     let claimed = u64::from(u32::from_le_bytes(*length));
@@ -102,7 +102,7 @@ fn decode_lz4(body: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize,
     let start = payload.len();
     reserve(payload, length, LZ4_CHUNK)?;
     payload.resize(start.saturating_add(length), 0);
-    lz4_block::decompress(block, payload.get_mut(start..).unwrap_or_default(), LZ4_CHUNK)?;
+    reader.decompress(block, payload.get_mut(start..).unwrap_or_default(), LZ4_CHUNK)?;
     Ok(length)
 }
 

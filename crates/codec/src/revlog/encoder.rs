@@ -3,7 +3,11 @@
 use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine};
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
-use crate::codecs::lz4_block::{self, BlockCompressor};
+use crate::codecs::block::BlockCoder;
+use crate::codecs::lz4::FastCoder;
+use crate::codecs::lz4_block;
+use crate::codecs::lz4_flex::FlexCoder;
+use crate::codecs::lz4hc::HighCoder;
 use crate::codecs::zstd::Zstd;
 use crate::error::CodecError;
 use crate::spec::CodecSpec;
@@ -27,7 +31,7 @@ enum Compressor {
     /// Chunks that are the codec's own stored bytes and begin with the header already.
     Whole { codec: Box<dyn Codec>, least_payload: usize },
     /// Header, payload length, block.
-    Lz4(BlockCompressor),
+    Lz4(Box<dyn BlockCoder>),
     /// Nothing is compressed.
     None,
 }
@@ -48,8 +52,12 @@ impl RevlogEncoder {
                 codec.set_checksum(false);
                 Compressor::Whole { codec: Box::new(codec), least_payload: LEAST_ZSTD_PAYLOAD }
             }
-            RevlogEngine::Lz4 if spec.algorithm() == Algorithm::Lz4hc => Compressor::Lz4(BlockCompressor::high(level)),
-            RevlogEngine::Lz4 => Compressor::Lz4(BlockCompressor::fast()),
+            RevlogEngine::Lz4 => Compressor::Lz4(match spec.algorithm() {
+                Algorithm::Lz4hc => Box::new(HighCoder::new(level)),
+                Algorithm::Lz4Flex => Box::new(FlexCoder::default()),
+                _ => Box::new(FastCoder::new(level)),
+            }),
+            RevlogEngine::Tagged(_) => Compressor::None,
         };
         Ok(RevlogEncoder { compressor })
     }
@@ -74,14 +82,14 @@ impl RevlogEncoder {
             Compressor::Whole { codec, least_payload } if payload.len() >= *least_payload => {
                 codec.encode(payload, stored).map(|_| true)
             }
-            Compressor::Lz4(compressor) => compress_lz4(compressor, payload, stored),
+            Compressor::Lz4(coder) => compress_lz4(coder.as_mut(), payload, stored),
             Compressor::Whole { .. } | Compressor::None => Ok(false),
         }
     }
 }
 
 /// Appends header, payload length and block, unless the payload is empty or longer than a block can hold.
-fn compress_lz4(compressor: &mut BlockCompressor, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
+fn compress_lz4(coder: &mut dyn BlockCoder, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
     let length = match u32::try_from(payload.len()) {
         Ok(length) if (1..=lz4_block::MAX_PAYLOAD).contains(&payload.len()) => length,
         _ => return Ok(false),
@@ -89,8 +97,8 @@ fn compress_lz4(compressor: &mut BlockCompressor, payload: &[u8], stored: &mut V
     stored.push(LZ4);
     stored.extend_from_slice(&length.to_le_bytes());
     let block_start = stored.len();
-    stored.resize(block_start.saturating_add(lz4_block::bound(payload.len())), 0);
-    let block_len = compressor.compress(payload, stored.get_mut(block_start..).unwrap_or_default())?;
+    stored.resize(block_start.saturating_add(coder.bound(payload.len())), 0);
+    let block_len = coder.compress(payload, stored.get_mut(block_start..).unwrap_or_default())?;
     stored.truncate(block_start + block_len);
     Ok(true)
 }

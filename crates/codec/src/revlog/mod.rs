@@ -52,8 +52,10 @@ pub enum RevlogEngine {
     Zstd,
     /// hg's `none`: every payload is raw.
     None,
-    /// `lz4`, which hg itself does not have: blocks behind header `4`, of `lz4` and `lz4hc` alike.
+    /// `lz4`, which hg itself does not have: blocks behind header `4`, of `lz4`, `lz4hc` and `lz4_flex` alike.
     Lz4,
+    /// An engine named like the codec, which hg itself does not have.
+    Tagged(Algorithm),
 }
 
 impl RevlogEngine {
@@ -65,6 +67,11 @@ impl RevlogEngine {
             RevlogEngine::Zstd => Some("revlog-compression-zstd"),
             RevlogEngine::None => Some("exp-compression-none"),
             RevlogEngine::Lz4 => Some("exp-compression-lz4"),
+            RevlogEngine::Tagged(algorithm) => match algorithm {
+                Algorithm::Snappy => Some("exp-compression-snappy"),
+                Algorithm::Lzo => Some("exp-compression-lzo"),
+                _ => None,
+            },
         }
     }
 }
@@ -76,7 +83,8 @@ impl CodecSpec {
             Algorithm::Store => RevlogEngine::None,
             Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => RevlogEngine::Zlib,
             Algorithm::Zstd => RevlogEngine::Zstd,
-            Algorithm::Lz4 | Algorithm::Lz4hc => RevlogEngine::Lz4,
+            Algorithm::Lz4 | Algorithm::Lz4hc | Algorithm::Lz4Flex => RevlogEngine::Lz4,
+            algorithm @ (Algorithm::Snappy | Algorithm::Lzo) => RevlogEngine::Tagged(algorithm),
         }
     }
 }

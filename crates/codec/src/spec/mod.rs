@@ -260,7 +260,7 @@ impl CodecSpec {
         // In a canonical spec a minus sign in front of a digit only precedes a negative level: after ":" or "=".
         let canonical = self.canonical();
         let mut stem = canonical.replace(":-", "-m").replace("loose=-", "loose-m").replace([':', ',', '=', '_'], "-");
-        if stem.len() > MAX_FILE_STEM || canonical.contains('_') {
+        if stem.len() > MAX_FILE_STEM {
             let hash = xxhash_rust::xxh64::xxh64(canonical.as_bytes(), 0);
             stem.truncate(MAX_FILE_STEM - "-0123456789abcdef".len());
             stem.push_str(&format!("-{hash:016x}"));

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder};
 
 /// One spec for each codec and container option, at levels that take different paths.
-pub(crate) const SPECS: [&str; 26] = [
+pub(crate) const SPECS: [&str; 38] = [
     "store",
     "store,checksum=no",
     "zlib:0",
@@ -27,11 +27,23 @@ pub(crate) const SPECS: [&str; 26] = [
     "zstd,frame=standard",
     "zstd:5,checksum=no,frame=standard",
     "lz4",
+    "lz4:20",
     "lz4,checksum=no",
     "lz4hc:1",
     "lz4hc",
     "lz4hc:12",
     "lz4hc:4,checksum=no",
+    "lz4hc:2",
+    "lz4_flex",
+    "lz4_flex,checksum=no",
+    "snappy",
+    "snappy,checksum=no",
+    "lzo:1",
+    "lzo",
+    "lzo:7",
+    "lzo:8",
+    "lzo:9",
+    "lzo,checksum=no",
 ];
 
 pub(crate) fn spec(typed: &str) -> CodecSpec {

@@ -73,18 +73,20 @@ fn the_debug_command_says_which_code_serves_each_chunk() {
             "\nlz4hc levels 1..12 engine lz4 liblz4 (C) ",
             "\nx repackbench libdeflate:6: libdeflate (C) ",
             "\n( repackbench zstd: libzstd (C) ",
-            "\n4 repackbench lz4: lz4_flex (Rust) ",
-            "\nnew chunks: engine lz4, repackbench lz4: lz4_flex (Rust) ",
+            "\n4 repackbench lz4: liblz4 (C) ",
+            "\nnew chunks: engine lz4, repackbench lz4: liblz4 (C) ",
             "(repackbench.codec=libdeflate:6 has no part in it: it belongs to engine zlib)",
         ] {
             assert!(shown.contains(part), "expected {part:?} in\n{shown}");
         }
-        let shown = debug_command(&hg.codec("lz4hc:9"), folder.path());
-        // One library reads the blocks of both.
-        for part in
-            ["\n4 repackbench lz4hc:9: lz4_flex (Rust) ", "\nnew chunks: engine lz4, repackbench lz4hc:9: liblz4 (C) "]
-        {
-            assert!(shown.contains(part), "expected {part:?} in\n{shown}");
+        for (codec, library) in [("lz4hc:9", "liblz4 (C)"), ("lz4_flex", "lz4_flex (Rust)")] {
+            let shown = debug_command(&hg.codec(codec), folder.path());
+            for part in [
+                format!("\n4 repackbench {codec}: {library} "),
+                format!("\nnew chunks: engine lz4, repackbench {codec}: {library} "),
+            ] {
+                assert!(shown.contains(&part), "expected {part:?} in\n{shown}");
+            }
         }
 
         let outside = scratch();

@@ -1,0 +1,262 @@
+//! The body of every codec whose compressed bytes do not say where they end.
+//!
+//! | field | length | meaning |
+//! |---|---|---|
+//! | payload length | 1-10 | LEB128, at most [`BLOCK_LEN`] |
+//! | block length | 1-10 | LEB128 |
+//! | block | block length | in the codec's own format, no frame |
+//! | checksum | 4, or 0 | see [`checksum`]; absent under `checksum=no` |
+//!
+//! A block cannot be encoded in pieces: the container cuts payloads above [`BLOCK_LEN`].
+
+use std::io::{BufRead, Read, Write};
+
+use crate::BLOCK_LEN;
+use crate::checksum;
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
+use crate::error::{CodecError, FoundLength};
+use crate::leb128;
+use crate::source::PayloadSource;
+use crate::stored::StoredBytes;
+
+/// What block codecs without dictionaries can do.
+pub(crate) const CAPABILITIES: Capabilities =
+    Capabilities { finds_own_end: false, streams: false, partial_decode: false, dictionaries: false };
+
+/// One block format in one implementation: whole payload to block, and back.
+pub(crate) trait BlockCoder: Send {
+    /// The name that a codec spec begins with.
+    fn name(&self) -> &'static str;
+
+    /// How messages name the body.
+    fn body(&self) -> &'static str;
+
+    /// Whether [`set_dictionary`](Self::set_dictionary) takes dictionaries.
+    fn takes_dictionaries(&self) -> bool {
+        false
+    }
+
+    /// The most payload bytes that one byte of a block stands for.
+    fn max_expansion(&self) -> u64;
+
+    /// The room that the block of a payload may need, in bytes.
+    fn bound(&self, payload_len: usize) -> usize;
+
+    /// Writes the block of `payload` to the start of `room`, of at least [`bound`](Self::bound) bytes; returns its length.
+    ///
+    /// # Errors
+    /// When the implementation fails.
+    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError>;
+
+    /// Decodes all of `block` into all of `payload`; `codec` names in errors what the block lies in.
+    ///
+    /// # Errors
+    /// When the block is damaged or its payload has another length.
+    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError>;
+
+    /// As [`Codec::set_dictionary`].
+    ///
+    /// # Errors
+    /// From a coder that takes none.
+    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        Err(CodecError::NoDictionaries { codec: self.name() })
+    }
+}
+
+/// A block codec: its coder, and buffers that are reused.
+pub(crate) struct BlockCodec<C> {
+    coder: C,
+    checksum: bool,
+    /// Holds a block while its length is not yet known, or while its bytes arrive; encoding keeps its greatest length,
+    /// so that growth alone is zeroed.
+    block: Vec<u8>,
+    /// Holds a payload that the caller wants in pieces, or of which it wants the prefix only.
+    whole: Vec<u8>,
+}
+
+/// A body's lengths, checked against each other and against what one block may hold.
+struct Lengths {
+    payload: usize,
+    block: usize,
+}
+
+impl Lengths {
+    fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, coder: &impl BlockCoder) -> Result<Self, CodecError> {
+        let corrupt = |expected, found| CodecError::Corrupt { codec: coder.body(), expected, found };
+        let payload = leb128::read(stored)?;
+        let block = leb128::read(stored)?;
+        let most_payload = block.saturating_mul(coder.max_expansion()).min(BLOCK_LEN as u64);
+        let most_block = coder.bound(BLOCK_LEN);
+        match (usize::try_from(payload), usize::try_from(block)) {
+            (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= most_block => {
+                Ok(Lengths { payload: payload_len, block: block_len })
+            }
+            _ if payload <= most_payload => {
+                Err(corrupt("a block that 64 MiB of payload can need", format!("{block} bytes")))
+            }
+            _ => Err(corrupt(
+                "a payload length that the block can hold",
+                format!("{payload} payload bytes in a block of {block}"),
+            )),
+        }
+    }
+
+    fn expect_payload(&self, expected: u64, codec: &'static str) -> Result<(), CodecError> {
+        if self.payload as u64 == expected {
+            return Ok(());
+        }
+        let found = FoundLength::Exactly(self.payload as u64);
+        Err(CodecError::PayloadLength { codec, expected, found })
+    }
+}
+
+impl<C: BlockCoder> BlockCodec<C> {
+    /// A codec whose bodies carry a checksum.
+    pub(crate) fn new(coder: C) -> Self {
+        BlockCodec { coder, checksum: true, block: Vec::new(), whole: Vec::new() }
+    }
+
+    /// Takes a block of `block_len` bytes and decodes it into `room`, which has the claimed length of the payload and is
+    /// asked for only when the block is there: a claim alone takes no memory.
+    ///
+    /// A block that the source has not at hand in one piece is copied first.
+    fn decode_block<'p, R: BufRead + ?Sized>(
+        &mut self,
+        stored: &mut StoredBytes<'_, R>,
+        block_len: usize,
+        room: impl FnOnce() -> &'p mut [u8],
+    ) -> Result<&'p [u8], CodecError> {
+        let codec = self.coder.body();
+        let in_place = stored.at_hand()?.len() >= block_len;
+        if !in_place {
+            stored.take_to_vec(block_len, &mut self.block)?;
+        }
+        let block = if in_place { stored.at_hand()?.get(..block_len).unwrap_or_default() } else { &self.block };
+        let payload = room();
+        self.coder.decompress(block, payload, codec)?;
+        if in_place {
+            stored.advance(block_len);
+        }
+        Ok(payload)
+    }
+
+    /// Takes what follows the lengths, block and checksum, and decodes it into `room`; see
+    /// [`decode_block`](Self::decode_block).
+    fn decode_rest<'p, R: BufRead + ?Sized>(
+        &mut self,
+        lengths: &Lengths,
+        stored: &mut StoredBytes<'_, R>,
+        room: impl FnOnce() -> &'p mut [u8],
+    ) -> Result<(), CodecError> {
+        let payload = self.decode_block(stored, lengths.block, room)?;
+        if !self.checksum {
+            return Ok(());
+        }
+        checksum::verify(stored.take_array()?, checksum::of(payload), self.coder.body())
+    }
+
+    /// As [`decode_rest`](Self::decode_rest), into `self.whole`.
+    fn decode_rest_to_whole<R: BufRead + ?Sized>(
+        &mut self,
+        lengths: &Lengths,
+        stored: &mut StoredBytes<'_, R>,
+    ) -> Result<&[u8], CodecError> {
+        let mut whole = std::mem::take(&mut self.whole);
+        let decoded = self.decode_rest(lengths, stored, || {
+            whole.resize(lengths.payload, 0);
+            &mut whole
+        });
+        self.whole = whole;
+        decoded.map(|()| self.whole.as_slice())
+    }
+
+    /// Compresses `payload` into `self.block`; returns the block's length.
+    fn compress(&mut self, payload: &[u8]) -> Result<usize, CodecError> {
+        let most = self.coder.bound(payload.len());
+        if self.block.len() < most {
+            self.block.resize(most, 0);
+        }
+        self.coder.compress(payload, &mut self.block)
+    }
+}
+
+impl<C: BlockCoder> Codec for BlockCodec<C> {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities { dictionaries: self.coder.takes_dictionaries(), ..CAPABILITIES }
+    }
+
+    fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let start = out.len();
+        let block_len = self.compress(payload)?;
+        leb128::write(payload.len() as u64, out);
+        leb128::write(block_len as u64, out);
+        out.extend_from_slice(self.block.get(..block_len).unwrap_or_default());
+        if self.checksum {
+            out.extend_from_slice(&checksum::of(payload).to_le_bytes());
+        }
+        Ok(out.len() - start)
+    }
+
+    fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let mut rest = stored;
+        let mut body = StoredBytes::new(&mut rest, self.coder.body());
+        let lengths = Lengths::take(&mut body, &self.coder)?;
+        lengths.expect_payload(payload.len() as u64, self.coder.body())?;
+        self.decode_rest(&lengths, &mut body, || payload)?;
+        Ok(stored.len() - rest.len())
+    }
+
+    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+        let mut body = StoredBytes::new(stored, self.coder.body());
+        let lengths = Lengths::take(&mut body, &self.coder)?;
+        if let Some(payload) = prefix.get_mut(..lengths.payload) {
+            self.decode_rest(&lengths, &mut body, || payload)?;
+            return Ok(lengths.payload);
+        }
+        let whole = self.decode_rest_to_whole(&lengths, &mut body)?;
+        prefix.copy_from_slice(whole.get(..prefix.len()).unwrap_or_default());
+        Ok(prefix.len())
+    }
+
+    /// Holds the whole payload in memory: for payloads of at most [`BLOCK_LEN`].
+    fn encode_stream(
+        &mut self,
+        payload: &mut dyn Read,
+        payload_len: u64,
+        stored: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        let codec = self.coder.body();
+        let too_long = || CodecError::PayloadLength { codec, expected: BLOCK_LEN as u64, found: FoundLength::More };
+        let limit = usize::try_from(payload_len).ok().filter(|length| *length <= BLOCK_LEN).ok_or_else(too_long)?;
+        let mut whole = std::mem::take(&mut self.whole);
+        PayloadSource::new(payload, payload_len).next_piece(&mut whole, limit)?;
+        let mut body = Vec::new();
+        self.encode(&whole, &mut body)?;
+        self.whole = whole;
+        stored.write_all(&body).map_err(CodecError::writing_stored)?;
+        Ok(body.len() as u64)
+    }
+
+    /// Holds the whole payload in memory, which is at most [`BLOCK_LEN`].
+    fn decode_stream(
+        &mut self,
+        stored: &mut dyn BufRead,
+        payload_len: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        let mut body = StoredBytes::new(stored, self.coder.body());
+        let lengths = Lengths::take(&mut body, &self.coder)?;
+        lengths.expect_payload(payload_len, self.coder.body())?;
+        sink(self.decode_rest_to_whole(&lengths, &mut body)?).map_err(CodecError::delivering_payload)?;
+        Ok(body.consumed())
+    }
+
+    fn set_checksum(&mut self, carried: bool) {
+        self.checksum = carried;
+    }
+
+    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        self.coder.set_dictionary(dictionary)
+    }
+}

@@ -1,0 +1,63 @@
+//! `lz4_flex`: LZ4 blocks by the implementation in Rust, in its bounds-checked form. Fast mode only.
+
+use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into};
+
+use super::block::{BlockCodec, BlockCoder};
+use super::lz4_block::{self, BLOCK};
+use crate::algorithm::Algorithm;
+use crate::error::CodecError;
+
+/// lz4_flex with tables that are made when first used.
+#[derive(Default)]
+pub(crate) struct FlexCoder {
+    small_table: Option<CompressTable>,
+    large_table: Option<CompressTable>,
+}
+
+/// The codec `lz4_flex`.
+pub(crate) fn codec() -> BlockCodec<FlexCoder> {
+    BlockCodec::new(FlexCoder::default())
+}
+
+/// Decodes all of `block` into all of `payload`.
+///
+/// # Errors
+/// When the block is damaged or its payload has another length; `codec` names in them what the block lies in.
+pub(crate) fn decompress(block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+    let written = decompress_into(block, payload).map_err(|error| lz4_block::invalid(codec, error.to_string()))?;
+    lz4_block::expect_length(written, payload.len(), codec)
+}
+
+impl BlockCoder for FlexCoder {
+    fn name(&self) -> &'static str {
+        Algorithm::Lz4Flex.name()
+    }
+
+    fn body(&self) -> &'static str {
+        lz4_block::BODY
+    }
+
+    fn max_expansion(&self) -> u64 {
+        lz4_block::MAX_EXPANSION
+    }
+
+    fn bound(&self, payload_len: usize) -> usize {
+        lz4_block::bound(payload_len)
+    }
+
+    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
+        // The small table is faster to clear and takes payloads below 64 KiB; the library would replace
+        // it by a large one for good at the first longer payload, hence one of each.
+        let table = if payload.len() < usize::from(u16::MAX) {
+            self.small_table.get_or_insert_with(CompressTable::small)
+        } else {
+            self.large_table.get_or_insert_with(CompressTable::large)
+        };
+        compress_into_with_table(payload, room, table)
+            .map_err(|error| CodecError::Implementation { codec: BLOCK, message: error.to_string() })
+    }
+
+    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+        decompress(block, payload, codec)
+    }
+}

@@ -1,0 +1,83 @@
+//! `lzo`: LZO1X streams by our own implementation in [`lzo1x`]. The levels are lzop's.
+
+use super::block::{BlockCodec, BlockCoder};
+use super::lzo1x::{self, Effort, FastEncoder, Fault, NoRoom, ThoroughEncoder};
+use crate::algorithm::Algorithm;
+use crate::error::{CodecError, FoundLength};
+
+/// How messages name the body.
+const BODY: &str = "lzo body";
+
+/// The codec `lzo` at `level`, which is 1 to 9.
+pub(crate) fn codec(level: i32) -> BlockCodec<LzoCoder> {
+    BlockCodec::new(LzoCoder { level, encoder: None })
+}
+
+/// LZO1X at one level, with tables that are made when first used.
+pub(crate) struct LzoCoder {
+    level: i32,
+    encoder: Option<Encoder>,
+}
+
+enum Encoder {
+    Fast(FastEncoder),
+    Thorough(Box<ThoroughEncoder>),
+}
+
+impl Encoder {
+    fn new(level: i32) -> Self {
+        let thorough = |depth, enough| Encoder::Thorough(Box::new(ThoroughEncoder::new(Effort { depth, enough })));
+        match level {
+            // A smaller table, which stays in the nearest cache.
+            ..=1 => Encoder::Fast(FastEncoder::new(12, 5)),
+            2..=6 => Encoder::Fast(FastEncoder::new(14, 5)),
+            7 => thorough(4, 32),
+            8 => thorough(48, 256),
+            _ => thorough(1_024, 2_048),
+        }
+    }
+}
+
+impl BlockCoder for LzoCoder {
+    fn name(&self) -> &'static str {
+        Algorithm::Lzo.name()
+    }
+
+    fn body(&self) -> &'static str {
+        BODY
+    }
+
+    fn max_expansion(&self) -> u64 {
+        lzo1x::MAX_EXPANSION
+    }
+
+    fn bound(&self, payload_len: usize) -> usize {
+        lzo1x::bound(payload_len)
+    }
+
+    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
+        let level = self.level;
+        let written = match self.encoder.get_or_insert_with(|| Encoder::new(level)) {
+            Encoder::Fast(encoder) => encoder.compress(payload, room),
+            Encoder::Thorough(encoder) => encoder.compress(payload, room),
+        };
+        let no_room =
+            |NoRoom| CodecError::Implementation { codec: "lzo", message: "the block does not fit".to_owned() };
+        written.map_err(no_room)
+    }
+
+    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+        let expected = payload.len() as u64;
+        let invalid = |found: &str| CodecError::Corrupt { codec, expected: "a valid block", found: found.to_owned() };
+        lzo1x::decompress(block, payload).map_err(|fault| match fault {
+            Fault::Truncated => invalid("its end before the end marker"),
+            Fault::Distance => invalid("a match that begins before the payload"),
+            Fault::Instruction => invalid("an instruction that there is not"),
+            Fault::Trailing => invalid("bytes behind the end marker"),
+            Fault::TooLong => CodecError::PayloadLength { codec, expected, found: FoundLength::More },
+            Fault::TooShort(found) => {
+                CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(found as u64) }
+            }
+        })
+    }
+}

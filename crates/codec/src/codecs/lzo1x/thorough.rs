@@ -1,0 +1,130 @@
+//! Levels 7 to 9: chains of earlier positions, and a look at the next position before a match is taken, as LZO1X-999 does.
+
+use super::MAX_DISTANCE;
+use super::positions::{Positions, common_len};
+use super::writer::{Match, NoRoom, Writer};
+
+/// The least match, in bytes: what is hashed.
+const LEAST: usize = 3;
+
+/// Bits of a hash.
+const HASH_BITS: u32 = 15;
+
+/// Positions that chains remember: more than matches can reach, and a power of two.
+const REMEMBERED: usize = 1 << 16;
+
+/// How thoroughly to search.
+#[derive(Clone, Copy)]
+pub(crate) struct Effort {
+    /// The most earlier positions that are looked at for one match.
+    pub(crate) depth: usize,
+    /// A match of this many bytes is taken without looking further.
+    pub(crate) enough: usize,
+}
+
+/// Encodes with the chains of all positions whose first three bytes have one hash, newest first.
+pub(crate) struct ThoroughEncoder {
+    effort: Effort,
+    heads: Vec<u32>,
+    chains: Vec<u32>,
+    positions: Positions,
+}
+
+impl ThoroughEncoder {
+    pub(crate) fn new(effort: Effort) -> Self {
+        let heads = vec![0; 1 << HASH_BITS];
+        ThoroughEncoder { effort, heads, chains: vec![0; REMEMBERED], positions: Positions::new() }
+    }
+
+    /// Writes the stream of `payload` to the start of `room`; returns its length.
+    ///
+    /// # Errors
+    /// When it does not fit.
+    pub(crate) fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, NoRoom> {
+        if !self.positions.begin(payload.len()).ok_or(NoRoom)? {
+            self.heads.fill(0);
+            self.chains.fill(0);
+        }
+        let mut writer = Writer::new(payload, room);
+        let mut written = 0;
+        let mut position = 0;
+        let mut entered = 0;
+        while position + LEAST <= payload.len() {
+            let Some(mut best) = self.find(payload, position, position - written, &mut entered) else {
+                position += 1;
+                continue;
+            };
+            // A literal more, where the match behind it saves more.
+            while best.found.length < self.effort.enough
+                && let Some(later) = self.find(payload, position + 1, position + 1 - written, &mut entered)
+                && later.saved > best.saved
+            {
+                position += 1;
+                best = later;
+            }
+            writer.sequence(written..position, best.found);
+            position += best.found.length;
+            written = position;
+        }
+        writer.finish(written)
+    }
+
+    /// The match at `position`, after `literals` literals, that saves most; `entered` counts the positions in the chains.
+    fn find(&mut self, payload: &[u8], position: usize, literals: usize, entered: &mut usize) -> Option<Candidate> {
+        while *entered < position {
+            self.enter(payload, *entered);
+            *entered += 1;
+        }
+        let mut earlier = self.positions.position(*self.heads.get(hash(payload, position)?)?);
+        let mut best: Option<Candidate> = None;
+        let mut longest = LEAST - 1;
+        for _ in 0..self.effort.depth {
+            if earlier >= position || position - earlier > MAX_DISTANCE {
+                break;
+            }
+            // Longer than the longest so far, or it is not worth measuring: it is farther.
+            if payload.get(earlier + longest) == payload.get(position + longest) {
+                let length = common_len(payload, earlier, position);
+                if length > longest {
+                    longest = length;
+                    let found = Match { distance: position - earlier, length };
+                    let saved = length.saturating_sub(found.cost(literals));
+                    if saved > best.as_ref().map_or(0, |best| best.saved) {
+                        best = Some(Candidate { found, saved });
+                    }
+                    if length >= self.effort.enough || position + length == payload.len() {
+                        break;
+                    }
+                }
+            }
+            earlier = self.positions.position(self.chains.get(self.slot(earlier)).copied().unwrap_or_default());
+        }
+        best
+    }
+
+    fn enter(&mut self, payload: &[u8], position: usize) {
+        let Some(head) = hash(payload, position).and_then(|hash| self.heads.get_mut(hash)) else { return };
+        let before = std::mem::replace(head, self.positions.number(position));
+        let slot = self.slot(position);
+        if let Some(chain) = self.chains.get_mut(slot) {
+            *chain = before;
+        }
+    }
+
+    fn slot(&self, position: usize) -> usize {
+        self.positions.number(position) as usize % REMEMBERED
+    }
+}
+
+/// A match and how many bytes it saves.
+struct Candidate {
+    found: Match,
+    saved: usize,
+}
+
+/// The hash of the three bytes at `position`, if the payload has them.
+fn hash(payload: &[u8], position: usize) -> Option<usize> {
+    let [a, b, c] = *payload.get(position..)?.first_chunk()?;
+    // Knuth's multiplicative hash: the golden ratio in 32 bits.
+    Some((u32::from_le_bytes([0, a, b, c]).wrapping_mul(0x9e37_79b1) >> (u32::BITS - HASH_BITS)) as usize)
+}

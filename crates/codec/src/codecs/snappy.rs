@@ -1,0 +1,66 @@
+//! `snappy`: Snappy's raw format by snap, an implementation in Rust.
+//!
+//! Source: the format description of the Snappy project. A block begins with the payload's length and does not say where
+//! it ends.
+
+use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
+
+use super::block::{BlockCodec, BlockCoder};
+use crate::algorithm::Algorithm;
+use crate::error::{CodecError, FoundLength};
+
+/// How messages name the body.
+const BODY: &str = "snappy body";
+
+/// The most payload bytes that one byte of a block stands for: three bytes copy up to 64.
+const MAX_EXPANSION: u64 = 22;
+
+/// snap with a table that is reused.
+pub(crate) struct SnappyCoder {
+    encoder: Encoder,
+    decoder: Decoder,
+}
+
+/// The codec `snappy`.
+pub(crate) fn codec() -> BlockCodec<SnappyCoder> {
+    BlockCodec::new(SnappyCoder { encoder: Encoder::new(), decoder: Decoder::new() })
+}
+
+impl BlockCoder for SnappyCoder {
+    fn name(&self) -> &'static str {
+        Algorithm::Snappy.name()
+    }
+
+    fn body(&self) -> &'static str {
+        BODY
+    }
+
+    fn max_expansion(&self) -> u64 {
+        MAX_EXPANSION
+    }
+
+    fn bound(&self, payload_len: usize) -> usize {
+        max_compress_len(payload_len)
+    }
+
+    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
+        let failed = |error: snap::Error| CodecError::Implementation { codec: "snappy", message: error.to_string() };
+        self.encoder.compress(payload, room).map_err(failed)
+    }
+
+    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+        let invalid =
+            |error: snap::Error| CodecError::Corrupt { codec, expected: "a valid block", found: error.to_string() };
+        let claimed = decompress_len(block).map_err(invalid)?;
+        if claimed != payload.len() {
+            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(claimed as u64));
+            return Err(CodecError::PayloadLength { codec, expected, found });
+        }
+        let written = self.decoder.decompress(block, payload).map_err(invalid)?;
+        if written != payload.len() {
+            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(written as u64));
+            return Err(CodecError::PayloadLength { codec, expected, found });
+        }
+        Ok(())
+    }
+}
