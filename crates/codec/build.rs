@@ -10,9 +10,15 @@ fn main() -> Result<(), Failure> {
     let lock_path = lock_file()?;
     println!("cargo:rerun-if-changed={}", lock_path.display());
     let lock = fs::read_to_string(&lock_path)?;
-    for (package, variable) in
-        [("zlib-rs", "REPACKBENCH_ZLIB_RS_VERSION"), ("lz4_flex", "REPACKBENCH_LZ4_FLEX_VERSION")]
-    {
+    for (package, variable) in [
+        ("brotli", "REPACKBENCH_BROTLI_VERSION"),
+        ("libbz2-rs-sys", "REPACKBENCH_LIBBZ2_RS_VERSION"),
+        ("lz4_flex", "REPACKBENCH_LZ4_FLEX_VERSION"),
+        ("miniz_oxide", "REPACKBENCH_MINIZ_OXIDE_VERSION"),
+        ("sirocco", "REPACKBENCH_SIROCCO_VERSION"),
+        ("zlib-rs", "REPACKBENCH_ZLIB_RS_VERSION"),
+        ("zopfli", "REPACKBENCH_ZOPFLI_VERSION"),
+    ] {
         let version = locked_version(&lock, package)
             .ok_or_else(|| format!("{}: expected one version of {package}", lock_path.display()))?;
         println!("cargo:rustc-env={variable}={version}");

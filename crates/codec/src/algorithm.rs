@@ -12,16 +12,35 @@ pub enum Algorithm {
     Store,
     /// Stock zlib: the C library, statically linked.
     Zlib,
+    /// Raw DEFLATE by stock zlib, in a tagged body: `zlib` without its wrapping.
+    Deflate,
+    /// zlib-ng, a faster C zlib; only with the feature `zlib-ng`, since its build needs cmake.
+    #[cfg(feature = "zlib-ng")]
+    ZlibNg,
     /// zlib-rs, a zlib written in Rust.
     ZlibRs,
+    /// miniz_oxide, a DEFLATE in safe Rust.
+    Miniz,
+    /// sirocco, a DEFLATE written in Rust after libdeflate's design.
+    Sirocco,
     /// libdeflate, a C library that encodes and decodes whole buffers.
     Libdeflate,
+    /// zopfli, which searches long for the shortest stream; its level is the number of iterations.
+    Zopfli,
     /// Zstandard, the C library.
     Zstd,
     /// LZ4 blocks by lz4_flex, fast mode only.
     Lz4,
     /// LZ4 blocks by liblz4, the C library, in its high compression modes; read like those of `lz4`.
     Lz4hc,
+    /// Brotli (RFC 7932), translated into Rust.
+    Brotli,
+    /// LZMA2 without a container, by liblzma, the C library.
+    Lzma,
+    /// LZMA2 in the .xz container, by liblzma, the C library.
+    Xz,
+    /// bzip2, translated into Rust.
+    Bzip2,
 }
 
 /// The levels a codec takes.
@@ -52,16 +71,29 @@ impl std::fmt::Display for Levels {
     }
 }
 
+/// How many codecs are built in.
+const ALGORITHMS: usize = if cfg!(feature = "zlib-ng") { 16 } else { 15 };
+
 impl Algorithm {
     /// Every codec, in the order in which they are listed to the user.
-    pub const ALL: [Algorithm; 7] = [
+    pub const ALL: [Algorithm; ALGORITHMS] = [
         Algorithm::Store,
         Algorithm::Zlib,
+        Algorithm::Deflate,
+        #[cfg(feature = "zlib-ng")]
+        Algorithm::ZlibNg,
         Algorithm::ZlibRs,
+        Algorithm::Miniz,
+        Algorithm::Sirocco,
         Algorithm::Libdeflate,
+        Algorithm::Zopfli,
         Algorithm::Zstd,
         Algorithm::Lz4,
         Algorithm::Lz4hc,
+        Algorithm::Brotli,
+        Algorithm::Lzma,
+        Algorithm::Xz,
+        Algorithm::Bzip2,
     ];
 
     /// The name that a codec spec begins with.
@@ -69,11 +101,21 @@ impl Algorithm {
         match self {
             Algorithm::Store => "store",
             Algorithm::Zlib => "zlib",
+            Algorithm::Deflate => "deflate",
+            #[cfg(feature = "zlib-ng")]
+            Algorithm::ZlibNg => "zlib-ng",
             Algorithm::ZlibRs => "zlib-rs",
+            Algorithm::Miniz => "miniz",
+            Algorithm::Sirocco => "sirocco",
             Algorithm::Libdeflate => "libdeflate",
+            Algorithm::Zopfli => "zopfli",
             Algorithm::Zstd => "zstd",
             Algorithm::Lz4 => "lz4",
             Algorithm::Lz4hc => "lz4hc",
+            Algorithm::Brotli => "brotli",
+            Algorithm::Lzma => "lzma",
+            Algorithm::Xz => "xz",
+            Algorithm::Bzip2 => "bzip2",
         }
     }
 
@@ -86,11 +128,19 @@ impl Algorithm {
     pub fn levels(self) -> Option<Levels> {
         let (range, except, default) = match self {
             Algorithm::Store | Algorithm::Lz4 => return None,
-            Algorithm::Zlib | Algorithm::ZlibRs => (0..=9, None, 6),
+            Algorithm::Zlib | Algorithm::Deflate | Algorithm::ZlibRs | Algorithm::Sirocco => (0..=9, None, 6),
+            #[cfg(feature = "zlib-ng")]
+            Algorithm::ZlibNg => (0..=9, None, 6),
+            Algorithm::Miniz => (0..=10, None, 6),
             Algorithm::Libdeflate => (1..=12, None, 6),
             // To zstd, level 0 means "the default": it would measure level 3 under another name.
             Algorithm::Zstd => (-7..=22, Some(0), 3),
             Algorithm::Lz4hc => (1..=12, None, 9),
+            // Iterations; the default is that of the authors' own program.
+            Algorithm::Zopfli => (1..=99, None, 15),
+            Algorithm::Brotli => (0..=11, None, 5),
+            Algorithm::Lzma | Algorithm::Xz => (0..=9, None, 6),
+            Algorithm::Bzip2 => (1..=9, None, 9),
         };
         Some(Levels { range, except, default })
     }
@@ -99,9 +149,21 @@ impl Algorithm {
     pub(crate) fn body(self) -> Option<Body> {
         match self {
             Algorithm::Store => Some(Body::Store),
-            Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => None,
+            Algorithm::Zlib
+            | Algorithm::ZlibRs
+            | Algorithm::Miniz
+            | Algorithm::Sirocco
+            | Algorithm::Libdeflate
+            | Algorithm::Zopfli => None,
+            #[cfg(feature = "zlib-ng")]
+            Algorithm::ZlibNg => None,
+            Algorithm::Deflate => Some(Body::Deflate),
             Algorithm::Zstd => Some(Body::Zstd),
             Algorithm::Lz4 | Algorithm::Lz4hc => Some(Body::Lz4),
+            Algorithm::Brotli => Some(Body::Brotli),
+            Algorithm::Lzma => Some(Body::Lzma),
+            Algorithm::Xz => Some(Body::Xz),
+            Algorithm::Bzip2 => Some(Body::Bzip2),
         }
     }
 

@@ -8,7 +8,7 @@ use std::io::{BufRead, Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::{Codec, PayloadSink};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::Decoders;
+use crate::decoders::{BodyCodecs, Decoders};
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
 use crate::spec::CodecSpec;
@@ -21,22 +21,23 @@ const BLOCKED_BODY: &str = "blocked body";
 /// The level of codecs that only decode; no encoder is made for it.
 pub(crate) const UNUSED_LEVEL: i32 = 1;
 
-/// How many bodies a tag byte can tell apart.
-const BODY_NUMBERS: usize = 16;
-
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
     decoders: Decoders,
     zlib_stream: Option<Box<dyn Codec>>,
     zstd_standard: Option<Zstd>,
-    /// The codec of each tagged body, by the body's number.
-    bodies: [Option<Box<dyn Codec>>; BODY_NUMBERS],
+    bodies: BodyCodecs,
 }
 
 impl ChunkDecoder {
     /// A decoder that reads with the implementations that `decoders` names.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
-        ChunkDecoder { decoders: decoders.into(), zlib_stream: None, zstd_standard: None, bodies: Default::default() }
+        ChunkDecoder {
+            decoders: decoders.into(),
+            zlib_stream: None,
+            zstd_standard: None,
+            bodies: BodyCodecs::default(),
+        }
     }
 
     /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
@@ -66,7 +67,7 @@ impl ChunkDecoder {
     /// many there are, which is `prefix.len()` unless the payload is shorter. What `prefix` holds beyond them is
     /// unspecified.
     ///
-    /// Decodes no more than needed where the codec can (zlib, zlib-rs, zstd, store), else the whole payload,
+    /// Decodes no more than needed where the codec can (all but libdeflate, lz4 and lz4hc), else the whole payload,
     /// or its first block. What is not decoded is not checked either.
     ///
     /// # Errors
@@ -141,8 +142,8 @@ impl ChunkDecoder {
         Ok(body_start as u64 + body_len)
     }
 
-    /// The name of the codec that the chunk at the start of `stored` needs, for messages: `zlib`, `zstd`,
-    /// `lz4`, `store` or `zstd (standard frame)`; `None` where no chunk can start so.
+    /// The name of the codec that the chunk at the start of `stored` needs, for messages: `zlib`, `zstd (standard
+    /// frame)`, or that of a tagged body, such as `zstd` or `store`; `None` where no chunk can start so.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
         match Opening::of(stored).ok()? {
             Opening::StandardZstdFrame => Some("zstd (standard frame)"),
@@ -163,14 +164,7 @@ impl ChunkDecoder {
                 (self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0)
             }
             Opening::StandardZstdFrame => (self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0),
-            Opening::Tagged(tag) => {
-                let decoders = self.decoders;
-                #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
-                let slot = &mut self.bodies[usize::from(tag.body.nibble()) % BODY_NUMBERS];
-                let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
-                codec.set_checksum(tag.checksum);
-                (codec, TAG_LEN)
-            }
+            Opening::Tagged(tag) => (self.bodies.codec_for(self.decoders, tag), TAG_LEN),
         }
     }
 

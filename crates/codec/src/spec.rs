@@ -13,11 +13,20 @@ use std::str::FromStr;
 
 use crate::algorithm::{Algorithm, Levels};
 use crate::codec::Codec;
+use crate::codecs::brotli::Brotli;
+use crate::codecs::bzip2::Bzip2;
+use crate::codecs::deflate::RawDeflate;
 use crate::codecs::libdeflate::Libdeflate;
 use crate::codecs::lz4::Lz4;
+use crate::codecs::lzma::{Lzma, Xz};
+use crate::codecs::miniz::Miniz;
+use crate::codecs::sirocco::Sirocco;
 use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
+#[cfg(feature = "zlib-ng")]
+use crate::codecs::zlib_ng::ZlibNg;
 use crate::codecs::zlib_rs::ZlibRs;
+use crate::codecs::zopfli::Zopfli;
 use crate::codecs::zstd::Zstd;
 use crate::error::CodecError;
 
@@ -89,13 +98,23 @@ impl CodecSpec {
         let level = self.meaning.level.unwrap_or_default();
         let mut codec: Box<dyn Codec> = match self.meaning.algorithm {
             Algorithm::Store => Box::new(Store::new()),
-            // The levels of zlib and zlib-rs are not negative.
+            // Where a level is taken as unsigned, none is negative.
             Algorithm::Zlib => Box::new(Zlib::new(level.unsigned_abs())),
+            Algorithm::Deflate => Box::new(RawDeflate::new(level.unsigned_abs())),
+            #[cfg(feature = "zlib-ng")]
+            Algorithm::ZlibNg => Box::new(ZlibNg::new(level)),
             Algorithm::ZlibRs => Box::new(ZlibRs::new(level)),
+            Algorithm::Miniz => Box::new(Miniz::new(level)),
+            Algorithm::Sirocco => Box::new(Sirocco::new(level)),
             Algorithm::Libdeflate => Box::new(Libdeflate::new(level)),
+            Algorithm::Zopfli => Box::new(Zopfli::new(level.unsigned_abs())),
             Algorithm::Zstd => Box::new(Zstd::new(level, self.meaning.standard_frame)),
             Algorithm::Lz4 => Box::new(Lz4::fast()),
             Algorithm::Lz4hc => Box::new(Lz4::high(level)),
+            Algorithm::Brotli => Box::new(Brotli::new(level.unsigned_abs())),
+            Algorithm::Lzma => Box::new(Lzma::new(level.unsigned_abs())),
+            Algorithm::Xz => Box::new(Xz::new(level.unsigned_abs())),
+            Algorithm::Bzip2 => Box::new(Bzip2::new(level.unsigned_abs())),
         };
         codec.set_checksum(self.meaning.checksum);
         Ok(codec)
@@ -195,6 +214,9 @@ impl FromStr for CodecSpec {
             Some((name, level)) => (name, Some(level)),
             None => (head, None),
         };
+        if cfg!(not(feature = "zlib-ng")) && name == "zlib-ng" {
+            return Err(SpecError::NotBuiltIn { codec: "zlib-ng", feature: "zlib-ng" });
+        }
         let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecError::unknown_codec(name))?;
         let level = match (algorithm.levels(), level) {
             (Some(levels), Some(text)) => Some(parse_level(text, algorithm, &levels)?),
@@ -319,6 +341,15 @@ pub enum SpecError {
         typed: String,
         /// The valid name nearest to it, unless all are far.
         nearest: Option<&'static str>,
+    },
+
+    /// The codec exists, but not in this build.
+    #[error("codec {codec} is not built in: build with --features {feature}, which needs cmake")]
+    NotBuiltIn {
+        /// Name of the codec.
+        codec: &'static str,
+        /// The cargo feature that has it.
+        feature: &'static str,
     },
 
     /// The codec does not have this level.

@@ -33,11 +33,17 @@ pub(crate) enum Body {
     Store,
     Zstd,
     Lz4,
+    Brotli,
+    Lzma,
+    Xz,
+    Bzip2,
+    Deflate,
 }
 
 impl Body {
     /// Every body of this format version, in the order of their numbers.
-    pub(crate) const ALL: [Body; 3] = [Body::Store, Body::Zstd, Body::Lz4];
+    pub(crate) const ALL: [Body; 8] =
+        [Body::Store, Body::Zstd, Body::Lz4, Body::Brotli, Body::Lzma, Body::Xz, Body::Bzip2, Body::Deflate];
 
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
@@ -45,6 +51,11 @@ impl Body {
             Body::Store => 1,
             Body::Zstd => 2,
             Body::Lz4 => 3,
+            Body::Brotli => 6,
+            Body::Lzma => 7,
+            Body::Xz => 9,
+            Body::Bzip2 => 10,
+            Body::Deflate => 11,
         }
     }
 
@@ -58,6 +69,24 @@ impl Body {
             Body::Store => "store",
             Body::Zstd => "zstd",
             Body::Lz4 => "lz4",
+            Body::Brotli => "brotli",
+            Body::Lzma => "lzma",
+            Body::Xz => "xz",
+            Body::Bzip2 => "bzip2",
+            Body::Deflate => "deflate",
+        }
+    }
+
+    /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
+    /// another container for it.
+    pub(crate) fn revlog_requirement(self) -> Option<&'static str> {
+        match self {
+            Body::Store | Body::Zstd | Body::Lz4 => None,
+            Body::Brotli => Some("exp-compression-brotli"),
+            Body::Lzma => Some("exp-compression-lzma"),
+            Body::Xz => Some("exp-compression-xz"),
+            Body::Bzip2 => Some("exp-compression-bzip2"),
+            Body::Deflate => Some("exp-compression-deflate"),
         }
     }
 
@@ -65,12 +94,12 @@ impl Body {
     pub(crate) fn is_blocked_when_long(self) -> bool {
         match self {
             Body::Lz4 => true,
-            Body::Store | Body::Zstd => false,
+            Body::Store | Body::Zstd | Body::Brotli | Body::Lzma | Body::Xz | Body::Bzip2 | Body::Deflate => false,
         }
     }
 }
 
-/// The bodies by number, for messages: `1 (store), 2 (zstd) or 3 (lz4)`.
+/// The bodies by number, for messages: `1 (store), 2 (zstd), ... or 11 (deflate)`.
 fn known_bodies() -> String {
     let named: Vec<String> = Body::ALL.iter().map(|body| format!("{} ({})", body.nibble(), body.name())).collect();
     match named.split_last() {
@@ -197,7 +226,10 @@ mod tests {
     #[test]
     fn every_byte_is_one_tag_or_refused() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(*byte).is_ok()).collect();
-        assert_eq!(valid, [0x01, 0x02, 0x03, 0x23, 0x81, 0x82, 0x83, 0xa3]);
+        let expected = [
+            0x01, 0x02, 0x03, 0x06, 0x07, 0x09, 0x0a, 0x0b, 0x23, 0x81, 0x82, 0x83, 0x86, 0x87, 0x89, 0x8a, 0x8b, 0xa3,
+        ];
+        assert_eq!(valid, expected);
         for byte in valid {
             assert_eq!(Tag::parse(byte).unwrap().to_byte(), byte);
         }
@@ -206,7 +238,11 @@ mod tests {
     #[test]
     fn refusals_say_what_was_found() {
         let message = |byte| Tag::parse(byte).unwrap_err().to_string();
-        assert_eq!(message(0x00), "tag byte 0x00: expected body 1 (store), 2 (zstd) or 3 (lz4), found body 0");
+        assert_eq!(
+            message(0x00),
+            "tag byte 0x00: expected body 1 (store), 2 (zstd), 3 (lz4), 6 (brotli), 7 (lzma), 9 (xz), 10 (bzip2) or \
+             11 (deflate), found body 0"
+        );
         assert_eq!(message(0x42), "tag byte 0x42: expected reserved flags to be clear, found flag 0x40 (dictionary)");
         assert_eq!(message(0x12), "tag byte 0x12: expected reserved flags to be clear, found flag 0x10 (base prefix)");
         assert_eq!(

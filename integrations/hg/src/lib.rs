@@ -23,6 +23,7 @@ fn engine_name(engine: RevlogEngine) -> &'static str {
         RevlogEngine::Zstd => "zstd",
         RevlogEngine::None => "none",
         RevlogEngine::Lz4 => "lz4",
+        RevlogEngine::Tagged(algorithm) => algorithm.name(),
     }
 }
 

@@ -1,12 +1,23 @@
 //! One file for each codec, and what several of them share.
 
+pub(crate) mod brotli;
+pub(crate) mod bzip2;
+pub(crate) mod deflate;
 pub(crate) mod libdeflate;
 pub(crate) mod lz4;
 pub(crate) mod lz4_block;
 pub(crate) mod lz4hc;
-mod rfc1950;
+pub(crate) mod lzma;
+pub(crate) mod miniz;
+pub(crate) mod rfc1950;
+pub(crate) mod sirocco;
+mod steps;
 pub(crate) mod store;
+pub(crate) mod stream;
 pub(crate) mod zlib;
+#[cfg(feature = "zlib-ng")]
+pub(crate) mod zlib_ng;
 pub(crate) mod zlib_rs;
+pub(crate) mod zopfli;
 pub(crate) mod zstd;
 pub(crate) mod zstd_frame;

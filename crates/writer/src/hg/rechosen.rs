@@ -240,6 +240,7 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
         RevlogEngine::Zlib => ("zlib", spec.level()),
         RevlogEngine::Zstd => ("zstd", spec.level()),
         RevlogEngine::Lz4 => ("lz4", None),
+        RevlogEngine::Tagged(algorithm) => (algorithm.name(), None),
     };
     // hg's own extension that it opens such a repository with; the repository's configuration, which names it, is not read.
     if requirements.contains("largefiles") {
