@@ -102,6 +102,15 @@ fn payloads_above_one_block() {
         ("lz4", 0x23),
         ("lz4,checksum=no", 0xa3),
         ("lz4hc:3", 0x23),
+        ("deflate:1", 0x0b),
+        ("miniz:1", 0x78),
+        ("sirocco:1", 0x78),
+        ("brotli:1", 0x06),
+        ("lzma:0", 0x07),
+        ("xz:0,checksum=no", 0x89),
+        ("bzip2:1", 0x0a),
+        #[cfg(feature = "zlib-ng")]
+        ("zlib-ng:1", 0x78),
     ] {
         assert_streams(typed, first_byte, &payload);
     }
@@ -111,6 +120,12 @@ fn payloads_above_one_block() {
 fn libdeflate_leaves_long_payloads_to_stock_zlib() {
     let payload = long_payload();
     assert!(encode("libdeflate:2", &payload) == encode("zlib:2", &payload));
+}
+
+#[test]
+fn zopfli_leaves_long_payloads_to_stock_zlib() {
+    let payload = vec![0; BLOCK_LEN + 1];
+    assert!(encode("zopfli:2", &payload) == encode("zlib:9", &payload));
 }
 
 #[test]
@@ -137,7 +152,21 @@ fn each_block_that_does_not_shrink_is_stored() {
 #[test]
 fn a_source_must_be_as_long_as_announced() {
     let payload = text(300_000);
-    for typed in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4"] {
+    for typed in [
+        "store",
+        "zlib",
+        "zlib-rs",
+        "miniz",
+        "sirocco",
+        "libdeflate",
+        "zstd",
+        "lz4",
+        "deflate",
+        "brotli:1",
+        "lzma:0",
+        "xz:0",
+        "bzip2:1",
+    ] {
         let mut encoder = encoder(typed);
         let mut encode = |announced: usize| {
             encoder.encode_stream(&mut payload.as_slice(), announced as u64, &mut io::sink()).map_err(|e| e.to_string())
@@ -164,7 +193,7 @@ fn failing_readers_writers_and_sinks_are_reported() {
             Err(io::Error::other("the pipe is broken"))
         }
     }
-    for typed in ["store", "zlib", "zstd", "lz4"] {
+    for typed in ["store", "zlib", "miniz", "sirocco", "zstd", "lz4", "deflate", "brotli", "lzma", "xz", "bzip2"] {
         let error = encoder(typed).encode_stream(&mut Broken, 10, &mut io::sink()).unwrap_err();
         assert_eq!(error.to_string(), "reading the payload: the pipe is broken");
         let mut no_room: &mut [u8] = &mut [];
