@@ -104,7 +104,7 @@ fn every_length_and_texture() {
         for length in LENGTHS {
             for payload in [text(length), noise(length), vec![0; length], b"ab".repeat(length / 2 + 1)] {
                 let stored = revlog_chunk(typed, &payload);
-                for decoder in &mut decoders {
+                for decoder in decoders.iter_mut().take(readers(&stored).len()) {
                     assert_reads_back(decoder, &stored, &payload, typed);
                 }
             }

@@ -101,7 +101,7 @@ proptest! {
 #[test]
 fn errors_say_expected_and_found() {
     let payload = text(1_000);
-    assert_eq!(refusal(b"b", 9), "revlog chunk: expected 00, u, x, ( or 4 as its first byte, found 0x62");
+    assert_eq!(refusal(b"b", 9), "revlog chunk: expected 00, u, x, (, 4 or a tag byte as its first byte, found 0x62");
     assert_eq!(refusal(b"uabc", 2), "raw revlog chunk: expected at most 2 payload bytes, found 3");
     assert_eq!(refusal(b"\0abc", 2), "raw revlog chunk: expected at most 2 payload bytes, found 4");
     assert_eq!(refusal(b"4\x01\0\0", 9), "lz4 revlog chunk: expected more stored bytes, found the end after 4");

@@ -48,7 +48,7 @@ fn assert_streams(typed: &str, first_byte: u8, payload: &[u8]) {
     let mut decoded = vec![0; payload.len()];
     assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), chunk_len, "{typed}");
     assert!(decoded == payload, "{typed}");
-    for prefix_len in [50, BLOCK_LEN, BLOCK_LEN + 50] {
+    for prefix_len in [50, BLOCK_LEN, BLOCK_LEN + 50].into_iter().filter(|length| *length <= payload.len()) {
         let prefix = &mut decoded[..prefix_len];
         prefix.fill(0);
         assert_eq!(decoder.decode_prefix(&stored, prefix).unwrap(), prefix_len, "{typed}");
@@ -76,7 +76,7 @@ fn assert_reads_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payloa
     pipe.read_to_end(&mut behind).unwrap();
     assert!(behind == stored[chunk_len..], "{typed}: exactly the chunk's bytes must be taken");
 
-    for prefix_len in [50, BLOCK_LEN + 50] {
+    for prefix_len in [50, BLOCK_LEN + 50].into_iter().filter(|length| *length <= payload.len()) {
         let mut prefix = vec![0; prefix_len];
         let mut pipe = BufReader::with_capacity(50_000, Trickle(stored));
         assert_eq!(decoder.decode_prefix_from(&mut pipe, &mut prefix).unwrap(), prefix_len, "{typed}");
@@ -103,14 +103,31 @@ fn payloads_above_one_block() {
         ("lz4,checksum=no", 0xa3),
         ("lz4hc:3", 0x23),
         ("deflate:1", 0x0b),
-        ("miniz:1", 0x78),
         ("sirocco:1", 0x78),
         ("brotli:1", 0x06),
+    ] {
+        assert_streams(typed, first_byte, &payload);
+    }
+}
+
+/// The same for codecs that are too slow for a payload of that length, or no different from one of the above.
+#[test]
+fn payloads_of_several_pieces() {
+    let payload = [text(900_000), noise(300_001), text(400_000), vec![0; 700_000]].concat();
+    for (typed, first_byte) in [
+        ("miniz:6", 0x78),
+        ("sirocco:9", 0x78),
+        ("deflate:9,checksum=no", 0x8b),
+        ("brotli:5", 0x06),
         ("lzma:0", 0x07),
+        ("lzma:6", 0x07),
         ("xz:0,checksum=no", 0x89),
         ("bzip2:1", 0x0a),
+        ("bzip2:9", 0x0a),
         #[cfg(feature = "zlib-ng")]
         ("zlib-ng:1", 0x78),
+        #[cfg(feature = "zlib-ng")]
+        ("zlib-ng:9", 0x78),
     ] {
         assert_streams(typed, first_byte, &payload);
     }

@@ -139,7 +139,9 @@ fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
             let chunk = &rest[end + 1..][..length];
             rest = &rest[end + 1 + length..];
             assert!(revlog_chunk(&format!("zlib:{level}"), payload) == chunk, "level {level}, {} bytes", payload.len());
-            for decoder in &mut decoders {
+            // One level for the readers that did not write it: streams of all levels are alike to them.
+            let count = if level == 6 { decoders.len() } else { 1 };
+            for decoder in &mut decoders[..count] {
                 assert!(revlog_payload(decoder, chunk, payload.len()).as_ref() == Ok(payload), "level {level}");
             }
         }

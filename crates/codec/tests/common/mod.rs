@@ -142,6 +142,6 @@ pub(crate) fn payload() -> impl Strategy<Value = Vec<u8>> {
         prop::collection::vec(any::<u8>(), 1..64),
         prop::collection::vec(any::<u8>(), 64..4096),
         fragments.prop_map(|parts| parts.into_iter().flat_map(|(part, times)| part.repeat(times)).collect()),
-        (0usize..200_000).prop_map(text),
+        (0usize..40_000).prop_map(text),
     ]
 }
