@@ -124,6 +124,13 @@ mod tests {
         }
     }
 
+    /// A stand-in for stock zlib, which a feature of some dependency could bring in, says so in its version.
+    #[test]
+    fn stock_zlib_is_stock() {
+        let version = zlib::version();
+        assert!(version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'), "{version}");
+    }
+
     #[test]
     fn capabilities_are_those_of_the_codec_itself() {
         for codec in catalogue() {

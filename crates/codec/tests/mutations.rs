@@ -65,8 +65,11 @@ fn read(decoder: &mut ChunkDecoder, stored: &[u8], length: usize) -> Option<Vec<
         Ok(())
     });
     assert!(pieces.len() <= length, "more was delivered than asked for");
-    assert_eq!(streamed.ok(), decoded.map(|consumed| consumed as u64), "two ways to read disagree");
-    assert!(decoded.is_none() || pieces == room, "two ways to read disagree");
+    // A damaged header that claims a shorter window than the stream needs: zlib-ng holds the stream to it in pieces only.
+    let narrowed = stored[0] & 0x0f == 8 && stored[0] >> 4 < 7 && streamed.is_err();
+    let streamed = streamed.ok();
+    assert!(narrowed || streamed == decoded.map(|consumed| consumed as u64), "two ways to read disagree");
+    assert!(streamed.is_none() || pieces == room, "two ways to read disagree");
 
     let mut prefix = [0; 50];
     if let Ok(filled) = decoder.decode_prefix(stored, &mut prefix) {
