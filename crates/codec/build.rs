@@ -14,6 +14,11 @@ fn main() -> Result<(), Failure> {
         ("zlib-rs", "REPACKBENCH_ZLIB_RS_VERSION"),
         ("lz4_flex", "REPACKBENCH_LZ4_FLEX_VERSION"),
         ("snap", "REPACKBENCH_SNAP_VERSION"),
+        ("brotli", "REPACKBENCH_BROTLI_VERSION"),
+        ("libbz2-rs-sys", "REPACKBENCH_LIBBZ2_RS_VERSION"),
+        ("miniz_oxide", "REPACKBENCH_MINIZ_OXIDE_VERSION"),
+        ("sirocco", "REPACKBENCH_SIROCCO_VERSION"),
+        ("zopfli", "REPACKBENCH_ZOPFLI_VERSION"),
     ] {
         let version = locked_version(&lock, package)
             .ok_or_else(|| format!("{}: expected one version of {package}", lock_path.display()))?;

@@ -8,7 +8,7 @@ use std::io::{BufRead, Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::{Codec, PayloadSink};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::{Decoders, ZlibReader};
+use crate::decoders::{BodyCodecs, Decoders, ZlibReader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
@@ -22,16 +22,12 @@ const BLOCKED_BODY: &str = "blocked body";
 /// The level of codecs that only decode; no encoder is made for it.
 pub(crate) const UNUSED_LEVEL: i32 = 1;
 
-/// How many bodies a tag byte can tell apart.
-const BODY_NUMBERS: usize = 16;
-
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
     decoders: Decoders,
     zlib_stream: Option<Box<dyn Codec>>,
     zstd_standard: Option<Zstd>,
-    /// The codec of each tagged body, by the body's number.
-    bodies: [Option<Box<dyn Codec>>; BODY_NUMBERS],
+    bodies: BodyCodecs,
     dictionaries: Dictionaries,
     /// The codec that last used each dictionary, by the dictionary's number.
     by_dictionary: Vec<Option<(DictionaryUser, Box<dyn Codec>)>>,
@@ -53,7 +49,7 @@ impl ChunkDecoder {
             decoders: decoders.into(),
             zlib_stream: None,
             zstd_standard: None,
-            bodies: Default::default(),
+            bodies: BodyCodecs::default(),
             dictionaries: Dictionaries::default(),
             by_dictionary: Vec::new(),
             on_base: None,
@@ -133,7 +129,7 @@ impl ChunkDecoder {
     /// many there are, which is `prefix.len()` unless the payload is shorter. What `prefix` holds beyond them is
     /// unspecified.
     ///
-    /// Decodes no more than needed where the codec can (zlib, zlib-rs, zstd, store), else the whole payload,
+    /// Decodes no more than needed where the codec can (all but libdeflate and those that write blocks), else the whole payload,
     /// or its first block. What is not decoded is not checked either.
     ///
     /// # Errors
@@ -241,12 +237,7 @@ impl ChunkDecoder {
             Opening::Tagged(tag) => {
                 let codec = match tag.dictionary {
                     Some(number) => self.with_dictionary(number, DictionaryUser::Tagged(tag.body))?,
-                    None => {
-                        let decoders = self.decoders;
-                        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
-                        let slot = &mut self.bodies[usize::from(tag.body.nibble()) % BODY_NUMBERS];
-                        slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut()
-                    }
+                    None => self.bodies.codec_for(self.decoders, tag),
                 };
                 codec.set_checksum(tag.checksum);
                 Ok((codec, tag.len()))

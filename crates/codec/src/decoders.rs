@@ -2,9 +2,17 @@
 
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
+use crate::codecs::brotli::Brotli;
+use crate::codecs::bzip2::Bzip2;
+use crate::codecs::deflate::RawDeflate;
 use crate::codecs::libdeflate::Libdeflate;
+use crate::codecs::lzma::{Lzma, Xz};
+use crate::codecs::miniz::Miniz;
+use crate::codecs::sirocco::Sirocco;
 use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
+#[cfg(feature = "zlib-ng")]
+use crate::codecs::zlib_ng::ZlibNg;
 use crate::codecs::zlib_rs::ZlibRs;
 use crate::codecs::zstd::Zstd;
 use crate::codecs::{liblz4, lz4, lz4_flex, lzo, snappy};
@@ -12,26 +20,52 @@ use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
 use crate::revlog::OpenEnded;
 use crate::spec::CodecSpec;
-use crate::tag::Body;
+use crate::tag::{Body, Tag};
 
-/// Which implementation reads RFC 1950 streams; all of them read every stream.
+/// Which implementation reads RFC 1950 streams; all of them read every stream without a preset dictionary. One with a
+/// dictionary (`FDICT`) is for stock zlib, whatever the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ZlibReader {
     /// Stock zlib, as stock git reads.
     #[default]
     Stock,
+    /// zlib-ng; only with the feature `zlib-ng`.
+    #[cfg(feature = "zlib-ng")]
+    ZlibNg,
     /// zlib-rs.
     ZlibRs,
+    /// miniz_oxide.
+    Miniz,
+    /// sirocco.
+    Sirocco,
     /// libdeflate; prefixes and payloads above [`BLOCK_LEN`](crate::BLOCK_LEN) in pieces are read by stock zlib.
     Libdeflate,
 }
 
+/// How many readers are built in.
+const READERS: usize = if cfg!(feature = "zlib-ng") { 6 } else { 5 };
+
 impl ZlibReader {
+    /// Every reader that is built in.
+    pub const ALL: [ZlibReader; READERS] = [
+        ZlibReader::Stock,
+        #[cfg(feature = "zlib-ng")]
+        ZlibReader::ZlibNg,
+        ZlibReader::ZlibRs,
+        ZlibReader::Miniz,
+        ZlibReader::Sirocco,
+        ZlibReader::Libdeflate,
+    ];
+
     /// A codec that reads whole streams and pieces.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         match self {
             ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
+            #[cfg(feature = "zlib-ng")]
+            ZlibReader::ZlibNg => Box::new(ZlibNg::new(UNUSED_LEVEL)),
             ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
+            ZlibReader::Miniz => Box::new(Miniz::new(UNUSED_LEVEL)),
+            ZlibReader::Sirocco => Box::new(Sirocco::new(UNUSED_LEVEL)),
             ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
         }
     }
@@ -40,7 +74,11 @@ impl ZlibReader {
     pub(crate) fn new_open_ended(self) -> Box<dyn OpenEnded> {
         match self {
             ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
+            #[cfg(feature = "zlib-ng")]
+            ZlibReader::ZlibNg => Box::new(ZlibNg::new(UNUSED_LEVEL)),
             ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
+            ZlibReader::Miniz => Box::new(Miniz::new(UNUSED_LEVEL)),
+            ZlibReader::Sirocco => Box::new(Sirocco::new(UNUSED_LEVEL)),
             ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
         }
     }
@@ -93,11 +131,16 @@ impl From<ZlibReader> for Decoders {
 }
 
 impl Decoders {
-    /// Those for a variant under `spec`: a zlib-rs variant is read by zlib-rs, a libdeflate variant by libdeflate, zlib
-    /// streams in all others by stock zlib; a lz4_flex variant is read by lz4_flex, LZ4 blocks in all others by liblz4.
+    /// Those for a variant under `spec`: its zlib streams are read by the implementation that wrote them, those of zopfli,
+    /// which has no decoder, and those in variants of other codecs by stock zlib; a lz4_flex variant is read by lz4_flex, LZ4
+    /// blocks in all others by liblz4.
     pub fn for_spec(spec: &CodecSpec) -> Self {
         let zlib = match spec.algorithm() {
+            #[cfg(feature = "zlib-ng")]
+            Algorithm::ZlibNg => ZlibReader::ZlibNg,
             Algorithm::ZlibRs => ZlibReader::ZlibRs,
+            Algorithm::Miniz => ZlibReader::Miniz,
+            Algorithm::Sirocco => ZlibReader::Sirocco,
             Algorithm::Libdeflate => ZlibReader::Libdeflate,
             _ => ZlibReader::Stock,
         };
@@ -116,6 +159,29 @@ impl Decoders {
             Body::Lz4 => self.lz4.new_codec(),
             Body::Snappy => Box::new(snappy::codec()),
             Body::Lzo => Box::new(lzo::codec(UNUSED_LEVEL)),
+            Body::Brotli => Box::new(Brotli::new(UNUSED_LEVEL.unsigned_abs())),
+            Body::Lzma => Box::new(Lzma::new(UNUSED_LEVEL.unsigned_abs())),
+            Body::Xz => Box::new(Xz::new(UNUSED_LEVEL.unsigned_abs())),
+            Body::Bzip2 => Box::new(Bzip2::new(UNUSED_LEVEL.unsigned_abs())),
+            Body::Deflate => Box::new(RawDeflate::new(UNUSED_LEVEL.unsigned_abs())),
         }
+    }
+}
+
+/// How many bodies a tag byte can tell apart.
+const BODY_NUMBERS: usize = 16;
+
+/// The codec of each tagged body, by the body's number, made when first needed.
+#[derive(Default)]
+pub(crate) struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
+
+impl BodyCodecs {
+    /// The codec that reads what follows `tag`.
+    pub(crate) fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
+        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
+        let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];
+        let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
+        codec.set_checksum(tag.checksum);
+        codec
     }
 }

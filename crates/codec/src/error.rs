@@ -86,7 +86,7 @@ pub enum CodecError {
     },
 
     /// The first byte of a revlog chunk is none that is known.
-    #[error("revlog chunk: expected 00, u, x, ( or 4 as its first byte, found {header:#04x}")]
+    #[error("revlog chunk: expected 00, u, x, (, 4 or a tag byte as its first byte, found {header:#04x}")]
     RevlogHeader {
         /// The byte itself.
         header: u8,
@@ -147,6 +147,15 @@ pub enum CodecError {
     /// The body was made with a dictionary that this decoder was not given.
     #[error("{codec}: expected no dictionary, found a body that needs dictionary {id:#010x}")]
     DictionaryNeeded {
+        /// Name of the body.
+        codec: &'static str,
+        /// Identifier that the body carries.
+        id: u32,
+    },
+
+    /// The body was made with another dictionary than the one that this decoder was given.
+    #[error("{codec}: expected the dictionary that was given, found a body that needs dictionary {id:#010x}")]
+    OtherDictionaryNeeded {
         /// Name of the body.
         codec: &'static str,
         /// Identifier that the body carries.

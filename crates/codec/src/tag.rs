@@ -41,6 +41,11 @@ pub(crate) enum Body {
     Lz4,
     Snappy,
     Lzo,
+    Brotli,
+    Lzma,
+    Xz,
+    Bzip2,
+    Deflate,
     /// A zstd body of the whole object in place of its delta.
     ZstdPatch,
 }
@@ -58,7 +63,19 @@ pub enum BaseUse {
 
 impl Body {
     /// Every body of this format version, in the order of their numbers.
-    pub(crate) const ALL: [Body; 6] = [Body::Store, Body::Zstd, Body::Lz4, Body::Snappy, Body::Lzo, Body::ZstdPatch];
+    pub(crate) const ALL: [Body; 11] = [
+        Body::Store,
+        Body::Zstd,
+        Body::Lz4,
+        Body::Snappy,
+        Body::Lzo,
+        Body::Brotli,
+        Body::Lzma,
+        Body::Xz,
+        Body::Bzip2,
+        Body::Deflate,
+        Body::ZstdPatch,
+    ];
 
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
@@ -68,6 +85,11 @@ impl Body {
             Body::Lz4 => 3,
             Body::Snappy => 4,
             Body::Lzo => 5,
+            Body::Brotli => 6,
+            Body::Lzma => 7,
+            Body::Xz => 9,
+            Body::Bzip2 => 10,
+            Body::Deflate => 11,
             Body::ZstdPatch => 12,
         }
     }
@@ -84,6 +106,11 @@ impl Body {
             Body::Lz4 => "lz4",
             Body::Snappy => "snappy",
             Body::Lzo => "lzo",
+            Body::Brotli => "brotli",
+            Body::Lzma => "lzma",
+            Body::Xz => "xz",
+            Body::Bzip2 => "bzip2",
+            Body::Deflate => "deflate",
             Body::ZstdPatch => "zstd patch",
         }
     }
@@ -91,8 +118,23 @@ impl Body {
     /// Whether its codec takes dictionaries.
     fn takes_dictionary(self) -> bool {
         match self {
-            Body::Zstd | Body::Lz4 => true,
-            Body::Store | Body::Snappy | Body::Lzo | Body::ZstdPatch => false,
+            Body::Zstd | Body::Lz4 | Body::Deflate => true,
+            _ => false,
+        }
+    }
+
+    /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
+    /// another container for it.
+    pub(crate) fn revlog_requirement(self) -> Option<&'static str> {
+        match self {
+            Body::Store | Body::Zstd | Body::Lz4 | Body::ZstdPatch => None,
+            Body::Snappy => Some("exp-compression-snappy"),
+            Body::Lzo => Some("exp-compression-lzo"),
+            Body::Brotli => Some("exp-compression-brotli"),
+            Body::Lzma => Some("exp-compression-lzma"),
+            Body::Xz => Some("exp-compression-xz"),
+            Body::Bzip2 => Some("exp-compression-bzip2"),
+            Body::Deflate => Some("exp-compression-deflate"),
         }
     }
 
@@ -100,12 +142,12 @@ impl Body {
     pub(crate) fn is_blocked_when_long(self) -> bool {
         match self {
             Body::Lz4 | Body::Snappy | Body::Lzo => true,
-            Body::Store | Body::Zstd | Body::ZstdPatch => false,
+            _ => false,
         }
     }
 }
 
-/// The bodies by number, for messages: `1 (store), 2 (zstd) or 3 (lz4)`.
+/// The bodies by number, for messages: `1 (store), 2 (zstd), ... or 11 (deflate)`.
 fn known_bodies() -> String {
     let named: Vec<String> = Body::ALL.iter().map(|body| format!("{} ({})", body.nibble(), body.name())).collect();
     match named.split_last() {
@@ -131,7 +173,7 @@ impl Tag {
     }
 
     /// The byte.
-    fn to_byte(self) -> u8 {
+    pub(crate) fn to_byte(self) -> u8 {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         self.body.nibble()
             | flag(!self.checksum, NO_CHECKSUM)
@@ -272,7 +314,7 @@ mod tests {
     fn every_byte_is_one_tag_or_refused() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(&[*byte, 7]).is_ok()).collect();
         let with_checksum: Vec<u8> = valid.iter().copied().filter(|byte| byte & NO_CHECKSUM == 0).collect();
-        assert_eq!(with_checksum, [0x01, 0x02, 0x03, 0x04, 0x05, 0x12, 0x1c, 0x23, 0x24, 0x25, 0x42, 0x43]);
+        assert_eq!(with_checksum, [1, 2, 3, 4, 5, 6, 7, 9, 0x0a, 0x0b, 0x12, 0x1c, 0x23, 0x24, 0x25, 0x42, 0x43, 0x4b]);
         assert_eq!(valid.len(), 2 * with_checksum.len());
         for byte in valid {
             let mut written = Vec::new();
@@ -284,7 +326,8 @@ mod tests {
     #[test]
     fn refusals_say_what_was_found() {
         let message = |byte| Tag::parse(&[byte]).unwrap_err().to_string();
-        let bodies = "body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy), 5 (lzo) or 12 (zstd patch)";
+        let bodies = "body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy), 5 (lzo), 6 (brotli), 7 (lzma), 9 (xz), 10 (bzip2), \
+                      11 (deflate) or 12 (zstd patch)";
         assert_eq!(message(0x00), format!("tag byte 0x00: expected {bodies}, found body 0"));
         assert_eq!(message(0x42), "tag: expected more stored bytes, found the end after 1");
         assert_eq!(

@@ -17,6 +17,7 @@ fn payload(named: &str) -> Vec<u8> {
         "empty" => Vec::new(),
         "`hi`" => b"hi".to_vec(),
         "`\\0hi`" => b"\0hi".to_vec(),
+        "twenty" => LINE.repeat(20).into_bytes(),
         "twice" => LINE.repeat(2).into_bytes(),
         "greeting" => LINE.as_bytes().to_vec(),
         other => panic!("FORMAT.md names an unknown payload: {other}"),

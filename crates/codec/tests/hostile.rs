@@ -5,15 +5,13 @@ mod common;
 
 use std::io::BufReader;
 
-use common::{SPECS, decoder, encode, noise, payload, spec, text};
+use common::{SPECS, decoder, encode, noise, payload, readers, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, ZlibReader};
 
-const READERS: [ZlibReader; 3] = [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate];
-
 /// Every way to read; panics are what this looks for.
 fn read_in_every_way(stored: &[u8], payload_len: usize) {
-    for reader in READERS {
+    for &reader in readers(stored) {
         let mut decoder = ChunkDecoder::new(reader);
         let _ = decoder.decode(stored, &mut vec![0; payload_len]);
         let mut delivered = 0;
@@ -60,7 +58,7 @@ proptest! {
             let unchecked_tag = stored[0] != original[0] && stored[0] & 0x80 != 0;
             let unchecked_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) && stored[4] & 0x04 == 0;
             let lost_checksum = unchecked_tag || unchecked_frame;
-            for reader in READERS {
+            for &reader in readers(&stored) {
                 let mut decoded = vec![0; payload.len()];
                 let result = ChunkDecoder::new(reader).decode(&stored, &mut decoded);
                 prop_assert!(result.is_err() || decoded == payload || lost_checksum, "{typed}: wrong bytes");
@@ -74,7 +72,7 @@ proptest! {
         for typed in SPECS {
             let stored = encode(typed, &payload);
             let stored = &stored[..cut.index(stored.len())];
-            for reader in READERS {
+            for &reader in readers(stored) {
                 let result = ChunkDecoder::new(reader).decode(stored, &mut vec![0; payload.len()]);
                 prop_assert!(result.is_err(), "{typed}");
             }
@@ -86,7 +84,9 @@ proptest! {
     fn random_bytes_do_not_panic(first: u8, mut rest in prop::collection::vec(any::<u8>(), 0..200), length in 0usize..5000) {
         rest.insert(0, first);
         read_in_every_way(&rest, length);
-        for tag in [1, 2, 3, 4, 5, 0x23, 0x24, 0x25, 0x81, 0x82, 0x83, 0x84, 0x85, 0xa3, 0xa4, 0xa5] {
+        for tag in [
+            0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x09, 0x0a, 0x0b, 0x23, 0x24, 0x25, 0x78, 0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x89, 0x8a, 0x8b, 0xa3, 0xa4, 0xa5,
+        ] {
             rest[0] = tag;
             read_in_every_way(&rest, length);
         }
@@ -102,7 +102,7 @@ proptest! {
                 if length == payload.len() {
                     continue;
                 }
-                for reader in READERS {
+                for &reader in readers(&stored) {
                     let mut decoder = ChunkDecoder::new(reader);
                     let message = decoder.decode(&stored, &mut vec![0; length]).unwrap_err().to_string();
                     prop_assert!(message.contains(&format!("expected {length} payload bytes")), "{typed}: {message}");
@@ -116,7 +116,7 @@ proptest! {
 #[test]
 fn errors_say_expected_and_found() {
     let payload = text(120);
-    for typed in ["zlib", "zlib-rs", "libdeflate"] {
+    for typed in ["zlib", "zlib-rs", "miniz", "sirocco", "libdeflate", "zopfli"] {
         let stored = encode(typed, &payload);
         assert_eq!(refusal(typed, &stored, 122), "zlib stream: expected 122 payload bytes, found 120");
         assert_eq!(refusal(typed, &stored, 118), "zlib stream: expected 118 payload bytes, found more");
@@ -133,6 +133,29 @@ fn errors_say_expected_and_found() {
         assert_eq!(refusal(typed, &encode(typed, &payload), 7), message);
     }
     assert_eq!(refusal("store", &encode("store", &payload), 7), "store body: expected 7 payload bytes, found 120");
+    for typed in ["deflate", "brotli", "lzma", "xz", "bzip2"] {
+        let stored = encode(typed, &text(3_000));
+        let expect = |length, found: &str| {
+            let expected = format!("{typed} body: expected {length} payload bytes, found {found}");
+            assert_eq!(refusal(typed, &stored, length), expected);
+        };
+        expect(7, "3000");
+        expect(3_001, "3000");
+        let cut = stored.len() - 5;
+        let truncated = format!("{typed} body: expected more stored bytes, found the end after {}", cut - 1);
+        assert_eq!(refusal(typed, &stored[..cut], 3_000), truncated);
+        // A payload length that the stream does not keep: 3000 is b8 17.
+        for (claim, length, found) in [([0xb7, 0x17], 2_999, "more"), ([0xb9, 0x17], 3_001, "3000")] {
+            let mut lying = stored.clone();
+            assert_eq!(lying[1..3], [0xb8, 0x17]);
+            lying[1..3].copy_from_slice(&claim);
+            let expected = format!("{typed} body: expected {length} payload bytes, found {found}");
+            assert_eq!(refusal(typed, &lying, length), expected);
+            let mut prefix = vec![0; 4_000];
+            let prefixed = decoder(typed).decode_prefix(&lying, &mut prefix).map_err(|error| error.to_string());
+            assert_eq!(prefixed, if found == "more" { Ok(length) } else { Err(expected) }, "{typed}");
+        }
+    }
     assert_eq!(refusal("zlib", &[], 7), "chunk: expected a tag byte or a zlib header, found no bytes");
 }
 
@@ -146,6 +169,11 @@ fn a_wrong_checksum_is_shown_beside_the_right_one() {
         ("snappy", "snappy body"),
         ("lzo", "lzo body"),
         ("store", "store body"),
+        ("deflate", "deflate body"),
+        ("brotli", "brotli body"),
+        ("lzma", "lzma body"),
+        ("xz", "xz body"),
+        ("bzip2", "bzip2 body"),
     ] {
         let mut stored = encode(typed, &payload);
         let right = u32::from_le_bytes(*stored.last_chunk().unwrap());
@@ -240,9 +268,16 @@ fn a_window_above_the_limit_is_refused() {
 fn a_zlib_stream_that_needs_a_dictionary_says_so() {
     // A header with FDICT set, and the Adler-32 of the dictionary.
     let stream = [0x78, 0xbb, 0x01, 0x02, 0x03, 0x04, 0x03, 0x00, 0x00, 0x00, 0x00, 0x01];
-    for reader in [ZlibReader::Stock, ZlibReader::ZlibRs] {
+    let namers = ZlibReader::ALL.into_iter().filter(|reader| match reader {
+        // These have no words for it.
+        ZlibReader::Miniz | ZlibReader::Sirocco | ZlibReader::Libdeflate => false,
+        _ => true,
+    });
+    for reader in namers {
         let error = ChunkDecoder::new(reader).decode(&stream, &mut [0; 4]).unwrap_err();
         assert_eq!(error.to_string(), "expected a dictionary of the repository, found one with Adler-32 01020304");
     }
-    assert!(ChunkDecoder::new(ZlibReader::Libdeflate).decode(&stream, &mut [0; 4]).is_err());
+    for reader in ZlibReader::ALL {
+        assert!(ChunkDecoder::new(reader).decode(&stream, &mut [0; 4]).is_err(), "{reader:?}");
+    }
 }

@@ -3,19 +3,18 @@
 
 mod common;
 
-use common::{SPECS, encode, payload, revlog_chunk, revlog_payload, text};
+use common::{SPECS, encode, payload, readers, revlog_chunk, revlog_payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{RevlogDecoder, ZlibReader};
 
-const READERS: [ZlibReader; 3] = [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate];
-
 /// Decodes with every reader; an error leaves nothing behind, a payload keeps to the limit.
-fn read_in_every_way(stored: &[u8], limit: usize) -> [Result<Vec<u8>, String>; 3] {
-    READERS.map(|reader| {
-        let decoded = revlog_payload(&mut RevlogDecoder::new(reader), stored, limit);
+fn read_in_every_way(stored: &[u8], limit: usize) -> Vec<Result<Vec<u8>, String>> {
+    let read = |reader: &ZlibReader| {
+        let decoded = revlog_payload(&mut RevlogDecoder::new(*reader), stored, limit);
         assert!(decoded.as_ref().map_or(0, Vec::len) <= limit, "more was delivered than allowed");
         decoded
-    })
+    };
+    readers(stored).iter().map(read).collect()
 }
 
 fn refusal(stored: &[u8], limit: usize) -> String {
@@ -102,7 +101,7 @@ proptest! {
 #[test]
 fn errors_say_expected_and_found() {
     let payload = text(1_000);
-    assert_eq!(refusal(b"b", 9), "revlog chunk: expected 00, u, x, ( or 4 as its first byte, found 0x62");
+    assert_eq!(refusal(b"b", 9), "revlog chunk: expected 00, u, x, (, 4 or a tag byte as its first byte, found 0x62");
     assert_eq!(refusal(b"uabc", 2), "raw revlog chunk: expected at most 2 payload bytes, found 3");
     assert_eq!(refusal(b"\0abc", 2), "raw revlog chunk: expected at most 2 payload bytes, found 4");
     assert_eq!(refusal(b"4\x01\0\0", 9), "lz4 revlog chunk: expected more stored bytes, found the end after 4");
@@ -122,6 +121,13 @@ fn errors_say_expected_and_found() {
         ("lz4", "lz4 revlog chunk", "1000"),
         ("lz4hc", "lz4 revlog chunk", "1000"),
         ("lz4_flex", "lz4 revlog chunk", "1000"),
+        ("miniz", "zlib stream", "more"),
+        ("sirocco", "zlib stream", "more"),
+        ("deflate", "deflate", "1000"),
+        ("brotli", "brotli", "1000"),
+        ("lzma", "lzma", "1000"),
+        ("xz", "xz", "1000"),
+        ("bzip2", "bzip2", "1000"),
     ] {
         let stored = revlog_chunk(typed, &payload);
         let mut decoder = RevlogDecoder::for_spec(&common::spec(typed));
@@ -133,6 +139,26 @@ fn errors_say_expected_and_found() {
         let message = revlog_payload(&mut decoder, &[&stored[..], b"xy"].concat(), 1_000).unwrap_err();
         let (end, all) = (stored.len(), stored.len() + 2);
         assert_eq!(message, format!("{name}: expected the end after {end} stored bytes, found {all}"), "{typed}");
+    }
+}
+
+/// A tagged body that claims a gigabyte gets room for it only as bytes arrive.
+#[test]
+fn the_length_of_a_tagged_body_is_a_claim() {
+    for typed in ["deflate", "brotli", "lzma", "xz", "bzip2"] {
+        // A payload length in three bytes, in whose place one in five can be put.
+        let payload = text(20_000);
+        let honest = revlog_chunk(typed, &payload);
+        let lying = [&honest[..1], &[0x80, 0x80, 0x80, 0x80, 0x04], &honest[4..]].concat();
+        let mut decoded = Vec::new();
+        let error = RevlogDecoder::new(ZlibReader::Stock).decode(&lying, usize::MAX, &mut decoded).unwrap_err();
+        let expected = format!("{typed} body: expected 1073741824 payload bytes, found 20000");
+        assert_eq!(error.to_string(), expected);
+        assert!(decoded.capacity() <= 1 << 20, "{typed}: {} bytes", decoded.capacity());
+        // An honest one that is not believed at once, since few bodies are so much shorter than their payload.
+        let zeros = vec![0; 40 << 20];
+        let chunk = revlog_chunk(typed, &zeros);
+        assert!(revlog_payload(&mut RevlogDecoder::new(ZlibReader::Stock), &chunk, 1 << 30).as_ref() == Ok(&zeros));
     }
 }
 
@@ -162,10 +188,25 @@ fn an_lz4_length_is_a_claim() {
 #[test]
 fn bombs_cost_no_more_than_the_limit() {
     let zeros = vec![0; 64 << 20];
-    for typed in ["zlib:9", "zlib-rs:9", "libdeflate:12", "zstd:3", "lz4", "lz4hc:9", "lz4_flex"] {
+    for typed in [
+        "zlib:9",
+        "zlib-rs:9",
+        "libdeflate:12",
+        "zstd:3",
+        "lz4",
+        "lz4hc:9",
+        "deflate",
+        "brotli:1",
+        "lzma:1",
+        "xz:1",
+        "bzip2",
+        "lz4_flex",
+        "snappy",
+        "lzo",
+    ] {
         let stored = revlog_chunk(typed, &zeros);
         for limit in [0, 1, 1_000, 1 << 20, 10_000_000] {
-            for reader in READERS {
+            for &reader in readers(&stored) {
                 let mut payload = Vec::new();
                 let error = RevlogDecoder::new(reader).decode(&stored, limit, &mut payload).unwrap_err();
                 let message = error.to_string();
@@ -193,8 +234,8 @@ fn a_zstd_content_size_is_a_claim() {
 
 #[test]
 fn chunks_of_the_container_in_git_are_no_revlog_chunks() {
-    for typed in ["store", "zstd", "lz4", "lz4hc", "lz4_flex"] {
+    for typed in ["store", "zstd", "lz4", "lz4hc", "deflate", "store,checksum=no", "lz4,checksum=no", "lz4_flex"] {
         let stored = encode(typed, &text(500));
-        assert!(refusal(&stored, 1_000).starts_with("revlog chunk: expected 00, u, x, ( or 4"), "{typed}");
+        assert!(refusal(&stored, 1_000).starts_with("revlog chunk: expected 00, u, x, (, 4 or a tag byte"), "{typed}");
     }
 }

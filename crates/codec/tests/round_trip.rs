@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{SPECS, decoder, encode, encoder, noise, payload, text};
+use common::{SLOW_SPECS, SPECS, decoder, encode, encoder, noise, payload, text};
 use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ZlibReader};
 
@@ -65,7 +65,7 @@ proptest! {
     fn every_reader_reads_every_zlib_stream(payload in payload()) {
         for typed in SPECS.iter().filter(|typed| common::spec(typed).is_read_by_git()) {
             let stored = encode(typed, &payload);
-            for reader in [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate] {
+            for reader in ZlibReader::ALL {
                 assert_reads_back(&mut ChunkDecoder::new(reader), &stored, stored.len(), &payload, typed);
             }
         }
@@ -114,6 +114,9 @@ fn chunks_are_identified_by_what_they_are() {
     let names = ["lz4_flex", "snappy", "lzo:3", "lzo:9"]
         .map(|typed| ChunkDecoder::identify(&encode(typed, &text(1000))).unwrap());
     assert_eq!(names, ["lz4", "snappy", "lzo", "lzo"]);
+    for typed in ["deflate", "brotli", "lzma", "xz", "bzip2"] {
+        assert_eq!(ChunkDecoder::identify(&encode(typed, &text(1000))), Some(typed));
+    }
     for not_a_chunk in [&[][..], &[0x00], &[0x78], &[0x78, 0x00], &[0x44], &[0x28, 0xb5, 0x2f, 0xfe]] {
         assert_eq!(ChunkDecoder::identify(not_a_chunk), None, "{not_a_chunk:x?}");
     }
@@ -122,7 +125,19 @@ fn chunks_are_identified_by_what_they_are() {
 #[test]
 fn a_prefix_is_had_from_the_start_of_a_chunk_alone() {
     let payload = text(2_000_000);
-    for typed in ["zlib", "zlib-rs", "zstd", "zstd,frame=standard"] {
+    for typed in [
+        "zlib",
+        "zlib-rs",
+        "miniz",
+        "sirocco",
+        "zstd",
+        "zstd,frame=standard",
+        "deflate",
+        "brotli",
+        "lzma:1",
+        "xz:1",
+        "bzip2:1",
+    ] {
         let stored = encode(typed, &payload);
         let mut prefix = [0; 100];
         let filled = decoder(typed).decode_prefix(&stored[..stored.len() / 2], &mut prefix).unwrap();
@@ -139,6 +154,44 @@ fn long_runs_are_no_hostile_claims() {
             assert_reads_back(&mut decoder(typed), &stored, stored.len(), &payload, typed);
         }
     }
+}
+
+/// The slow levels, on as many payloads as they deserve.
+#[test]
+fn slow_levels() {
+    for typed in SLOW_SPECS {
+        let mut decoder = decoder(typed);
+        let mut reused = encoder(typed);
+        for payload in [Vec::new(), b"ab".to_vec(), text(700), text(40_000), noise(3_000), b"ab".repeat(70_000)] {
+            let stored = encode(typed, &payload);
+            assert_reads_back(&mut decoder, &stored, stored.len(), &payload, typed);
+            let mut again = Vec::new();
+            reused.encode(&payload, &mut again).unwrap();
+            assert!(again == stored, "{typed}: depends on earlier payloads");
+        }
+    }
+}
+
+/// Beneath the container too, where a whole payload and one that arrives in pieces could part.
+#[test]
+fn tagged_streams_do_not_depend_on_how_the_payload_arrives() {
+    let payload = [text(300_000), noise(200_000), text(123_456)].concat();
+    for typed in ["deflate:0", "deflate:6", "brotli:0", "brotli:5", "lzma:1", "lzma:6", "xz:2", "bzip2:2"] {
+        let mut codec = common::spec(typed).new_codec().unwrap();
+        let (mut whole, mut streamed) = (Vec::new(), Vec::new());
+        codec.encode(&payload, &mut whole).unwrap();
+        codec.encode_stream(&mut payload.as_slice(), payload.len() as u64, &mut streamed).unwrap();
+        assert!(whole == streamed, "{typed}");
+    }
+}
+
+/// zopfli's rounds cost time; one payload must not cost as many as it is long.
+#[test]
+fn long_payloads_get_fewer_rounds_of_zopfli() {
+    let payload = text(1_000_001);
+    assert!(encode("zopfli:2", &payload) == encode("zopfli:1", &payload));
+    let short = &payload[..20_000];
+    assert_ne!(encode("zopfli:40", short), encode("zopfli:1", short));
 }
 
 #[test]

@@ -46,6 +46,14 @@ fn defaults_are_filled_in() {
     expect("lzo", Algorithm::Lzo, Some(3), "lzo:3", "lzo-3");
     expect("lz4hc", Algorithm::Lz4hc, Some(9), "lz4hc:9", "lz4hc-9");
     expect("lz4hc:12,checksum=no", Algorithm::Lz4hc, Some(12), "lz4hc:12,checksum=no", "lz4hc-12-checksum-no");
+    expect("deflate", Algorithm::Deflate, Some(6), "deflate:6", "deflate-6");
+    expect("miniz:10", Algorithm::Miniz, Some(10), "miniz:10", "miniz-10");
+    expect("sirocco", Algorithm::Sirocco, Some(6), "sirocco:6", "sirocco-6");
+    expect("zopfli", Algorithm::Zopfli, Some(15), "zopfli:15", "zopfli-15");
+    expect("brotli", Algorithm::Brotli, Some(5), "brotli:5", "brotli-5");
+    expect("lzma", Algorithm::Lzma, Some(6), "lzma:6", "lzma-6");
+    expect("xz:0,checksum=no", Algorithm::Xz, Some(0), "xz:0,checksum=no", "xz-0-checksum-no");
+    expect("bzip2", Algorithm::Bzip2, Some(9), "bzip2:9", "bzip2-9");
     expect(
         "zstd:5,frame=standard,checksum=no",
         Algorithm::Zstd,
@@ -180,14 +188,19 @@ fn refusals_say_what_is_valid() {
     assert!(codecs.starts_with("store, zlib:0..9, "), "{codecs}");
     assert_eq!(refusal("zstdd:5"), format!("unknown codec \"zstdd\" (did you mean zstd?); valid are {codecs}"));
     assert_eq!(refusal("ZSTD"), format!("unknown codec \"ZSTD\" (did you mean zstd?); valid are {codecs}"));
-    assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean libdeflate?); valid are {codecs}"));
-    assert_eq!(refusal("xyz"), format!("unknown codec \"xyz\"; valid are {codecs}"));
+    assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean deflate?); valid are {codecs}"));
+    assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; valid are {codecs}"));
     assert_eq!(refusal(""), format!("unknown codec \"\"; valid are {codecs}"));
     assert_eq!(refusal("zstd:23"), "zstd: expected a level from -7..22 without 0, found \"23\"");
     assert_eq!(refusal("zstd:0"), "zstd: expected a level from -7..22 without 0, found \"0\"");
     assert_eq!(refusal("zlib:"), "zlib: expected a level from 0..9, found \"\"");
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");
+    assert_eq!(refusal("zopfli:0"), "zopfli: expected a level from 1..99, found \"0\"");
+    if cfg!(not(feature = "zlib-ng")) {
+        let expected = "codec zlib-ng is not built in: build with --features zlib-ng, which needs cmake";
+        assert_eq!(refusal("zlib-ng:6"), expected);
+    }
     assert_eq!(refusal("lz4hc:13"), "lz4hc: expected a level from 1..12, found \"13\"");
     assert_eq!(refusal("lz4:0"), "lz4: expected a level from 1..65537, found \"0\"");
     assert_eq!(refusal("lz4:65538"), "lz4: expected a level from 1..65537, found \"65538\"");

@@ -48,7 +48,7 @@ fn assert_streams(typed: &str, first_byte: u8, payload: &[u8]) {
     let mut decoded = vec![0; payload.len()];
     assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), chunk_len, "{typed}");
     assert!(decoded == payload, "{typed}");
-    for prefix_len in [50, BLOCK_LEN, BLOCK_LEN + 50] {
+    for prefix_len in [50, BLOCK_LEN, BLOCK_LEN + 50].into_iter().filter(|length| *length <= payload.len()) {
         let prefix = &mut decoded[..prefix_len];
         prefix.fill(0);
         assert_eq!(decoder.decode_prefix(&stored, prefix).unwrap(), prefix_len, "{typed}");
@@ -76,7 +76,7 @@ fn assert_reads_from_a_pipe(typed: &str, stored: &[u8], chunk_len: usize, payloa
     pipe.read_to_end(&mut behind).unwrap();
     assert!(behind == stored[chunk_len..], "{typed}: exactly the chunk's bytes must be taken");
 
-    for prefix_len in [50, BLOCK_LEN + 50] {
+    for prefix_len in [50, BLOCK_LEN + 50].into_iter().filter(|length| *length <= payload.len()) {
         let mut prefix = vec![0; prefix_len];
         let mut pipe = BufReader::with_capacity(50_000, Trickle(stored));
         assert_eq!(decoder.decode_prefix_from(&mut pipe, &mut prefix).unwrap(), prefix_len, "{typed}");
@@ -105,6 +105,32 @@ fn payloads_above_one_block() {
         ("lz4_flex", 0x23),
         ("snappy", 0x24),
         ("lzo:1", 0x25),
+        ("deflate:1", 0x0b),
+        ("sirocco:1", 0x78),
+        ("brotli:1", 0x06),
+    ] {
+        assert_streams(typed, first_byte, &payload);
+    }
+}
+
+/// The same for codecs that are too slow for a payload of that length, or no different from one of the above.
+#[test]
+fn payloads_of_several_pieces() {
+    let payload = [text(900_000), noise(300_001), text(400_000), vec![0; 700_000]].concat();
+    for (typed, first_byte) in [
+        ("miniz:6", 0x78),
+        ("sirocco:9", 0x78),
+        ("deflate:9,checksum=no", 0x8b),
+        ("brotli:5", 0x06),
+        ("lzma:0", 0x07),
+        ("lzma:6", 0x07),
+        ("xz:0,checksum=no", 0x89),
+        ("bzip2:1", 0x0a),
+        ("bzip2:9", 0x0a),
+        #[cfg(feature = "zlib-ng")]
+        ("zlib-ng:1", 0x78),
+        #[cfg(feature = "zlib-ng")]
+        ("zlib-ng:9", 0x78),
     ] {
         assert_streams(typed, first_byte, &payload);
     }
@@ -114,6 +140,12 @@ fn payloads_above_one_block() {
 fn libdeflate_leaves_long_payloads_to_stock_zlib() {
     let payload = long_payload();
     assert!(encode("libdeflate:2", &payload) == encode("zlib:2", &payload));
+}
+
+#[test]
+fn zopfli_leaves_long_payloads_to_stock_zlib() {
+    let payload = vec![0; BLOCK_LEN + 1];
+    assert!(encode("zopfli:2", &payload) == encode("zlib:9", &payload));
 }
 
 #[test]
@@ -140,7 +172,23 @@ fn each_block_that_does_not_shrink_is_stored() {
 #[test]
 fn a_source_must_be_as_long_as_announced() {
     let payload = text(300_000);
-    for typed in ["store", "zlib", "zlib-rs", "libdeflate", "zstd", "lz4", "snappy", "lzo"] {
+    for typed in [
+        "store",
+        "zlib",
+        "zlib-rs",
+        "miniz",
+        "sirocco",
+        "libdeflate",
+        "zstd",
+        "lz4",
+        "deflate",
+        "brotli:1",
+        "lzma:0",
+        "xz:0",
+        "bzip2:1",
+        "snappy",
+        "lzo",
+    ] {
         let mut encoder = encoder(typed);
         let mut encode = |announced: usize| {
             encoder.encode_stream(&mut payload.as_slice(), announced as u64, &mut io::sink()).map_err(|e| e.to_string())
@@ -167,7 +215,9 @@ fn failing_readers_writers_and_sinks_are_reported() {
             Err(io::Error::other("the pipe is broken"))
         }
     }
-    for typed in ["store", "zlib", "zstd", "lz4", "snappy", "lzo"] {
+    for typed in [
+        "store", "zlib", "miniz", "sirocco", "zstd", "lz4", "deflate", "brotli", "lzma", "xz", "bzip2", "snappy", "lzo",
+    ] {
         let error = encoder(typed).encode_stream(&mut Broken, 10, &mut io::sink()).unwrap_err();
         assert_eq!(error.to_string(), "reading the payload: the pipe is broken");
         let mut no_room: &mut [u8] = &mut [];

@@ -8,7 +8,7 @@ mod common;
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-use common::{decoder, encode, noise, revlog_chunk, revlog_payload, text};
+use common::{SPECS, decoder, encode, noise, revlog_chunk, revlog_payload, spec, text};
 use repackbench_codec::{RevlogDecoder, ZlibReader};
 
 /// Reads level and payload length as two ASCII lines, then the payload; writes the stream.
@@ -71,10 +71,10 @@ import sys, zlib
 sys.stdout.buffer.write(zlib.decompress(sys.stdin.buffer.read()))
 ";
     let payload = text(10_000);
-    for typed in ["zlib:0", "zlib:6", "zlib-rs:1", "zlib-rs:9", "libdeflate:1", "libdeflate:12"] {
+    for typed in SPECS.into_iter().filter(|typed| spec(typed).is_read_by_git()) {
         assert_eq!(python(PROGRAM, &[&encode(typed, &payload)]), payload, "{typed}");
         // At level 0 a payload does not shrink and its revlog chunk is raw.
-        if typed != "zlib:0" {
+        if spec(typed).level() != Some(0) {
             assert_eq!(python(PROGRAM, &[&revlog_chunk(typed, &payload)]), payload, "{typed} in a revlog");
         }
     }
@@ -130,7 +130,7 @@ fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
         let first_line = format!("{level}\n");
         let mut input = vec![first_line.as_bytes()];
         input.extend(lengths.iter().zip(&payloads).flat_map(|(line, payload)| [line.as_bytes(), payload.as_slice()]));
-        let mut decoders = [ZlibReader::Stock, ZlibReader::ZlibRs, ZlibReader::Libdeflate].map(RevlogDecoder::new);
+        let mut decoders = ZlibReader::ALL.map(RevlogDecoder::new);
         let written = python(REVLOG_PROGRAM, &input);
         let mut rest = written.as_slice();
         for payload in &payloads {
@@ -139,7 +139,9 @@ fn zlib_revlog_chunks_are_what_hg_writes_with_python() {
             let chunk = &rest[end + 1..][..length];
             rest = &rest[end + 1 + length..];
             assert!(revlog_chunk(&format!("zlib:{level}"), payload) == chunk, "level {level}, {} bytes", payload.len());
-            for decoder in &mut decoders {
+            // One level for the readers that did not write it: streams of all levels are alike to them.
+            let count = if level == 6 { decoders.len() } else { 1 };
+            for decoder in &mut decoders[..count] {
                 assert!(revlog_payload(decoder, chunk, payload.len()).as_ref() == Ok(payload), "level {level}");
             }
         }

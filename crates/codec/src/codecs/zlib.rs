@@ -1,20 +1,21 @@
 //! `zlib`: stock C zlib, statically linked, through flate2. The baseline of every comparison.
 
 use std::ffi::CStr;
-use std::io::{BufRead, Read, Write};
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::rfc1950::{self, Deflater, Inflater, Pieces, STREAM, Step, added};
-use crate::codec::{Capabilities, Codec, PayloadSink};
+use super::rfc1950::{STREAM, ZlibCodec, ZlibMachine};
+use super::steps::{Deflater, Inflater, Machine, Pieces, Step, added};
+use crate::codec::Capabilities;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
-use crate::revlog::OpenEnded;
-use crate::source::PayloadSource;
 
-/// What stock zlib and zlib-rs can do.
+/// What stock zlib can do.
 pub(crate) const CAPABILITIES: Capabilities =
-    Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: false };
+    Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: true };
+
+/// The longest dictionary, in bytes: DEFLATE's window.
+const LONGEST_DICTIONARY: usize = 32 << 10;
 
 /// The version of the linked library, as the library itself says.
 #[allow(unsafe_code)]
@@ -25,142 +26,200 @@ pub(crate) fn version() -> String {
 }
 
 /// Stock zlib at one level.
-pub(crate) struct Zlib {
-    level: u32,
-    compress: Option<Compress>,
-    decompress: Option<Decompress>,
-    pieces: Pieces,
-    delivered: Vec<u8>,
-}
+pub(crate) type Zlib = ZlibCodec<StockZlib>;
 
 impl Zlib {
     /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
-        Zlib { level, compress: None, decompress: None, pieces: Pieces::default(), delivered: Vec::new() }
-    }
-
-    /// The compressing context, without borrowing the scratch space beside it.
-    fn compress(compress: &mut Option<Compress>, level: u32) -> &mut Compress {
-        compress.get_or_insert_with(|| Compress::new(Compression::new(level), true))
-    }
-
-    /// The decompressing context, without borrowing the scratch space beside it.
-    fn decompress(decompress: &mut Option<Decompress>) -> &mut Decompress {
-        decompress.get_or_insert_with(|| Decompress::new(true))
+        ZlibCodec::of(StockZlib { level, dictionary: None })
     }
 }
 
-/// The longest stream that `payload_len` bytes can become: zlib's own `compressBound`.
-///
-/// Output room of at least this much makes the stream independent of how much more there is, also at
-/// level 0, whose block lengths otherwise follow the room.
-fn bound(payload_len: usize) -> usize {
-    payload_len + (payload_len >> 12) + (payload_len >> 14) + (payload_len >> 25) + 13
+/// Level and dictionary of stock zlib's contexts.
+pub(crate) struct StockZlib {
+    level: u32,
+    dictionary: Option<Dictionary>,
 }
 
-impl Codec for Zlib {
-    fn capabilities(&self) -> Capabilities {
-        CAPABILITIES
+impl Machine for StockZlib {
+    const CODEC: &'static str = "zlib";
+    const BODY: &'static str = STREAM;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
+    type Deflater = StockDeflater;
+    type Inflater = StockInflater;
+
+    fn deflater(&self) -> Result<StockDeflater, CodecError> {
+        Ok(StockDeflater::new(self.level, Wrapping::Zlib, self.dictionary.clone()))
     }
 
-    fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
-        let start = out.len();
-        let compress = Self::compress(&mut self.compress, self.level);
-        compress.reset();
+    fn inflater(&self) -> Result<StockInflater, CodecError> {
+        Ok(StockInflater::new(Wrapping::Zlib, self.dictionary.clone()))
+    }
+
+    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        self.dictionary = usable_dictionary(dictionary, Self::CODEC)?;
+        Ok(())
+    }
+}
+
+impl ZlibMachine for StockZlib {
+    fn encode(
+        deflater: &mut StockDeflater,
+        payload: &[u8],
+        _pieces: &mut Pieces,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        deflater.restart(payload.len() as u64)?;
         let mut consumed = 0;
         loop {
             let rest = payload.get(consumed..).unwrap_or_default();
             out.reserve(bound(rest.len()));
+            let compress = &mut deflater.compress;
             let before = compress.total_in();
-            let status = compress.compress_vec(rest, out, FlushCompress::Finish).map_err(deflate_failed)?;
+            let status = compress.compress_vec(rest, out, FlushCompress::Finish);
             consumed += added(before, compress.total_in());
-            if status == Status::StreamEnd {
-                return Ok(out.len() - start);
+            if status.map_err(|error| deflater.failed(&error))? == Status::StreamEnd {
+                return Ok(());
             }
         }
     }
+}
 
-    fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        rfc1950::decode(Self::decompress(&mut self.decompress), stored, payload)
-    }
+/// The longest stream that `payload_len` bytes can become: zlib's own `compressBound`, and four bytes for a dictionary's
+/// Adler-32.
+///
+/// Output room of at least this much makes the stream independent of how much more there is, also at
+/// level 0, whose block lengths otherwise follow the room.
+fn bound(payload_len: usize) -> usize {
+    payload_len + (payload_len >> 12) + (payload_len >> 14) + (payload_len >> 25) + 13 + 4
+}
 
-    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-        rfc1950::decode_prefix(Self::decompress(&mut self.decompress), stored, prefix)
-    }
-
-    fn encode_stream(
-        &mut self,
-        payload: &mut dyn Read,
-        payload_len: u64,
-        stored: &mut dyn Write,
-    ) -> Result<u64, CodecError> {
-        let compress = Self::compress(&mut self.compress, self.level);
-        rfc1950::encode_stream(compress, PayloadSource::new(payload, payload_len), stored, &mut self.pieces)
-    }
-
-    fn decode_stream(
-        &mut self,
-        stored: &mut dyn BufRead,
-        payload_len: u64,
-        sink: &mut PayloadSink<'_>,
-    ) -> Result<u64, CodecError> {
-        let decompress = Self::decompress(&mut self.decompress);
-        rfc1950::decode_stream(decompress, &mut self.delivered, stored, payload_len, sink)
-    }
-
-    fn set_checksum(&mut self, _carried: bool) {}
-
-    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        Err(CodecError::NoDictionaries { codec: "zlib" })
+/// `dictionary`, if DEFLATE can refer to all of it.
+pub(super) fn usable_dictionary(
+    dictionary: Option<&Dictionary>,
+    codec: &'static str,
+) -> Result<Option<Dictionary>, CodecError> {
+    match dictionary.map(|dictionary| dictionary.bytes().len()) {
+        None | Some(1..=LONGEST_DICTIONARY) => Ok(dictionary.cloned()),
+        Some(length) => Err(CodecError::BadDictionary { codec, length }),
     }
 }
 
-impl OpenEnded for Zlib {
-    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
-        rfc1950::decode_to_end(Self::decompress(&mut self.decompress), stored, limit, payload)
+/// What is around the DEFLATE blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wrapping {
+    /// Header and Adler-32 (RFC 1950).
+    Zlib,
+    /// Nothing (RFC 1951).
+    None,
+}
+
+impl Wrapping {
+    fn name(self) -> &'static str {
+        match self {
+            Wrapping::Zlib => STREAM,
+            Wrapping::None => super::deflate::BODY,
+        }
     }
 }
 
-fn deflate_failed(error: flate2::CompressError) -> CodecError {
-    CodecError::Implementation { codec: STREAM, message: error.to_string() }
+/// Stock zlib's compressing context.
+pub(crate) struct StockDeflater {
+    compress: Compress,
+    wrapping: Wrapping,
+    dictionary: Option<Dictionary>,
 }
 
-impl Inflater for Decompress {
-    fn restart(&mut self) {
-        self.reset(true);
+impl StockDeflater {
+    pub(super) fn new(level: u32, wrapping: Wrapping, dictionary: Option<Dictionary>) -> Self {
+        let compress = Compress::new(Compression::new(level), wrapping == Wrapping::Zlib);
+        StockDeflater { compress, wrapping, dictionary }
     }
 
-    fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
-        let (taken, given) = (self.total_in(), self.total_out());
-        let flush = if whole { FlushDecompress::Finish } else { FlushDecompress::None };
-        let status = self.decompress(input, output, flush).map_err(|error| match error.needs_dictionary() {
-            Some(id) => CodecError::DictionaryNeeded { codec: STREAM, id },
-            None => CodecError::Corrupt {
-                codec: STREAM,
-                expected: "a valid stream",
-                found: error.message().unwrap_or("damaged data").to_owned(),
-            },
-        })?;
+    fn failed(&self, error: &flate2::CompressError) -> CodecError {
+        CodecError::Implementation { codec: self.wrapping.name(), message: error.to_string() }
+    }
+}
+
+impl Deflater for StockDeflater {
+    /// With a dictionary, zlib hashes all of it again: it has no prepared ones.
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        self.compress.reset();
+        if let Some(dictionary) = &self.dictionary {
+            self.compress.set_dictionary(dictionary.bytes()).map_err(|error| self.failed(&error))?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError> {
+        let compress = &mut self.compress;
+        let (taken, given) = (compress.total_in(), compress.total_out());
+        let flush = if finish { FlushCompress::Finish } else { FlushCompress::None };
+        let status = compress.compress(input, output, flush).map_err(|error| self.failed(&error))?;
         Ok(Step {
-            consumed: added(taken, self.total_in()),
-            produced: added(given, self.total_out()),
+            consumed: added(taken, self.compress.total_in()),
+            produced: added(given, self.compress.total_out()),
             ended: status == Status::StreamEnd,
         })
     }
 }
 
-impl Deflater for Compress {
-    fn restart(&mut self) {
-        self.reset();
+/// Stock zlib's decompressing context.
+pub(crate) struct StockInflater {
+    decompress: Decompress,
+    wrapping: Wrapping,
+    dictionary: Option<Dictionary>,
+}
+
+impl StockInflater {
+    pub(super) fn new(wrapping: Wrapping, dictionary: Option<Dictionary>) -> Self {
+        StockInflater { decompress: Decompress::new(wrapping == Wrapping::Zlib), wrapping, dictionary }
     }
 
-    fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError> {
-        let (taken, given) = (self.total_in(), self.total_out());
-        let flush = if finish { FlushCompress::Finish } else { FlushCompress::None };
-        let status = self.compress(input, output, flush).map_err(deflate_failed)?;
+    fn corrupt(&self, error: &flate2::DecompressError) -> CodecError {
+        CodecError::Corrupt {
+            codec: self.wrapping.name(),
+            expected: "a valid stream",
+            found: error.message().unwrap_or("damaged data").to_owned(),
+        }
+    }
+
+    /// Hands over the dictionary that the stream asks for by its Adler-32, `id`.
+    fn give_dictionary(&mut self, id: u32) -> Result<(), CodecError> {
+        let codec = self.wrapping.name();
+        let dictionary = self.dictionary.as_ref().ok_or(CodecError::DictionaryNeeded { codec, id })?;
+        let given = self.decompress.set_dictionary(dictionary.bytes());
+        given.map(drop).map_err(|_| CodecError::OtherDictionaryNeeded { codec, id })
+    }
+}
+
+impl Inflater for StockInflater {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        self.decompress.reset(self.wrapping == Wrapping::Zlib);
+        match &self.dictionary {
+            Some(dictionary) if self.wrapping == Wrapping::None => {
+                let given = self.decompress.set_dictionary(dictionary.bytes());
+                given.map(drop).map_err(|error| self.corrupt(&error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
+        let (taken, given) = (self.decompress.total_in(), self.decompress.total_out());
+        let flush = if whole { FlushDecompress::Finish } else { FlushDecompress::None };
+        let mut result = self.decompress.decompress(input, output, flush);
+        if let Err(error) = &result
+            && let Some(id) = error.needs_dictionary()
+        {
+            self.give_dictionary(id)?;
+            let rest = input.get(added(taken, self.decompress.total_in())..).unwrap_or_default();
+            result = self.decompress.decompress(rest, output, flush);
+        }
+        let status = result.map_err(|error| self.corrupt(&error))?;
         Ok(Step {
-            consumed: added(taken, self.total_in()),
-            produced: added(given, self.total_out()),
+            consumed: added(taken, self.decompress.total_in()),
+            produced: added(given, self.decompress.total_out()),
             ended: status == Status::StreamEnd,
         })
     }

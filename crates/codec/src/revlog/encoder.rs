@@ -1,6 +1,7 @@
 //! Payload to revlog chunk.
 
-use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine};
+use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine, revlog_tag};
+use crate::BLOCK_LEN;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
 use crate::codecs::block::BlockCoder;
@@ -32,6 +33,8 @@ enum Compressor {
     Whole { codec: Box<dyn Codec>, least_payload: usize },
     /// Header, payload length, block.
     Lz4(Box<dyn BlockCoder>),
+    /// Tag byte, body without checksum.
+    Tagged { codec: Box<dyn Codec>, tag: u8 },
     /// Nothing is compressed.
     None,
 }
@@ -57,7 +60,14 @@ impl RevlogEncoder {
                 Algorithm::Lz4Flex => Box::new(FlexCoder::default()),
                 _ => Box::new(FastCoder::new(level)),
             }),
-            RevlogEngine::Tagged(_) => Compressor::None,
+            RevlogEngine::Tagged(algorithm) => match algorithm.body().and_then(revlog_tag) {
+                Some(tag) => {
+                    let mut codec = spec.new_codec()?;
+                    codec.set_checksum(false);
+                    Compressor::Tagged { codec, tag: tag.to_byte() }
+                }
+                None => Compressor::None,
+            },
         };
         Ok(RevlogEncoder { compressor })
     }
@@ -83,9 +93,18 @@ impl RevlogEncoder {
                 codec.encode(payload, stored).map(|_| true)
             }
             Compressor::Lz4(coder) => compress_lz4(coder.as_mut(), payload, stored),
-            Compressor::Whole { .. } | Compressor::None => Ok(false),
+            Compressor::Tagged { codec, tag } if can_encode(codec.as_ref(), payload.len()) => {
+                stored.push(*tag);
+                codec.encode(payload, stored).map(|_| true)
+            }
+            Compressor::Whole { .. } | Compressor::Tagged { .. } | Compressor::None => Ok(false),
         }
     }
+}
+
+/// Whether a payload of this length is to be tried: not an empty one, nor one that the codec would have to cut into blocks.
+fn can_encode(codec: &dyn Codec, payload_len: usize) -> bool {
+    payload_len > 0 && (payload_len <= BLOCK_LEN || codec.capabilities().streams)
 }
 
 /// Appends header, payload length and block, unless the payload is empty or longer than a block can hold.

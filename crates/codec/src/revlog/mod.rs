@@ -11,6 +11,7 @@
 //! | `78` (`x`) | in an RFC 1950 stream, which begins with this byte |
 //! | `28` (`(`) | in a standard zstd frame (RFC 8878), which begins with this byte |
 //! | `34` (`4`) | its length in four bytes, little-endian, then an LZ4 block |
+//! | `81` to `8f`, but not those of store, zstd and lz4 | in the body that it announces as a tag byte (see [`tag`](crate::tag)), without checksum |
 //!
 //! Chunks carry no checksum but that of a zlib stream, and no payload length but that of most zstd frames and of header
 //! `4`; every full text is guarded by the SHA-1 that names it. So the options `checksum=`, `frame=` and `loose=` of a codec
@@ -26,6 +27,7 @@ pub(crate) use growing::{GrowingPayload, OpenEnded, doubled_room, first_room, re
 
 use crate::algorithm::Algorithm;
 use crate::spec::CodecSpec;
+use crate::tag::{Body, Tag};
 
 /// Begins a raw payload that begins with this byte itself.
 const RAW_AS_IT_IS: u8 = 0x00;
@@ -54,7 +56,7 @@ pub enum RevlogEngine {
     None,
     /// `lz4`, which hg itself does not have: blocks behind header `4`, of `lz4`, `lz4hc` and `lz4_flex` alike.
     Lz4,
-    /// An engine named like the codec, which hg itself does not have.
+    /// An engine of our own, named like the codec: tagged bodies without checksum, behind their tag byte.
     Tagged(Algorithm),
 }
 
@@ -67,24 +69,31 @@ impl RevlogEngine {
             RevlogEngine::Zstd => Some("revlog-compression-zstd"),
             RevlogEngine::None => Some("exp-compression-none"),
             RevlogEngine::Lz4 => Some("exp-compression-lz4"),
-            RevlogEngine::Tagged(algorithm) => match algorithm {
-                Algorithm::Snappy => Some("exp-compression-snappy"),
-                Algorithm::Lzo => Some("exp-compression-lzo"),
-                _ => None,
-            },
+            RevlogEngine::Tagged(algorithm) => algorithm.body().and_then(Body::revlog_requirement),
         }
     }
+}
+
+/// The tag of a body that revlogs have no other container for; `None` for all other bodies.
+fn revlog_tag(body: Body) -> Option<Tag> {
+    // The hash that names a revision guards it.
+    body.revlog_requirement().map(|_| Tag::plain(body, false))
+}
+
+/// Reads the first byte of a chunk as such a tag.
+fn parse_revlog_tag(header: u8) -> Option<Tag> {
+    Tag::parse(&[header]).ok().filter(|tag| revlog_tag(tag.body) == Some(*tag))
 }
 
 impl CodecSpec {
     /// The engine that revlogs under this spec are written with.
     pub fn revlog_engine(&self) -> RevlogEngine {
-        match self.algorithm() {
-            Algorithm::Store => RevlogEngine::None,
-            Algorithm::Zlib | Algorithm::ZlibRs | Algorithm::Libdeflate => RevlogEngine::Zlib,
-            Algorithm::Zstd => RevlogEngine::Zstd,
-            Algorithm::Lz4 | Algorithm::Lz4hc | Algorithm::Lz4Flex => RevlogEngine::Lz4,
-            algorithm @ (Algorithm::Snappy | Algorithm::Lzo) => RevlogEngine::Tagged(algorithm),
+        match self.algorithm().body() {
+            None => RevlogEngine::Zlib,
+            Some(Body::Store) => RevlogEngine::None,
+            Some(Body::Zstd) => RevlogEngine::Zstd,
+            Some(Body::Lz4) => RevlogEngine::Lz4,
+            Some(_) => RevlogEngine::Tagged(self.algorithm()),
         }
     }
 }

@@ -57,6 +57,15 @@ pub enum SpecErrorKind {
         nearest: Option<&'static str>,
     },
 
+    /// The codec exists, but not in this build.
+    #[error("codec {codec} is not built in: build with --features {feature}, which needs cmake")]
+    NotBuiltIn {
+        /// Name of the codec.
+        codec: &'static str,
+        /// The cargo feature that has it.
+        feature: &'static str,
+    },
+
     /// The codec does not have this level.
     #[error("{codec}: expected a level from {levels}, found {typed:?}")]
     BadLevel {

@@ -103,7 +103,10 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
         // A fault in the codec of a part lies behind the kind's name.
         let is_codec = matches!(
             result,
-            Err(SpecErrorKind::UnknownCodec { .. } | SpecErrorKind::BadLevel { .. } | SpecErrorKind::NoLevels { .. })
+            Err(SpecErrorKind::NotBuiltIn { .. }
+                | SpecErrorKind::UnknownCodec { .. }
+                | SpecErrorKind::BadLevel { .. }
+                | SpecErrorKind::NoLevels { .. })
         );
         let skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
         result.map_err(|kind| SpecError::new(kind, typed, at + skipped))?;
@@ -128,6 +131,9 @@ impl Part {
             Some((name, level)) => (name, Some(level)),
             None => (codec, None),
         };
+        if cfg!(not(feature = "zlib-ng")) && name == "zlib-ng" {
+            return Err(SpecErrorKind::NotBuiltIn { codec: "zlib-ng", feature: "zlib-ng" });
+        }
         let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecErrorKind::unknown_codec(name))?;
         let level = match (algorithm.levels(), level) {
             (Some(levels), Some(text)) => Some(parse_level(text, algorithm, &levels)?),

@@ -1,0 +1,161 @@
+//! `brotli`: Brotli (RFC 7932), by a translation of the C library into Rust.
+
+use brotli::enc::StandardAlloc;
+use brotli::enc::encode::{BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct};
+use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
+
+use super::steps::{Deflater, Inflater, Machine, Step};
+use super::stream::{STREAMING, StreamCodec};
+use crate::codec::Capabilities;
+use crate::error::CodecError;
+
+/// How messages name the body.
+const BODY: &str = "brotli body";
+
+/// The windows that are written, as the base-2 logarithm of their bytes: Brotli's shortest, and the longest that its own
+/// library takes unasked. A decoder reads windows of up to 16 MiB, Brotli's longest, and takes memory as they fill.
+const WINDOW_BITS: std::ops::RangeInclusive<u32> = 10..=22;
+
+/// How much a window lacks of the power of two, in bytes.
+const WINDOW_GAP: u64 = 16;
+
+/// The most input that one step looks at, in bytes: the decoder counts in 32 bits.
+const LONGEST_INPUT: usize = 1 << 30;
+
+/// Brotli at one level.
+pub(crate) type Brotli = StreamCodec<BrotliLevel>;
+
+impl Brotli {
+    /// A codec at `level`, which is 0 to 11.
+    pub(crate) fn new(level: u32) -> Self {
+        StreamCodec::of(BrotliLevel(level))
+    }
+}
+
+/// The level of compressing contexts.
+pub(crate) struct BrotliLevel(u32);
+
+impl Machine for BrotliLevel {
+    const CODEC: &'static str = "brotli";
+    const BODY: &'static str = BODY;
+    const CAPABILITIES: Capabilities = STREAMING;
+    type Deflater = Compressing;
+    type Inflater = Decompressing;
+
+    fn deflater(&self) -> Result<Compressing, CodecError> {
+        Ok(Compressing { level: self.0, state: None })
+    }
+
+    fn inflater(&self) -> Result<Decompressing, CodecError> {
+        Ok(Decompressing(None))
+    }
+}
+
+/// The compressing half. The library cannot begin a new stream in an old context.
+pub(crate) struct Compressing {
+    level: u32,
+    state: Option<Box<BrotliEncoderStateStruct<StandardAlloc>>>,
+}
+
+fn no_context() -> CodecError {
+    CodecError::Implementation { codec: BODY, message: "no context could be set up".to_owned() }
+}
+
+/// The shortest window that covers the payload.
+fn window_bits(payload_len: u64) -> u32 {
+    let covered = payload_len.saturating_add(WINDOW_GAP);
+    let bits = u64::BITS - covered.saturating_sub(1).leading_zeros();
+    bits.clamp(*WINDOW_BITS.start(), *WINDOW_BITS.end())
+}
+
+impl Deflater for Compressing {
+    fn restart(&mut self, payload_len: u64) -> Result<(), CodecError> {
+        let mut state = Box::new(BrotliEncoderStateStruct::new(StandardAlloc::default()));
+        let size_hint = u32::try_from(payload_len).unwrap_or(u32::MAX);
+        let set = state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_QUALITY, self.level)
+            && state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_LGWIN, window_bits(payload_len))
+            && state.set_parameter(BrotliEncoderParameter::BROTLI_PARAM_SIZE_HINT, size_hint);
+        if !set {
+            return Err(no_context());
+        }
+        self.state = Some(state);
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError> {
+        let state = self.state.as_mut().ok_or_else(no_context)?;
+        let operation = if finish {
+            BrotliEncoderOperation::BROTLI_OPERATION_FINISH
+        } else {
+            BrotliEncoderOperation::BROTLI_OPERATION_PROCESS
+        };
+        let (mut available_in, mut consumed) = (input.len(), 0);
+        let (mut available_out, mut produced) = (output.len(), 0);
+        let done = state.compress_stream(
+            operation,
+            &mut available_in,
+            input,
+            &mut consumed,
+            &mut available_out,
+            output,
+            &mut produced,
+            &mut None,
+            &mut |_, _, _, _| (),
+        );
+        if !done {
+            let message = "the encoder failed".to_owned();
+            return Err(CodecError::Implementation { codec: BODY, message });
+        }
+        Ok(Step { consumed, produced, ended: finish && state.is_finished() })
+    }
+}
+
+type DecoderState = BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>;
+
+/// The decompressing half. The library cannot begin a new stream in an old context.
+pub(crate) struct Decompressing(Option<Box<DecoderState>>);
+
+impl Inflater for Decompressing {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        // Strict: no windows above 16 MiB.
+        let [a, b, c] = [StandardAlloc::default(); 3];
+        self.0 = Some(Box::new(BrotliState::new_strict(a, b, c)));
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], _whole: bool) -> Result<Step, CodecError> {
+        let state = self.0.as_mut().ok_or_else(no_context)?;
+        let (mut available_in, mut consumed) = (input.len().min(LONGEST_INPUT), 0);
+        let (mut available_out, mut produced) = (output.len(), 0);
+        let result = BrotliDecompressStream(
+            &mut available_in,
+            &mut consumed,
+            input,
+            &mut available_out,
+            &mut produced,
+            output,
+            &mut 0,
+            state,
+        );
+        let ended = match result {
+            BrotliResult::ResultSuccess => true,
+            BrotliResult::NeedsMoreInput | BrotliResult::NeedsMoreOutput => false,
+            BrotliResult::ResultFailure => {
+                let found = "damaged data".to_owned();
+                return Err(CodecError::Corrupt { codec: BODY, expected: "a valid stream", found });
+            }
+        };
+        Ok(Step { consumed, produced, ended })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::window_bits;
+
+    #[test]
+    fn the_window_is_the_shortest_that_covers_the_payload() {
+        let lengths = [0, 1008, 1009, 2032, 2033, (1 << 22) - 16, (1 << 22) - 15, u64::MAX];
+        assert_eq!(lengths.map(window_bits), [10, 10, 11, 11, 12, 22, 22, 22]);
+    }
+}

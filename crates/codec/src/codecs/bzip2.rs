@@ -1,0 +1,124 @@
+//! `bzip2`: bzip2 streams, by a translation of the C library into Rust.
+
+use bzip2::{Action, Compress, Compression, Decompress, Status};
+
+use super::steps::{Deflater, Inflater, Machine, Step, added};
+use super::stream::{STREAMING, StreamCodec};
+use crate::codec::Capabilities;
+use crate::error::CodecError;
+
+/// How messages name the body.
+const BODY: &str = "bzip2 body";
+
+/// How much longer the blocks of a level are than those of the level before, in bytes.
+const LEVEL_BLOCK_LEN: u64 = 100_000;
+
+/// The library's own choice of when to leave its fast sort for one that no payload slows down.
+const DEFAULT_WORK_FACTOR: u32 = 0;
+
+/// bzip2 at one level.
+pub(crate) type Bzip2 = StreamCodec<Bzip2Level>;
+
+impl Bzip2 {
+    /// A codec at `level`, which is 1 to 9.
+    pub(crate) fn new(level: u32) -> Self {
+        StreamCodec::of(Bzip2Level(level.clamp(1, 9)))
+    }
+}
+
+/// The level of compressing contexts.
+pub(crate) struct Bzip2Level(u32);
+
+impl Machine for Bzip2Level {
+    const CODEC: &'static str = "bzip2";
+    const BODY: &'static str = BODY;
+    const CAPABILITIES: Capabilities = STREAMING;
+    type Deflater = Compressing;
+    type Inflater = Decompressing;
+
+    fn deflater(&self) -> Result<Compressing, CodecError> {
+        Ok(Compressing { level: self.0, context: None })
+    }
+
+    fn inflater(&self) -> Result<Decompressing, CodecError> {
+        Ok(Decompressing(None))
+    }
+}
+
+/// The compressing half. The library cannot begin a new stream in an old context.
+pub(crate) struct Compressing {
+    level: u32,
+    context: Option<Compress>,
+}
+
+fn not_restarted() -> CodecError {
+    CodecError::Implementation { codec: BODY, message: "no context was set up".to_owned() }
+}
+
+/// The lowest level whose blocks hold the payload, and at most `level`: higher ones would only take more memory.
+///
+/// A block holds 19 bytes less than its length, and what its run lengths take more: up to a quarter.
+fn fitting_level(level: u32, payload_len: u64) -> u32 {
+    let needed = payload_len.saturating_add(payload_len / 4).saturating_add(20).div_ceil(LEVEL_BLOCK_LEN);
+    u32::try_from(needed).map_or(level, |needed| needed.clamp(1, level))
+}
+
+impl Deflater for Compressing {
+    fn restart(&mut self, payload_len: u64) -> Result<(), CodecError> {
+        let level = Compression::new(fitting_level(self.level, payload_len));
+        self.context = Some(Compress::new(level, DEFAULT_WORK_FACTOR));
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError> {
+        let context = self.context.as_mut().ok_or_else(not_restarted)?;
+        let (taken, given) = (context.total_in(), context.total_out());
+        let action = if finish { Action::Finish } else { Action::Run };
+        let status = context
+            .compress(input, output, action)
+            .map_err(|error| CodecError::Implementation { codec: BODY, message: error.to_string() })?;
+        Ok(Step {
+            consumed: added(taken, context.total_in()),
+            produced: added(given, context.total_out()),
+            ended: status == Status::StreamEnd,
+        })
+    }
+}
+
+/// The decompressing half. The library cannot begin a new stream in an old context.
+pub(crate) struct Decompressing(Option<Decompress>);
+
+impl Inflater for Decompressing {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        // Takes memory when the stream says its block length: 3.7 MB for the longest.
+        self.0 = Some(Decompress::new(false));
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], _whole: bool) -> Result<Step, CodecError> {
+        let context = self.0.as_mut().ok_or_else(not_restarted)?;
+        let (taken, given) = (context.total_in(), context.total_out());
+        let corrupt = |found: String| CodecError::Corrupt { codec: BODY, expected: "a valid stream", found };
+        let status = context.decompress(input, output).map_err(|error| corrupt(error.to_string()))?;
+        if status == Status::MemNeeded {
+            return Err(CodecError::Implementation { codec: BODY, message: "no memory for a block".to_owned() });
+        }
+        Ok(Step {
+            consumed: added(taken, context.total_in()),
+            produced: added(given, context.total_out()),
+            ended: status == Status::StreamEnd,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting_level;
+
+    #[test]
+    fn levels_are_clamped_to_the_payload() {
+        let lengths = [0, 79_000, 80_000, 500_000, 1_000_000, u64::MAX];
+        assert_eq!(lengths.map(|length| fitting_level(9, length)), [1, 1, 2, 7, 9, 9]);
+        assert_eq!(lengths.map(|length| fitting_level(3, length)), [1, 1, 2, 3, 3, 3]);
+    }
+}

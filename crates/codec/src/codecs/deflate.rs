@@ -1,0 +1,52 @@
+//! `deflate`: DEFLATE blocks (RFC 1951) without the wrapping of RFC 1950, by stock zlib. Against `zlib` it shows what
+//! the wrapping costs, and against the other tagged bodies what the format does.
+
+use super::steps::Machine;
+use super::stream::{STREAMING, StreamCodec};
+use super::zlib::{StockDeflater, StockInflater, Wrapping, usable_dictionary};
+use crate::codec::Capabilities;
+use crate::dictionary::Dictionary;
+use crate::error::CodecError;
+
+/// How messages name the body.
+pub(super) const BODY: &str = "deflate body";
+
+/// What deflate can do.
+pub(crate) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..STREAMING };
+
+/// Raw DEFLATE at one level.
+pub(crate) type RawDeflate = StreamCodec<RawStockZlib>;
+
+impl RawDeflate {
+    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    pub(crate) fn new(level: u32) -> Self {
+        StreamCodec::of(RawStockZlib { level, dictionary: None })
+    }
+}
+
+/// Level and dictionary of stock zlib's contexts. A raw stream does not name the dictionary that it needs.
+pub(crate) struct RawStockZlib {
+    level: u32,
+    dictionary: Option<Dictionary>,
+}
+
+impl Machine for RawStockZlib {
+    const CODEC: &'static str = "deflate";
+    const BODY: &'static str = BODY;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
+    type Deflater = StockDeflater;
+    type Inflater = StockInflater;
+
+    fn deflater(&self) -> Result<StockDeflater, CodecError> {
+        Ok(StockDeflater::new(self.level, Wrapping::None, self.dictionary.clone()))
+    }
+
+    fn inflater(&self) -> Result<StockInflater, CodecError> {
+        Ok(StockInflater::new(Wrapping::None, self.dictionary.clone()))
+    }
+
+    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        self.dictionary = usable_dictionary(dictionary, Self::CODEC)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! `miniz`: miniz_oxide, a DEFLATE in safe Rust.
+
+use miniz_oxide::deflate::core::{CompressionStrategy, CompressorOxide};
+use miniz_oxide::deflate::stream::deflate;
+use miniz_oxide::inflate::TINFLStatus;
+use miniz_oxide::inflate::core::{decompress, inflate_flags};
+use miniz_oxide::inflate::stream::{InflateState, ZeroReset, inflate};
+use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus, StreamResult};
+
+use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::steps::{Deflater, Inflater, Machine, Step};
+use crate::codec::Capabilities;
+use crate::error::{CodecError, FoundLength};
+
+/// The window that zlib and git use, as the base-2 logarithm of its bytes.
+const WINDOW_BITS: u8 = 15;
+
+/// How a buffer that is to hold all of the payload is decompressed into.
+const WHOLE: u32 = inflate_flags::TINFL_FLAG_PARSE_ZLIB_HEADER
+    | inflate_flags::TINFL_FLAG_COMPUTE_ADLER32
+    | inflate_flags::TINFL_FLAG_USING_NON_WRAPPING_OUTPUT_BUF;
+
+/// miniz_oxide at one level.
+pub(crate) type Miniz = ZlibCodec<MinizLevel>;
+
+impl Miniz {
+    /// A codec at `level`, which is 0 to 10. Contexts are made when first used.
+    pub(crate) fn new(level: i32) -> Self {
+        ZlibCodec::of(MinizLevel(u8::try_from(level).unwrap_or(u8::MAX)))
+    }
+}
+
+/// The level of a compressing context. miniz_oxide takes one above its highest for the highest.
+pub(crate) struct MinizLevel(u8);
+
+impl Machine for MinizLevel {
+    const CODEC: &'static str = "miniz";
+    const BODY: &'static str = STREAM;
+    const CAPABILITIES: Capabilities = CAPABILITIES;
+    type Deflater = Box<CompressorOxide>;
+    type Inflater = Box<InflateState>;
+
+    fn deflater(&self) -> Result<Box<CompressorOxide>, CodecError> {
+        let strategy = CompressionStrategy::Default;
+        Ok(Box::new(CompressorOxide::with_params(DataFormat::Zlib, self.0, strategy, WINDOW_BITS)))
+    }
+
+    fn inflater(&self) -> Result<Box<InflateState>, CodecError> {
+        Ok(InflateState::new_boxed(DataFormat::Zlib))
+    }
+}
+
+impl ZlibMachine for MinizLevel {
+    /// Straight into `payload`, where stepping would go through a window of its own.
+    fn decode(inflater: &mut Box<InflateState>, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        let expected = payload.len() as u64;
+        let wrong_length = |found| Err(CodecError::PayloadLength { codec: STREAM, expected, found });
+        let machine = inflater.decompressor();
+        machine.init();
+        let (status, consumed, produced) = decompress(machine, stored, payload, 0, WHOLE);
+        match status {
+            TINFLStatus::Done if produced as u64 == expected => Ok(consumed),
+            TINFLStatus::Done => wrong_length(FoundLength::Exactly(produced as u64)),
+            TINFLStatus::HasMoreOutput => wrong_length(FoundLength::More),
+            TINFLStatus::FailedCannotMakeProgress | TINFLStatus::NeedsMoreInput => {
+                Err(CodecError::Truncated { codec: STREAM, available: stored.len() as u64 })
+            }
+            TINFLStatus::Adler32Mismatch => Err(corrupt("an incorrect Adler-32")),
+            _ => Err(corrupt("damaged data")),
+        }
+    }
+}
+
+fn corrupt(found: &str) -> CodecError {
+    CodecError::Corrupt { codec: STREAM, expected: "a valid stream", found: found.to_owned() }
+}
+
+/// What a call of miniz_oxide did; that it could do nothing is for the caller to notice.
+fn step(result: &StreamResult) -> Result<Step, MZError> {
+    let ended = match result.status {
+        Ok(status) => status == MZStatus::StreamEnd,
+        Err(MZError::Buf) => false,
+        Err(error) => return Err(error),
+    };
+    Ok(Step { consumed: result.bytes_consumed, produced: result.bytes_written, ended })
+}
+
+impl Inflater for Box<InflateState> {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        // The window too: a damaged stream must not find what the last payload left there.
+        self.reset_as(ZeroReset);
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], _whole: bool) -> Result<Step, CodecError> {
+        step(&inflate(self, input, output, MZFlush::None)).map_err(|_| corrupt("damaged data"))
+    }
+}
+
+impl Deflater for Box<CompressorOxide> {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        self.reset();
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], finish: bool) -> Result<Step, CodecError> {
+        let flush = if finish { MZFlush::Finish } else { MZFlush::None };
+        step(&deflate(self, input, output, flush))
+            .map_err(|error| CodecError::Implementation { codec: STREAM, message: format!("miniz_oxide: {error:?}") })
+    }
+}

@@ -1,0 +1,96 @@
+//! `zopfli`: searches long for the shortest RFC 1950 stream. It has no decoder: stock zlib reads.
+
+use std::io::{BufRead, Read, Write};
+use std::num::NonZeroU64;
+
+use zopfli::{BlockType, Options, ZlibEncoder};
+
+use super::rfc1950::STREAM;
+use super::zlib::Zlib;
+use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::dictionary::Dictionary;
+use crate::error::CodecError;
+
+/// What zopfli can do by itself.
+pub(crate) const CAPABILITIES: Capabilities =
+    Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
+
+/// How much payload zopfli compresses at a time, in bytes, as its authors' own program does. Also the longest payload
+/// that gets all iterations: a longer one gets as many fewer as it is longer, so that none takes much longer than one of
+/// this length does.
+const PIECE_LEN: usize = 1_000_000;
+
+/// The level of stock zlib for payloads that are streamed.
+const STREAM_LEVEL: u32 = 9;
+
+/// zopfli with one number of iterations, with stock zlib at its side.
+pub(crate) struct Zopfli {
+    iterations: u32,
+    zlib: Zlib,
+}
+
+impl Zopfli {
+    /// A codec of at most `iterations` rounds, at least one. zopfli has no contexts to reuse: it allocates for each payload.
+    pub(crate) fn new(iterations: u32) -> Self {
+        Zopfli { iterations: iterations.max(1), zlib: Zlib::new(STREAM_LEVEL) }
+    }
+
+    fn options(&self, payload_len: usize) -> Options {
+        let pieces = payload_len.div_ceil(PIECE_LEN).max(1) as u64;
+        let iterations = NonZeroU64::new(u64::from(self.iterations) / pieces).unwrap_or(NonZeroU64::MIN);
+        Options { iteration_count: iterations, ..Options::default() }
+    }
+}
+
+fn failed(error: std::io::Error) -> CodecError {
+    CodecError::Implementation { codec: STREAM, message: error.to_string() }
+}
+
+impl Codec for Zopfli {
+    fn capabilities(&self) -> Capabilities {
+        CAPABILITIES
+    }
+
+    fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let start = out.len();
+        let mut encoder =
+            ZlibEncoder::new(self.options(payload.len()), BlockType::Dynamic, &mut *out).map_err(failed)?;
+        for piece in payload.chunks(PIECE_LEN) {
+            encoder.write_all(piece).map_err(failed)?;
+        }
+        encoder.finish().map_err(failed)?;
+        Ok(out.len() - start)
+    }
+
+    fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
+        self.zlib.decode(stored, payload)
+    }
+
+    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+        self.zlib.decode_prefix_from(stored, prefix)
+    }
+
+    fn encode_stream(
+        &mut self,
+        payload: &mut dyn Read,
+        payload_len: u64,
+        stored: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        self.zlib.encode_stream(payload, payload_len, stored)
+    }
+
+    fn decode_stream(
+        &mut self,
+        stored: &mut dyn BufRead,
+        payload_len: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        self.zlib.decode_stream(stored, payload_len, sink)
+    }
+
+    fn set_checksum(&mut self, _carried: bool) {}
+
+    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        Err(CodecError::NoDictionaries { codec: "zopfli" })
+    }
+}

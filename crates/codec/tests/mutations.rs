@@ -1,0 +1,125 @@
+//! Many damaged streams of every codec: none panics, reads or writes too much, or passes for another payload.
+
+mod common;
+
+use std::io::BufReader;
+
+use common::{SLOW_SPECS, SPECS, encode, noise, readers, spec, text};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use repackbench_codec::ChunkDecoder;
+
+/// How often each spec's streams are damaged.
+const MUTATIONS: usize = 10_000;
+
+/// Bytes behind the payload's room that must stay as they are.
+const GUARD: [u8; 16] = [0xa5; 16];
+
+fn payloads() -> [Vec<u8>; 5] {
+    let mixed = [text(300), noise(40), vec![7; 200], text(300)].concat();
+    [text(60), text(900), b"a longer run of ".repeat(90), mixed, text(5_000)]
+}
+
+/// Flips, overwrites, removes, doubles, or cuts off bytes of `stored`.
+fn damage(stored: &mut Vec<u8>, random: &mut SmallRng) {
+    for _ in 0..random.random_range(1..4) {
+        if stored.is_empty() {
+            return;
+        }
+        let place = random.random_range(0..stored.len());
+        match random.random_range(0..10) {
+            0..4 => stored[place] ^= 1 << random.random_range(0..8),
+            4..6 => stored[place] = random.random(),
+            6 => drop(stored.remove(place)),
+            7 => stored.insert(place, random.random()),
+            8 => {
+                let length = random.random_range(1..20).min(stored.len() - place);
+                stored.copy_within(place..place + length, 0);
+            }
+            _ => stored.truncate(place),
+        }
+    }
+}
+
+/// Whether the damage took the checksum away, which a reader cannot know.
+fn lost_checksum(original: &[u8], stored: &[u8]) -> bool {
+    let unchecked_tag = stored[0] != original[0] && stored[0] & 0x80 != 0;
+    let standard_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    unchecked_tag || standard_frame && stored.get(4).is_some_and(|descriptor| descriptor & 0x04 == 0)
+}
+
+/// Reads `stored` in every way; returns the payload if it passes for one of `length` bytes.
+fn read(decoder: &mut ChunkDecoder, stored: &[u8], length: usize) -> Option<Vec<u8>> {
+    let mut room = vec![0; length];
+    room.extend_from_slice(&GUARD);
+    let (payload, _) = room.split_at_mut(length);
+    let decoded = decoder.decode(stored, payload).ok();
+    assert!(decoded.is_none_or(|consumed| consumed <= stored.len()));
+    assert_eq!(room[length..], GUARD);
+    room.truncate(length);
+
+    let mut pieces = Vec::new();
+    let mut source = BufReader::with_capacity(7, stored);
+    let streamed = decoder.decode_stream_from(&mut source, length as u64, &mut |piece| {
+        pieces.extend_from_slice(piece);
+        Ok(())
+    });
+    assert!(pieces.len() <= length, "more was delivered than asked for");
+    // A damaged header that claims a shorter window than the stream needs: zlib-ng holds the stream to it in pieces only.
+    let narrowed = stored[0] & 0x0f == 8 && stored[0] >> 4 < 7 && streamed.is_err();
+    let streamed = streamed.ok();
+    assert!(narrowed || streamed == decoded.map(|consumed| consumed as u64), "two ways to read disagree");
+    assert!(streamed.is_none() || pieces == room, "two ways to read disagree");
+
+    let mut prefix = [0; 50];
+    if let Ok(filled) = decoder.decode_prefix(stored, &mut prefix) {
+        assert!(filled <= prefix.len());
+        assert!(decoded.is_none() || prefix[..filled] == room[..filled.min(length)]);
+    }
+    decoded.map(|_| room)
+}
+
+fn damage_streams_of(typed: &str) {
+    let mut random = SmallRng::seed_from_u64(0x5eed);
+    let payloads = payloads();
+    let chunks = payloads.each_ref().map(|payload| encode(typed, payload));
+    let mut decoders: Vec<_> = readers(&chunks[1]).iter().map(|reader| ChunkDecoder::new(*reader)).collect();
+    let mut accepted = 0;
+    for round in 0..MUTATIONS {
+        let (original, payload) = (&chunks[round % chunks.len()], &payloads[round % chunks.len()]);
+        let mut stored = original.clone();
+        damage(&mut stored, &mut random);
+        if stored.is_empty() {
+            stored.push(0);
+        }
+        let reader = round % decoders.len();
+        let Some(read) = read(&mut decoders[reader], &stored, payload.len()) else { continue };
+        accepted += 1;
+        let guarded = spec(typed).checksum() && !lost_checksum(original, &stored);
+        assert!(!guarded || read == *payload, "{typed}: wrong bytes were accepted in round {round}");
+    }
+    // Damage to a payload that is only stored shows in nothing but a checksum.
+    let most = if spec(typed).checksum() { MUTATIONS / 2 } else { MUTATIONS };
+    assert!(accepted < most, "{typed}: {accepted} damaged streams were accepted");
+    // The contexts have seen the worst and still read what is whole.
+    for (stored, payload) in chunks.iter().zip(&payloads) {
+        for decoder in &mut decoders {
+            assert_eq!(read(decoder, stored, payload.len()).as_ref(), Some(payload), "{typed}");
+        }
+    }
+}
+
+#[test]
+fn zlib_streams() {
+    SPECS.into_iter().filter(|typed| spec(typed).is_read_by_git()).for_each(damage_streams_of);
+}
+
+#[test]
+fn tagged_bodies_and_standard_frames() {
+    SPECS.into_iter().filter(|typed| !spec(typed).is_read_by_git()).for_each(damage_streams_of);
+}
+
+#[test]
+fn streams_of_slow_levels() {
+    SLOW_SPECS.into_iter().for_each(damage_streams_of);
+}
