@@ -223,11 +223,18 @@ fn refusals_say_what_is_valid() {
     assert_eq!(refusal("zstd,tree=store,tree=zstd"), "kind tree: expected it once, found it twice");
     assert_eq!(refusal("zstd,window=30"), "option window: expected a binary logarithm from 10 to 27, found \"30\"");
     assert_eq!(refusal("store,dict=1k"), "option dict is not for store, which takes checksum= (yes or no)");
-    assert_eq!(refusal("zlib,"), "unknown option \"\"; zlib takes loose= (a level)");
-    assert_eq!(refusal("zlib,checksum=no"), "option checksum is not for zlib, which takes loose= (a level)");
+    assert_eq!(
+        refusal("zlib,"),
+        "unknown option \"\"; zlib takes dict= (a size such as 112k, or file), loose= (a level)"
+    );
+    assert_eq!(
+        refusal("zlib,checksum=no"),
+        "option checksum is not for zlib, which takes dict= (a size such as 112k, or file), loose= (a level)"
+    );
     assert_eq!(
         refusal("lz4,frame=standard"),
-        "option frame is not for lz4, which takes checksum= (yes or no), store-if-larger= (yes or no)"
+        "option frame is not for lz4, which takes checksum= (yes or no), dict= (a size such as 112k, or file), \
+         loose= (a level), store-if-larger= (yes or no)"
     );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");
     assert_eq!(refusal("zstd,checksum"), "option checksum: expected yes or no, found \"\"");
