@@ -2,6 +2,7 @@
 
 mod commit;
 mod finder;
+mod last_trees;
 mod revision_name;
 mod tree_diff;
 mod walk;
@@ -14,6 +15,7 @@ use gix_hashtable::HashSet;
 pub use self::finder::SharedObjectStore;
 use self::{
     commit::parse_tag_target,
+    last_trees::LastTrees,
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
@@ -130,13 +132,15 @@ impl GitHistory {
         seen: &mut SeenObjects,
         visit: &mut TraverseVisitor<'_>,
     ) -> Result<()> {
+        let mut last_trees = LastTrees::new();
         let mut pending = Vec::new();
+        let mut starts = Vec::new();
         let mut store = self.store.lock();
         for root in roots {
             if seen.insert(root) {
-                pending.push(*root);
+                pending.push((*root, LastTrees::ROOT));
             }
-            while let Some(id) = pending.pop() {
+            while let Some((id, folder)) = pending.pop() {
                 match store.read(&id, &mut self.content)? {
                     None => {
                         store.note_missing(&id)?;
@@ -146,23 +150,28 @@ impl GitHistory {
                     Some(other) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
                 }
                 let first_child = pending.len();
-                let mut rest = self.content.as_slice();
-                while !rest.is_empty() {
+                let new = last_trees.new_entries(folder, &self.content);
+                let mut at = new.start;
+                starts.clear();
+                while at < self.content.len() && !new.end_at(at) {
                     let malformed = || damaged(&store, id, "a tree", "content that is no list of entries");
+                    let rest = self.content.get(at..).unwrap_or_default();
                     let entry = parse_entry(rest, self.hash.len_in_bytes()).ok_or_else(malformed)?;
                     let child = oid::try_from_bytes(entry.id).map_err(|_| malformed())?;
-                    rest = rest.get(entry.len..).unwrap_or_default();
+                    starts.extend(u32::try_from(at));
+                    at += entry.len;
                     if entry.mode == Some(FileMode::Gitlink) || !seen.insert(child) {
                         continue;
                     }
                     if entry.is_tree() {
-                        pending.push(child.to_owned());
+                        pending.push((child.to_owned(), last_trees.folder(folder, entry.name)));
                     } else if store.contains(child) {
                         visit(ObjectKind::Blob, child);
                     } else {
                         store.note_missing(child)?;
                     }
                 }
+                last_trees.remember(folder, &mut self.content, &new, &starts, at);
                 pending.get_mut(first_child..).unwrap_or_default().reverse();
             }
         }
@@ -241,8 +250,8 @@ impl History for GitHistory {
 
 /// The ids that a traversal has met.
 ///
-/// Trees of neighbouring revisions list mostly the same entries, so most look-ups repeat recent ones. A small table of
-/// those, which fits the processor's cache, answers them without a walk into the large one.
+/// Many look-ups repeat recent ones. A small table of those, which fits the processor's cache, answers them without a
+/// walk into the large one.
 struct SeenObjects {
     recent: Vec<ObjectId>,
     all: HashSet<ObjectId>,

@@ -45,7 +45,7 @@ struct TreeCursor {
 pub(super) struct TreeEntry<'a> {
     /// `None` for a directory.
     pub(super) mode: Option<FileMode>,
-    name: &'a [u8],
+    pub(super) name: &'a [u8],
     pub(super) id: &'a [u8],
     /// Its length in bytes.
     pub(super) len: usize,

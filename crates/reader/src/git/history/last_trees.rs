@@ -1,0 +1,218 @@
+//! What a traversal read last at each path, so that it need not look at the same entries again.
+//!
+//! The trees of one folder differ from revision to revision in an entry or two. Whatever a tree has in common with one
+//! that was visited at its path before was visited with that one: only the entries between what both begin with and
+//! what both end with are new. Branches that go their own way take turns in a log, so a few trees of each path are kept.
+
+use std::ops::Range;
+
+use rustc_hash::FxHashMap;
+
+/// The most content that is kept, in bytes. Folders beyond it are looked at entry by entry.
+const MOST_CONTENT: usize = 64 << 20;
+
+/// How many trees of one folder are kept.
+const TREES: usize = 4;
+
+/// A folder, as a number: the same path, the same number.
+pub(super) type Folder = usize;
+
+/// The tree that was visited last in each folder.
+#[derive(Debug)]
+pub(super) struct LastTrees {
+    /// The trees of each folder, the last one first.
+    folders: Vec<Vec<LastTree>>,
+    by_name: FxHashMap<(Folder, Box<[u8]>), Folder>,
+    content_len: usize,
+    spare: Vec<u32>,
+}
+
+#[derive(Debug, Default)]
+struct LastTree {
+    content: Vec<u8>,
+    /// Where each entry of it starts.
+    starts: Vec<u32>,
+}
+
+/// The entries of a tree that its folder's last one did not have: a superset, as positions in the content.
+#[derive(Debug)]
+pub(super) struct NewEntries {
+    /// From here on.
+    pub(super) start: usize,
+    /// Which of the folder's trees it was held against; none where it has nothing in common with any.
+    tree: Option<usize>,
+    /// If an entry starts here, it and all behind it are known.
+    known_from: usize,
+    /// How many entries lie before `start`.
+    before: usize,
+    /// Which of the last tree's entries is the first behind.
+    behind: usize,
+}
+
+impl NewEntries {
+    /// Whether the entry at `position`, and all behind it, are known.
+    pub(super) fn end_at(&self, position: usize) -> bool {
+        position == self.known_from
+    }
+}
+
+impl LastTrees {
+    /// The root of all paths.
+    pub(super) const ROOT: Folder = 0;
+
+    pub(super) fn new() -> Self {
+        LastTrees { folders: vec![Vec::new()], by_name: FxHashMap::default(), content_len: 0, spare: Vec::new() }
+    }
+
+    /// The folder called `name` in `parent`.
+    pub(super) fn folder(&mut self, parent: Folder, name: &[u8]) -> Folder {
+        let next = self.folders.len();
+        let folder = *self.by_name.entry((parent, name.into())).or_insert(next);
+        if folder == next {
+            self.folders.push(Vec::new());
+        }
+        folder
+    }
+
+    /// Which entries of `content`, a tree of `folder`, have to be looked at.
+    pub(super) fn new_entries(&self, folder: Folder, content: &[u8]) -> NewEntries {
+        let all = NewEntries { start: 0, tree: None, known_from: content.len(), before: 0, behind: usize::MAX };
+        let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
+        let in_common = |last: &[u8]| {
+            let same_start = common_prefix(last, content);
+            let rest = |bytes: &[u8]| bytes.len() - same_start;
+            same_start + common_suffix(last, content).min(rest(last)).min(rest(content))
+        };
+        let most = trees.iter().enumerate().map(|(at, tree)| (in_common(&tree.content), at)).max();
+        // A tree that mostly differs is left alone: its own branch may come back to it.
+        let Some((_, at)) = most.filter(|(same, _)| *same > content.len() / 2) else { return all };
+        let Some(LastTree { content: last, starts }) = trees.get(at) else { return all };
+        let same_start = common_prefix(last, content);
+        // The last entry that begins within is the one that differs, unless it is the first.
+        let before = starts.partition_point(|start| *start as usize <= same_start).saturating_sub(1);
+        let start = starts.get(before).map_or(0, |start| *start as usize);
+        let (old_rest, new_rest) = (last.get(start..).unwrap_or_default(), content.get(start..).unwrap_or_default());
+        let same_end = common_suffix(old_rest, new_rest);
+        let first_behind = last.len() - same_end;
+        let behind = starts.partition_point(|start| (*start as usize) < first_behind);
+        let known_len = starts.get(behind).map_or(0, |start| last.len() - *start as usize);
+        NewEntries { start, tree: Some(at), known_from: content.len() - known_len, before, behind }
+    }
+
+    /// Remembers `content` as the last tree of `folder`, and leaves some other in its place. `looked_at` are the starts of
+    /// those entries that were looked at, which end at `end`.
+    pub(super) fn remember(
+        &mut self,
+        folder: Folder,
+        content: &mut Vec<u8>,
+        new: &NewEntries,
+        looked_at: &[u32],
+        end: usize,
+    ) {
+        let Some(trees) = self.folders.get_mut(folder) else { return };
+        let at = match new.tree {
+            Some(at) => at,
+            None if trees.len() < TREES => {
+                trees.push(LastTree::default());
+                trees.len() - 1
+            }
+            None => TREES - 1,
+        };
+        trees.get_mut(..=at).unwrap_or_default().rotate_right(1);
+        let Some(last) = trees.first_mut() else { return };
+        let grown = content.len().saturating_sub(last.content.len());
+        if self.content_len + grown > MOST_CONTENT || u32::try_from(content.len()).is_err() {
+            return;
+        }
+        self.content_len = self.content_len + content.len() - last.content.len();
+        self.spare.clear();
+        self.spare.extend_from_slice(last.starts.get(..new.before).unwrap_or_default());
+        self.spare.extend_from_slice(looked_at);
+        if new.end_at(end) {
+            let (old_len, new_len) = (last.content.len(), content.len());
+            let behind = last.starts.get(new.behind..).unwrap_or_default().iter();
+            // Both are lengths of less than 4 GiB, and the start lies within the shorter distance from the end.
+            self.spare.extend(behind.filter_map(|start| u32::try_from(new_len - (old_len - *start as usize)).ok()));
+        }
+        std::mem::swap(&mut last.starts, &mut self.spare);
+        std::mem::swap(&mut last.content, content);
+    }
+}
+
+/// How many bytes `a` and `b` both begin with.
+fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    const STRIDE: usize = 64;
+    let strides = a.chunks_exact(STRIDE).zip(b.chunks_exact(STRIDE));
+    let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
+    let rest: Range<usize> = same..a.len().min(b.len());
+    let (a, b) = (a.get(rest.clone()).unwrap_or_default(), b.get(rest).unwrap_or_default());
+    same + a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// How many bytes `a` and `b` both end with.
+fn common_suffix(a: &[u8], b: &[u8]) -> usize {
+    const STRIDE: usize = 64;
+    let strides = a.rchunks_exact(STRIDE).zip(b.rchunks_exact(STRIDE));
+    let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
+    let rest = |bytes: &[u8]| bytes.len() - same;
+    let (a, b) = (a.get(..rest(a)).unwrap_or_default(), b.get(..rest(b)).unwrap_or_default());
+    same + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Entries of one digit each: a tree whose entries start at every multiple of two.
+    fn visit(last: &mut LastTrees, folder: Folder, tree: &[u8]) -> Vec<usize> {
+        let new = last.new_entries(folder, tree);
+        let mut looked_at = Vec::new();
+        let mut at = new.start;
+        while at < tree.len() && !new.end_at(at) {
+            looked_at.push(at as u32);
+            at += 2;
+        }
+        let positions = looked_at.iter().map(|at| *at as usize).collect();
+        last.remember(folder, &mut tree.to_vec(), &new, &looked_at, at);
+        positions
+    }
+
+    #[test]
+    fn only_what_differs_is_looked_at() {
+        let mut last = LastTrees::new();
+        assert_eq!(visit(&mut last, 0, b"a.b.c.d.e."), [0, 2, 4, 6, 8]);
+        assert_eq!(visit(&mut last, 0, b"a.b.X.d.e."), [4]);
+        assert_eq!(visit(&mut last, 0, b"a.b.X.Y.d.e."), [6]);
+        assert_eq!(visit(&mut last, 0, b"a.b.d.e."), [4; 0], "entries that are gone show nothing new");
+        assert_eq!(visit(&mut last, 0, b"a.b.d.e.f."), [6, 8], "the one before may go on");
+        assert_eq!(visit(&mut last, 0, b"Z.b.d.e.f."), [0]);
+        assert_eq!(visit(&mut last, 0, b""), [0; 0]);
+        assert_eq!(visit(&mut last, 0, b"p.q.r."), [0, 2, 4]);
+        assert_eq!(visit(&mut last, 0, b"Z.b.d.e."), [0; 0], "the other branch");
+        assert_eq!(visit(&mut last, 0, b"p.Q.r."), [2]);
+        let folder = last.folder(0, b"sub");
+        assert_eq!(folder, last.folder(0, b"sub"));
+        assert_ne!(folder, last.folder(folder, b"sub"));
+        assert_eq!(visit(&mut last, folder, b"a."), [0], "another folder has another past");
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_was_not_there_before_is_looked_at(trees: Vec<Vec<u8>>) {
+            let mut last = LastTrees::new();
+            let mut before: Vec<u8> = Vec::new();
+            for tree in trees {
+                let tree: Vec<u8> = tree.iter().flat_map(|digit| [digit % 4, b'.']).collect();
+                let looked_at = visit(&mut last, 0, &tree);
+                for at in (0..tree.len()).step_by(2).filter(|at| !looked_at.contains(at)) {
+                    prop_assert!(before.chunks(2).any(|entry| entry == &tree[at..at + 2]), "{} of {:?}", at, tree);
+                }
+                let starts: Vec<u32> = (0..tree.len() as u32).step_by(2).collect();
+                prop_assert_eq!(&last.folders[0][0].starts, &starts);
+                before.extend_from_slice(&tree);
+            }
+        }
+    }
+}
