@@ -5,7 +5,9 @@
 
 #![forbid(unsafe_code)]
 
+mod cmake;
 mod demo;
+mod environment;
 mod fixtures;
 mod hg_extension;
 mod mercurial;
@@ -24,7 +26,8 @@ usage: cargo xtask CHORE
 
 chores:
   demo [REPO]          build, then convert, verify, size and bench REPO (default: this checkout)
-  test [ARGUMENT...]   install what the tests need, then run them all; arguments go to `cargo test`
+  test [ARGUMENT...]   install what the tests need, then run them all; with arguments, which go to `cargo test`, those
+                       of the default build
   fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
   hg-extension         build the Mercurial extension and print the folder to give to hg
 ";

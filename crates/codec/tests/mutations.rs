@@ -4,9 +4,9 @@ mod common;
 
 use std::io::BufReader;
 
-use common::{SLOW_SPECS, SPECS, encode, noise, readers, spec, text};
+use common::{SLOW_SPECS, SPECS, damage, encode, lost_checksum, noise, readers, spec, text};
+use rand::SeedableRng;
 use rand::rngs::SmallRng;
-use rand::{Rng, SeedableRng};
 use repackbench_codec::{ChunkDecoder, ZlibReader};
 
 /// How often each spec's streams are damaged.
@@ -18,34 +18,6 @@ const GUARD: [u8; 16] = [0xa5; 16];
 fn payloads() -> [Vec<u8>; 5] {
     let mixed = [text(300), noise(40), vec![7; 200], text(300)].concat();
     [text(60), text(900), b"a longer run of ".repeat(90), mixed, text(5_000)]
-}
-
-/// Flips, overwrites, removes, doubles, or cuts off bytes of `stored`.
-fn damage(stored: &mut Vec<u8>, random: &mut SmallRng) {
-    for _ in 0..random.random_range(1..4) {
-        if stored.is_empty() {
-            return;
-        }
-        let place = random.random_range(0..stored.len());
-        match random.random_range(0..10) {
-            0..4 => stored[place] ^= 1 << random.random_range(0..8),
-            4..6 => stored[place] = random.random(),
-            6 => drop(stored.remove(place)),
-            7 => stored.insert(place, random.random()),
-            8 => {
-                let length = random.random_range(1..20).min(stored.len() - place);
-                stored.copy_within(place..place + length, 0);
-            }
-            _ => stored.truncate(place),
-        }
-    }
-}
-
-/// Whether the damage took the checksum away, which a reader cannot know.
-fn lost_checksum(original: &[u8], stored: &[u8]) -> bool {
-    let unchecked_tag = stored[0] != original[0] && stored[0] & 0x80 != 0;
-    let standard_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
-    unchecked_tag || standard_frame && stored.get(4).is_some_and(|descriptor| descriptor & 0x04 == 0)
 }
 
 /// Reads `stored` in every way; returns the payload if it passes for one of `length` bytes.

@@ -8,6 +8,7 @@
 
 mod bench;
 mod changing;
+mod codecs;
 mod conversion;
 mod corrupt_files;
 mod corrupt_packs;

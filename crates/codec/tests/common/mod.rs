@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "each test file uses its own part")]
 
 use proptest::prelude::*;
+use rand::Rng;
+use rand::rngs::SmallRng;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder, ZlibReader};
 
 const SPEC_COUNT: usize = if cfg!(feature = "zlib-ng") { 57 } else { 54 };
@@ -156,4 +158,32 @@ pub(crate) fn payload() -> impl Strategy<Value = Vec<u8>> {
         fragments.prop_map(|parts| parts.into_iter().flat_map(|(part, times)| part.repeat(times)).collect()),
         (0usize..40_000).prop_map(text),
     ]
+}
+
+/// Flips, overwrites, removes, doubles, or cuts off bytes of `stored`.
+pub(crate) fn damage(stored: &mut Vec<u8>, random: &mut SmallRng) {
+    for _ in 0..random.random_range(1..4) {
+        if stored.is_empty() {
+            return;
+        }
+        let place = random.random_range(0..stored.len());
+        match random.random_range(0..10) {
+            0..4 => stored[place] ^= 1 << random.random_range(0..8),
+            4..6 => stored[place] = random.random(),
+            6 => drop(stored.remove(place)),
+            7 => stored.insert(place, random.random()),
+            8 => {
+                let length = random.random_range(1..20).min(stored.len() - place);
+                stored.copy_within(place..place + length, 0);
+            }
+            _ => stored.truncate(place),
+        }
+    }
+}
+
+/// Whether damage took the checksum away from the chunk `original`, which a reader cannot know.
+pub(crate) fn lost_checksum(original: &[u8], stored: &[u8]) -> bool {
+    let unchecked_tag = stored.first().is_some_and(|tag| *tag != original[0] && tag & 0x80 != 0);
+    let standard_frame = stored.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]);
+    unchecked_tag || standard_frame && stored.get(4).is_some_and(|descriptor| descriptor & 0x04 == 0)
 }

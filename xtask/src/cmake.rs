@@ -1,0 +1,47 @@
+//! cmake, which one codec's build needs and nothing else: the user's own, or one from PyPI under `target/cmake`.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use crate::environment::PythonProgram;
+use crate::process::{Failure, Outcome};
+
+/// The variable that build scripts take cmake's path from.
+const VARIABLE: &str = "CMAKE";
+
+const CMAKE: PythonProgram =
+    PythonProgram { package: "cmake", program: "cmake", release: "3.31.6", probe: &["--version"] };
+
+/// Finds cmake, or installs it. Gives the variables that must be set to build with it.
+pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
+    if let Some(named) = std::env::var_os(VARIABLE) {
+        return if CMAKE.runs(Path::new(&named)) {
+            Ok(vec![(VARIABLE, named)])
+        } else {
+            Err(Failure(format!("{VARIABLE} names {}, which does not run", named.to_string_lossy())))
+        };
+    }
+    if CMAKE.runs(Path::new(CMAKE.program)) {
+        return Ok(Vec::new());
+    }
+    let folder = crate::target_dir().join("cmake");
+    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(&folder).map_err(failure)?;
+    // Two runs at once must not make the same environment; the lock goes with the open file.
+    let lock = File::create(folder.join("lock")).map_err(failure)?;
+    lock.lock().map_err(failure)?;
+    let path = CMAKE.find_or_make(&folder.join("environment")).map_err(|Failure(message)| {
+        Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to a cmake"))
+    })?;
+    variables(path)
+}
+
+/// The path itself, and its folder first on the PATH.
+fn variables(cmake: PathBuf) -> Outcome<Vec<(&'static str, OsString)>> {
+    let folders = cmake.parent().map(Path::to_owned).into_iter();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&others)))
+        .map_err(|error| Failure(format!("{}: {error}", cmake.display())))?;
+    Ok(vec![(VARIABLE, cmake.into_os_string()), ("PATH", path)])
+}
