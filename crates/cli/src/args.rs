@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use repackbench_codec::{CodecSpec, CodecSpecs, Dictionary, MIN_DICTIONARY_LEN};
+use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, Dictionary, MIN_DICTIONARY_LEN};
 use repackbench_reader::{
     ObjectKind,
     dictionaries::{LONGEST_DICTIONARY, hash},
@@ -190,7 +190,8 @@ pub(crate) struct VerifyArguments {
 /// Show where the bytes of repositories go, side by side.
 ///
 /// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
-/// repository; then payload bytes, before compression. Of Mercurial repositories: manifests, changelog and filelogs,
+/// repository; then payload bytes, before compression, and how many chunks are stored in which form: compressed by
+/// themselves, with a dictionary, with their base's content, or as they are. Of Mercurial repositories: manifests, changelog and filelogs,
 /// snapshots and deltas, revlog indexes, the list of files and the rest, and the manifest's share of the growth.
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
@@ -216,6 +217,7 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
 ///   repackbench bench . --codec zstd:3 --codec lz4 --workload traverse --blocks 15
 ///   repackbench bench . --codec zstd:5 --workload diff:pickaxe=malloc --json runs.jsonl
+///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BenchArguments {
@@ -229,6 +231,11 @@ pub(crate) struct BenchArguments {
 
     #[command(flatten)]
     with: SpecArguments,
+
+    /// Let another implementation read the same bytes, such as zlib=libdeflate, zlib=libdeflate,zlib-rs or lz4=lz4_flex: one more
+    /// row for each variant that it can read. May be given several times.
+    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    decoders: Vec<DecoderChoices>,
 
     /// The codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
@@ -267,6 +274,17 @@ pub(crate) struct BenchArguments {
 impl BenchArguments {
     pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
         self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+
+    /// Every choice of a decoder, once.
+    pub(crate) fn decoders(&self) -> Vec<DecoderChoice> {
+        let mut choices = Vec::new();
+        for choice in self.decoders.iter().flat_map(DecoderChoices::choices) {
+            if !choices.contains(choice) {
+                choices.push(*choice);
+            }
+        }
+        choices
     }
 
     pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
@@ -314,6 +332,10 @@ pub(crate) struct ReplayArguments {
     /// The workload.
     #[arg(long, value_name = "W")]
     pub(crate) workload: WorkloadSpec,
+
+    /// The implementation that reads a format, such as zlib=libdeflate or lz4=lz4_flex; may be given once for each format.
+    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    pub(crate) decoders: Vec<DecoderChoice>,
 
     #[command(flatten)]
     pub(crate) range: RangeArguments,

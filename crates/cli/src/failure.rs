@@ -117,6 +117,7 @@ impl From<BenchError> for Failure {
             BenchError::Workload(error) => error.into(),
             BenchError::Writer(error) => error.into(),
             BenchError::Interrupted => Failure::new(INTERRUPTED, error),
+            BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Io { .. } | BenchError::Differs { .. } => Failure::new(FAILED, error),
         }
     }

@@ -76,6 +76,34 @@ fn codecs_lists_every_codec_with_what_reads_it() {
 }
 
 #[test]
+fn codecs_tells_levels_origin_dictionaries_and_readers() {
+    let listed = repackbench(["codecs"]).exits(exit::OK).text();
+    let line = |codec: &str| {
+        let found = listed.lines().find(|line| line.split_whitespace().next() == Some(codec));
+        found.unwrap_or_else(|| panic!("{codec} is not in\n{listed}"))
+    };
+    for (codec, words) in [
+        ("zlib", &["0..9 (6)", "stock zlib", " C ", "Zlib", "32 KiB", "git, hg"][..]),
+        ("zstd", &["-7..22 without 0 (3)", "libzstd", "BSD-3-Clause", "16 MiB", "  hg"]),
+        ("lz4hc", &["1..12 (9)", "liblz4", "BSD-2-Clause", "64 KiB", "none"]),
+        ("lzo", &["1..9 (3)", "repackbench", "Rust", "MIT OR Apache-2.0"]),
+        ("snappy", &["none", "snap", "BSD-3-Clause"]),
+    ] {
+        for word in words {
+            assert!(line(codec).contains(word), "{word} is not in the line of {codec} in\n{listed}");
+        }
+    }
+    assert!(!line("lzo").contains("git"), "{listed}");
+    assert!(listed.contains("Nothing under the GPL is linked"), "{listed}");
+    for name in ["best-size", "best-read", "balanced"] {
+        assert!(line(name).contains("zstd:"), "{listed}");
+    }
+    for line in listed.lines() {
+        assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
+    }
+}
+
+#[test]
 fn what_is_left_aside_is_said_once_unless_quiet() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("bare", &scratch).repo();
