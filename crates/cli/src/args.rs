@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Size(SizeArguments),
     Bench(BenchArguments),
     Replay(ReplayArguments),
+    Chains(ChainsArguments),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
     /// List every codec: levels, implementation and version, and who reads what it writes.
@@ -343,6 +344,33 @@ pub(crate) struct ReplayArguments {
     /// The empty or new folder that checkout writes into.
     #[arg(long, value_name = "DIR", required_if_eq("workload", "checkout"))]
     pub(crate) into: Option<PathBuf>,
+}
+
+/// Show what it costs to read an object, by the length of its delta chain.
+///
+/// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
+/// them, and shows for each group how many there are, their stored bytes, and the median CPU
+/// time to read one from empty caches, whole chain included. At most 500 objects of a group
+/// are read, the same each time. Loose objects are left out.
+///
+/// Variants of the repository stand beside it, with ratios to it. They are read in turn,
+/// object by object, must hold the same objects at the end of the same deltas, and give the
+/// same content. So this tells what prefix and patch cost, which need every base on the way,
+/// and what --max-chain saves.
+///
+/// Examples:
+///   repackbench chains repo
+///   repackbench chains repo repo.zstd-9 repo.zstd-9,prefix
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ChainsArguments {
+    /// The repository, then variants of it.
+    #[arg(required = true, value_name = "REPO")]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    /// Show no progress and no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.

@@ -12,12 +12,14 @@
 
 #![forbid(unsafe_code)]
 
+mod chains;
 mod comparison;
 mod host;
 mod jsonl;
 mod record;
 mod size;
 
+pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
 pub use host::Host;
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};

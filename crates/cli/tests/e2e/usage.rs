@@ -34,6 +34,7 @@ fn wrong_arguments_exit_with_2() {
         &["bench", ".", "--codec", "zstd:5", "--workload", "no-such-workload"],
         &["convert", "--codec", "zstd:5", "--threads", "none", "."],
         &["bench", ".", "--codec", "zstd:5", "--blocks", "0"],
+        &["chains"],
         &["payloads", "."],
         &["payloads", ".", "--export", "out", "--every", "0"],
         &["payloads", ".", "--export", "out", "--kind", "no-such-kind"],
@@ -51,7 +52,8 @@ fn wrong_arguments_exit_with_2() {
 #[test]
 fn help_teaches_every_subcommand() {
     let help = repackbench(["--help"]).exits(exit::OK).text();
-    for subcommand in ["convert", "verify", "size", "bench", "cache", "codecs", "replay", "payloads", "train"] {
+    for subcommand in ["convert", "verify", "size", "bench", "cache", "chains", "codecs", "replay", "payloads", "train"]
+    {
         assert!(help.contains(subcommand), "{subcommand} is not in\n{help}");
         let own = repackbench([subcommand, "--help"]).exits(exit::OK).text();
         assert!(own.contains("Usage"), "{own}");
