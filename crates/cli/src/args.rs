@@ -351,7 +351,8 @@ pub(crate) struct ReplayArguments {
 /// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
 /// them, and shows for each group how many there are, their stored bytes, and the median CPU
 /// time to read one from empty caches, whole chain included. At most 500 objects of a group
-/// are read, the same each time. Loose objects are left out.
+/// are read, the same each time, and short ones many times over, so that the processor's own
+/// caches are warm. Loose objects are left out.
 ///
 /// Variants of the repository stand beside it, with ratios to it. They are read in turn,
 /// object by object, must hold the same objects at the end of the same deltas, and give the

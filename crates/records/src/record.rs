@@ -112,18 +112,17 @@ pub enum DeltaOrigin {
 }
 
 impl Variant {
-    /// The name of this variant's row: the spec as typed and whether deltas were chosen again, or `as found`; then who was
-    /// chosen to read it.
+    /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; and whether deltas were
+    /// chosen again.
     pub fn label(&self) -> Cow<'_, str> {
-        let files: Cow<'_, str> = match (&self.spec, self.deltas) {
-            (None, _) => "as found".into(),
-            (Some(spec), DeltaOrigin::Kept) => spec.typed.as_str().into(),
-            (Some(spec), DeltaOrigin::Rechosen) => format!("{}, rechosen", spec.typed).into(),
-        };
-        match &self.decoder {
-            None => files,
-            Some(decoder) => format!("{files} by {}", decoder.implementation).into(),
+        let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
+        if let Some(decoder) = &self.decoder {
+            label.to_mut().push_str(&format!(" by {}", decoder.implementation));
         }
+        if self.spec.is_some() && self.deltas == DeltaOrigin::Rechosen {
+            label.to_mut().push_str(", rechosen");
+        }
+        label
     }
 }
 
@@ -242,7 +241,7 @@ mod tests {
         variant.deltas = DeltaOrigin::Rechosen;
         assert_eq!(variant.label(), "zstd:05, rechosen");
         variant.decoder = Some(ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() });
-        assert_eq!(variant.label(), "zstd:05, rechosen by libdeflate");
+        assert_eq!(variant.label(), "zstd:05 by libdeflate, rechosen");
         variant.spec = None;
         assert_eq!(variant.label(), "as found by libdeflate");
         variant.decoder = None;

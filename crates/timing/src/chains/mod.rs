@@ -135,6 +135,9 @@ struct Tally {
 
 type Tallies = [Tally; BUCKETS.len()];
 
+/// The objects that were drawn from each bucket, with the number of deltas in their chains.
+type Drawn = Vec<Vec<(Location, u32)>>;
+
 /// A repository with its name for people.
 struct Subject<'a> {
     name: &'a str,
@@ -162,7 +165,7 @@ pub fn compare_chains(
 ) -> Result<ChainComparison, ChainError> {
     let snapshots = repositories.iter().map(|(_, repository)| repository.snapshot()).collect::<Result<Vec<_>, _>>()?;
     let mut subjects = Vec::new();
-    let mut drawn: Vec<Vec<(Location, u32)>> = Vec::new();
+    let mut drawn = Drawn::new();
     for (name, repository) in repositories {
         let mut store = open(repository)?;
         let (tallies, sample) = survey(store.as_mut())?;
@@ -190,7 +193,7 @@ pub fn compare_chains(
 }
 
 /// Counts the objects of `store` by bucket, and draws a sample of each bucket.
-fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Vec<Vec<(Location, u32)>>), ReaderError> {
+fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
     let mut tallies = Tallies::default();
     let mut samples = vec![Vec::new(); BUCKETS.len()];
     let mut random = SmallRng::seed_from_u64(SEED);
@@ -240,7 +243,7 @@ fn not_a_variant(first: &Subject<'_>, other: &Subject<'_>, why: String) -> Chain
 }
 
 /// Finds the objects that were drawn from the first repository in all others.
-fn locate(subjects: &mut [Subject<'_>], drawn: &[Vec<(Location, u32)>]) -> Result<Vec<Sampled>, ChainError> {
+fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
     let Some((first, others)) = subjects.split_first_mut() else { return Ok(Vec::new()) };
     let mut sample = Vec::new();
     for (bucket, objects) in drawn.iter().enumerate() {
@@ -380,7 +383,7 @@ mod tests {
 
         fn name(&mut self, location: Location) -> Result<Option<ObjectName>, ReaderError> {
             let id = ObjectId::null(gix_hash::Kind::Sha1);
-            Ok((location.position % 2 == 0).then_some(ObjectName::Packed(id)))
+            Ok(location.position.is_multiple_of(2).then_some(ObjectName::Packed(id)))
         }
 
         fn find(&mut self, _name: &ObjectName, _chain: u32) -> Result<Result<Location, String>, ReaderError> {
