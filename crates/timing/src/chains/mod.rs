@@ -211,6 +211,10 @@ fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
             *place = (location, chain);
         }
     })?;
+    // Objects of one file are read one after another, so that it is opened once.
+    for sample in &mut samples {
+        sample.sort_unstable_by_key(|(location, _)| (location.file, location.position));
+    }
     Ok((tallies, samples))
 }
 
