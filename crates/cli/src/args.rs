@@ -3,7 +3,7 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use repackbench_codec::{CodecSpec, CodecSpecs, Dictionary, MIN_DICTIONARY_LEN};
+use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, Dictionary, MIN_DICTIONARY_LEN};
 use repackbench_reader::{
     ObjectKind,
     dictionaries::{LONGEST_DICTIONARY, hash},
@@ -37,6 +37,7 @@ pub(crate) enum Command {
     Size(SizeArguments),
     Bench(BenchArguments),
     Replay(ReplayArguments),
+    Chains(ChainsArguments),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
     /// List every codec: levels, implementation and version, and who reads what it writes.
@@ -190,7 +191,8 @@ pub(crate) struct VerifyArguments {
 /// Show where the bytes of repositories go, side by side.
 ///
 /// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
-/// repository; then payload bytes, before compression. Of Mercurial repositories: manifests, changelog and filelogs,
+/// repository; then payload bytes, before compression, and how many chunks are stored in which form: compressed by
+/// themselves, with a dictionary, with their base's content, or as they are. Of Mercurial repositories: manifests, changelog and filelogs,
 /// snapshots and deltas, revlog indexes, the list of files and the rest, and the manifest's share of the growth.
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
@@ -216,6 +218,7 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
 ///   repackbench bench . --codec zstd:3 --codec lz4 --workload traverse --blocks 15
 ///   repackbench bench . --codec zstd:5 --workload diff:pickaxe=malloc --json runs.jsonl
+///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BenchArguments {
@@ -229,6 +232,11 @@ pub(crate) struct BenchArguments {
 
     #[command(flatten)]
     with: SpecArguments,
+
+    /// Let another implementation read the same bytes, such as zlib=libdeflate, zlib=libdeflate,zlib-rs or lz4=lz4_flex: one more
+    /// row for each variant that it can read. May be given several times.
+    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    decoders: Vec<DecoderChoices>,
 
     /// The codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
@@ -267,6 +275,17 @@ pub(crate) struct BenchArguments {
 impl BenchArguments {
     pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
         self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+
+    /// Every choice of a decoder, once.
+    pub(crate) fn decoders(&self) -> Vec<DecoderChoice> {
+        let mut choices = Vec::new();
+        for choice in self.decoders.iter().flat_map(DecoderChoices::choices) {
+            if !choices.contains(choice) {
+                choices.push(*choice);
+            }
+        }
+        choices
     }
 
     pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
@@ -315,12 +334,44 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "W")]
     pub(crate) workload: WorkloadSpec,
 
+    /// The implementation that reads a format, such as zlib=libdeflate or lz4=lz4_flex; may be given once for each format.
+    #[arg(long = "decoder", value_name = "FORMAT=NAME")]
+    pub(crate) decoders: Vec<DecoderChoice>,
+
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
     /// The empty or new folder that checkout writes into.
     #[arg(long, value_name = "DIR", required_if_eq("workload", "checkout"))]
     pub(crate) into: Option<PathBuf>,
+}
+
+/// Show what it costs to read an object, by the length of its delta chain.
+///
+/// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
+/// them, and shows for each group how many there are, their stored bytes, and the median CPU
+/// time to read one from empty caches, whole chain included. At most 500 objects of a group
+/// are read, the same each time, and short ones many times over, so that the processor's own
+/// caches are warm. Loose objects are left out.
+///
+/// Variants of the repository stand beside it, with ratios to it. They are read in turn,
+/// object by object, must hold the same objects at the end of the same deltas, and give the
+/// same content. So this tells what prefix and patch cost, which need every base on the way,
+/// and what --max-chain saves.
+///
+/// Examples:
+///   repackbench chains repo
+///   repackbench chains repo repo.zstd-9 repo.zstd-9,prefix
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ChainsArguments {
+    /// The repository, then variants of it.
+    #[arg(required = true, value_name = "REPO")]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    /// Show no progress and no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
 }
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.

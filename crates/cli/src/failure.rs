@@ -7,7 +7,7 @@ use std::{
 };
 
 use repackbench_reader::ReaderError;
-use repackbench_timing::{bench::BenchError, workloads::WorkloadError};
+use repackbench_timing::{bench::BenchError, chains::ChainError, workloads::WorkloadError};
 use repackbench_writer::{
     WriterError,
     cache::{CacheError, GetOrMakeError},
@@ -117,7 +117,18 @@ impl From<BenchError> for Failure {
             BenchError::Workload(error) => error.into(),
             BenchError::Writer(error) => error.into(),
             BenchError::Interrupted => Failure::new(INTERRUPTED, error),
+            BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Io { .. } | BenchError::Differs { .. } => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<ChainError> for Failure {
+    fn from(error: ChainError) -> Self {
+        match error {
+            ChainError::Reader(error) => error.into(),
+            ChainError::Interrupted => Failure::new(INTERRUPTED, error),
+            ChainError::Clock(_) | ChainError::NotAVariant { .. } => Failure::new(FAILED, error),
         }
     }
 }

@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
+        Command::Chains(arguments) => commands::chains::run(&arguments),
         Command::Codecs => commands::codecs::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     };

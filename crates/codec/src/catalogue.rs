@@ -31,6 +31,13 @@ pub struct CodecInfo {
     pub capabilities: Capabilities,
 }
 
+impl CodecInfo {
+    /// The name of the library at work, without what [`implementation`](CodecInfo::implementation) says of it.
+    pub fn library(&self) -> &'static str {
+        self.implementation.split_once(" (").map_or(self.implementation, |(name, _)| name)
+    }
+}
+
 /// Every codec, in the order in which they are listed to the user.
 pub fn catalogue() -> Vec<CodecInfo> {
     Algorithm::ALL.into_iter().map(describe).collect()

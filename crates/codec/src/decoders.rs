@@ -1,5 +1,8 @@
 //! Which implementation reads: an axis of its own, since every RFC 1950 stream can be read by each of several.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
 use crate::codecs::brotli::Brotli;
@@ -18,6 +21,7 @@ use crate::codecs::zstd::Zstd;
 use crate::codecs::{liblz4, lz4, lz4_flex, lzo, snappy};
 use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
+use crate::form::SharedFormat;
 use crate::revlog::OpenEnded;
 use crate::spec::CodecSpec;
 use crate::tag::{Body, Tag};
@@ -57,6 +61,19 @@ impl ZlibReader {
         ZlibReader::Libdeflate,
     ];
 
+    /// The codec that it is the decoder of; its name is what is typed.
+    fn algorithm(self) -> Algorithm {
+        match self {
+            ZlibReader::Stock => Algorithm::Zlib,
+            #[cfg(feature = "zlib-ng")]
+            ZlibReader::ZlibNg => Algorithm::ZlibNg,
+            ZlibReader::ZlibRs => Algorithm::ZlibRs,
+            ZlibReader::Miniz => Algorithm::Miniz,
+            ZlibReader::Sirocco => Algorithm::Sirocco,
+            ZlibReader::Libdeflate => Algorithm::Libdeflate,
+        }
+    }
+
     /// A codec that reads whole streams and pieces.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         match self {
@@ -84,7 +101,8 @@ impl ZlibReader {
     }
 }
 
-/// Which implementation reads LZ4 blocks; all of them read every block.
+/// Which implementation reads LZ4 blocks; all of them read every block without a dictionary. One with a dictionary is for
+/// liblz4, whatever the reader.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Lz4Reader {
     /// liblz4, the C library.
@@ -95,6 +113,17 @@ pub enum Lz4Reader {
 }
 
 impl Lz4Reader {
+    /// Every reader that is built in.
+    pub const ALL: [Lz4Reader; 2] = [Lz4Reader::Liblz4, Lz4Reader::Lz4Flex];
+
+    /// The codec that it is the decoder of; its name is what is typed.
+    fn algorithm(self) -> Algorithm {
+        match self {
+            Lz4Reader::Liblz4 => Algorithm::Lz4,
+            Lz4Reader::Lz4Flex => Algorithm::Lz4Flex,
+        }
+    }
+
     /// A codec that reads lz4 bodies.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
         match self {
@@ -168,6 +197,162 @@ impl Decoders {
     }
 }
 
+/// One choice of the user's: which implementation reads a format. Typed as `zlib=libdeflate`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DecoderChoice {
+    /// Who reads RFC 1950 streams.
+    Zlib(ZlibReader),
+    /// Who reads LZ4 blocks.
+    Lz4(Lz4Reader),
+}
+
+impl DecoderChoice {
+    /// The format that is read.
+    pub fn format(self) -> SharedFormat {
+        match self {
+            DecoderChoice::Zlib(_) => SharedFormat::Zlib,
+            DecoderChoice::Lz4(_) => SharedFormat::Lz4,
+        }
+    }
+
+    /// The codec whose decoder reads it.
+    pub fn algorithm(self) -> Algorithm {
+        match self {
+            DecoderChoice::Zlib(reader) => reader.algorithm(),
+            DecoderChoice::Lz4(reader) => reader.algorithm(),
+        }
+    }
+
+    /// `decoders` with this choice in the place of theirs.
+    pub fn apply(self, decoders: Decoders) -> Decoders {
+        match self {
+            DecoderChoice::Zlib(zlib) => Decoders { zlib, ..decoders },
+            DecoderChoice::Lz4(lz4) => Decoders { lz4, ..decoders },
+        }
+    }
+
+    /// Every choice for `format`.
+    fn all(format: SharedFormat) -> Vec<DecoderChoice> {
+        match format {
+            SharedFormat::Zlib => ZlibReader::ALL.map(DecoderChoice::Zlib).to_vec(),
+            SharedFormat::Lz4 => Lz4Reader::ALL.map(DecoderChoice::Lz4).to_vec(),
+        }
+    }
+
+    fn parse(format: SharedFormat, name: &str) -> Result<Self, DecoderError> {
+        let found = DecoderChoice::all(format).into_iter().find(|choice| choice.algorithm().name() == name);
+        found.ok_or_else(|| DecoderError::Implementation { format, found: name.to_owned() })
+    }
+}
+
+impl fmt::Display for DecoderChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.format().name(), self.algorithm().name())
+    }
+}
+
+impl FromStr for DecoderChoice {
+    type Err = DecoderError;
+
+    fn from_str(typed: &str) -> Result<Self, DecoderError> {
+        let (format, name) = typed.split_once('=').ok_or_else(|| DecoderError::NoFormat { found: typed.to_owned() })?;
+        DecoderChoice::parse(parse_format(format)?, name)
+    }
+}
+
+fn parse_format(typed: &str) -> Result<SharedFormat, DecoderError> {
+    let found = SharedFormat::ALL.into_iter().find(|format| format.name() == typed);
+    found.ok_or_else(|| DecoderError::Format { found: typed.to_owned() })
+}
+
+/// Several choices in one argument: `zlib=libdeflate,zlib-rs` or `zlib=libdeflate,lz4=lz4_flex`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct DecoderChoices(Vec<DecoderChoice>);
+
+impl DecoderChoices {
+    /// The choices in the order in which they were typed.
+    pub fn choices(&self) -> &[DecoderChoice] {
+        &self.0
+    }
+}
+
+impl fmt::Display for DecoderChoices {
+    /// The format stands where it changes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut format = None;
+        for choice in &self.0 {
+            let comma = if format.is_some() { "," } else { "" };
+            match format.replace(choice.format()) == Some(choice.format()) {
+                true => write!(f, "{comma}{}", choice.algorithm().name())?,
+                false => write!(f, "{comma}{choice}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for DecoderChoices {
+    type Err = DecoderError;
+
+    fn from_str(typed: &str) -> Result<Self, DecoderError> {
+        let mut format = None;
+        let mut choices = Vec::new();
+        for part in typed.split(',') {
+            let name = match part.split_once('=') {
+                Some((typed, name)) => {
+                    format = Some(parse_format(typed)?);
+                    name
+                }
+                None => part,
+            };
+            let format = format.ok_or_else(|| DecoderError::NoFormat { found: part.to_owned() })?;
+            choices.push(DecoderChoice::parse(format, name)?);
+        }
+        Ok(DecoderChoices(choices))
+    }
+}
+
+/// Why a choice of decoders cannot be understood.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecoderError {
+    /// No format is named.
+    #[error("expected FORMAT=IMPLEMENTATION, such as zlib=libdeflate, found {found:?}")]
+    NoFormat {
+        /// What was typed.
+        found: String,
+    },
+    /// Not a format that several implementations read.
+    #[error("expected a format that several implementations read, {}, found {found:?}", formats())]
+    Format {
+        /// What was typed.
+        found: String,
+    },
+    /// Not an implementation that reads the format.
+    #[error("expected an implementation that reads {}, {}, found {found:?}", format.description(), implementations(*format))]
+    Implementation {
+        /// The format.
+        format: SharedFormat,
+        /// What was typed.
+        found: String,
+    },
+}
+
+fn formats() -> String {
+    one_of(SharedFormat::ALL.map(SharedFormat::name).to_vec())
+}
+
+fn implementations(format: SharedFormat) -> String {
+    one_of(DecoderChoice::all(format).into_iter().map(|choice| choice.algorithm().name()).collect())
+}
+
+/// `a, b or c`
+fn one_of(names: Vec<&str>) -> String {
+    match names.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => names.concat(),
+    }
+}
+
 /// How many bodies a tag byte can tell apart.
 const BODY_NUMBERS: usize = 16;
 
@@ -183,5 +368,58 @@ impl BodyCodecs {
         let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
         codec.set_checksum(tag.checksum);
         codec
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_is_displayed_as_it_is_typed() {
+        for format in SharedFormat::ALL {
+            for choice in DecoderChoice::all(format) {
+                assert_eq!(choice.to_string().parse(), Ok(choice));
+                assert_eq!(choice.format(), format);
+            }
+        }
+        assert_eq!("zlib=libdeflate".parse(), Ok(DecoderChoice::Zlib(ZlibReader::Libdeflate)));
+        assert_eq!("lz4=lz4".parse(), Ok(DecoderChoice::Lz4(Lz4Reader::Liblz4)));
+    }
+
+    #[test]
+    fn lists_repeat_a_format_only_where_it_changes() {
+        let typed = "zlib=libdeflate,zlib-rs,lz4=lz4_flex,lz4";
+        let choices: DecoderChoices = typed.parse().unwrap();
+        assert_eq!(choices.choices().len(), 4);
+        assert_eq!(choices.to_string(), typed);
+        assert_eq!("zlib=zlib,zlib=miniz".parse::<DecoderChoices>().unwrap().to_string(), "zlib=zlib,miniz");
+    }
+
+    #[test]
+    fn errors_list_what_is_valid() {
+        let message = |typed: &str| typed.parse::<DecoderChoices>().unwrap_err().to_string();
+        assert!(message("libdeflate").starts_with("expected FORMAT=IMPLEMENTATION"));
+        assert!(message("").starts_with("expected FORMAT=IMPLEMENTATION"));
+        assert_eq!(
+            message("zstd=libdeflate"),
+            "expected a format that several implementations read, zlib or lz4, found \"zstd\""
+        );
+        assert_eq!(
+            message("lz4=lz4_flex,liblz4"),
+            "expected an implementation that reads LZ4 blocks, lz4 or lz4_flex, found \"liblz4\""
+        );
+        let zlib = message("zlib=zopfli");
+        for reader in ZlibReader::ALL {
+            assert!(zlib.contains(reader.algorithm().name()), "{zlib}");
+        }
+        assert!("zlib=zlib,zlib-rs".parse::<DecoderChoice>().is_err(), "one choice is no list");
+    }
+
+    #[test]
+    fn a_choice_changes_its_format_and_no_other() {
+        let flex = Decoders { lz4: Lz4Reader::Lz4Flex, ..Decoders::default() };
+        let changed = DecoderChoice::Zlib(ZlibReader::Miniz).apply(flex);
+        assert_eq!(changed, Decoders { zlib: ZlibReader::Miniz, lz4: Lz4Reader::Lz4Flex });
     }
 }

@@ -5,7 +5,10 @@ mod common;
 use std::io::BufReader;
 
 use common::{noise, spec, text};
-use repackbench_codec::{Algorithm, Codec, CodecError, CodecSpec, Dictionary};
+use repackbench_codec::{
+    Algorithm, AssignedDictionaries, ChunkDecoder, ChunkKind, Codec, CodecError, CodecSpec, Decoders, Dictionaries,
+    Dictionary, KindEncoders, Lz4Reader, ObjectKind, StoredForm, ZlibReader,
+};
 
 fn zstd() -> Box<dyn Codec> {
     spec("zstd:9").new_codec().unwrap()
@@ -288,6 +291,30 @@ fn damaged_bodies_with_a_dictionary() {
             let result = codec.decode(&stored, &mut room[32..32 + payload.len()]);
             assert!(room[..32].iter().chain(&room[32 + payload.len()..]).all(|byte| *byte == 0x5a));
             assert!(result.is_err() || room[32..32 + payload.len()] == payload, "{typed}: wrong bytes");
+        }
+    }
+}
+
+/// Not every implementation that reads a format takes dictionaries: those that do read such chunks, whoever was chosen.
+#[test]
+fn chunks_with_a_dictionary_are_read_under_every_choice_of_decoders() {
+    let dictionary = Dictionary::new(noise(8_000));
+    let dictionaries = Dictionaries::new(vec![dictionary.clone()]);
+    let payload = [&dictionary.bytes()[500..1_500], b"and something else"].concat();
+    let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
+    let assigned = AssignedDictionaries { dictionaries: dictionaries.clone(), by_kind: [(kind, 0)].into() };
+    for typed in ["zlib:9,dict=8k", "lz4hc:9,dict=8k"] {
+        let mut stored = Vec::new();
+        let mut encoders = KindEncoders::new(&spec(typed), &assigned);
+        encoders.for_kind(kind).unwrap().encode(&payload, &mut stored).unwrap();
+        assert_eq!(StoredForm::of_chunk(&stored), Some(StoredForm::Dictionary), "{typed}");
+        for zlib in ZlibReader::ALL {
+            for lz4 in Lz4Reader::ALL {
+                let mut decoder = ChunkDecoder::new(Decoders { zlib, lz4 }).with_dictionaries(&dictionaries);
+                let mut decoded = vec![0; payload.len()];
+                assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len(), "{typed}, {zlib:?}, {lz4:?}");
+                assert!(decoded == payload, "{typed}, {zlib:?}, {lz4:?}");
+            }
         }
     }
 }

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use repackbench_codec::{CodecSpec, Decoders, RevlogDecoder, ZlibReader};
+use repackbench_codec::{CodecSpec, Decoders, RevlogDecoder, SharedFormat, StoredForm};
 
 use crate::{
-    History, ReaderError, Result, Store,
+    Chunk, History, ReaderError, Result, Store,
     git::{GitHistory, GitRepository, GitStore, ObjectStore, repository::SourceSnapshot},
     hg::{HgHistory, HgRepository, HgStore, repository::HgSnapshot},
 };
@@ -77,20 +77,31 @@ impl Repository {
         }
     }
 
-    /// Its history. Chunks that `spec` encoded are decoded by the same library; without one, zlib's by stock zlib.
+    /// Its history. Chunks are decoded by the implementations that `decoders` names; for those that wrote them, see
+    /// [`Decoders::for_spec`].
     ///
     /// # Errors
     /// When it is damaged so that not even its indexes can be read.
-    pub fn history(&self, spec: Option<&CodecSpec>) -> Result<Box<dyn History>> {
+    pub fn history(&self, decoders: impl Into<Decoders>) -> Result<Box<dyn History>> {
         match self {
-            Repository::Git(git) => {
-                let decoders = spec.map_or_else(Decoders::default, Decoders::for_spec);
-                Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoders)?)?))
-            }
-            Repository::Hg(hg) => {
-                let decoder = spec.map_or_else(|| RevlogDecoder::new(ZlibReader::Stock), RevlogDecoder::for_spec);
-                Ok(Box::new(HgHistory::new(hg, decoder)?))
-            }
+            Repository::Git(git) => Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoders)?)?)),
+            Repository::Hg(hg) => Ok(Box::new(HgHistory::new(hg, RevlogDecoder::new(decoders))?)),
+        }
+    }
+
+    /// The format of one of its chunks, if several implementations read that.
+    pub fn shared_format(&self, chunk: &Chunk<'_>) -> Option<SharedFormat> {
+        match self {
+            Repository::Git(_) => SharedFormat::of_chunk(chunk.stored),
+            Repository::Hg(_) => SharedFormat::of_revlog_chunk(chunk.stored),
+        }
+    }
+
+    /// How one of its chunks holds its payload; `None` if that cannot be a chunk.
+    pub fn stored_form(&self, chunk: &Chunk<'_>) -> Option<StoredForm> {
+        match self {
+            Repository::Git(_) => StoredForm::of_chunk(chunk.stored),
+            Repository::Hg(_) => StoredForm::of_revlog_chunk(chunk.stored),
         }
     }
 

@@ -133,8 +133,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        ChunkForm, ComparedTime, ContentDigest, DeltaOrigin, Host, ObjectKind, RepositoryState, Role, RunPlace,
-        SampleRecord, SizeRecord, SpecText, Variant, WorkloadLabel,
+        ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, DeltaOrigin, Host, ObjectKind, RepositoryState, Role,
+        RunPlace, SampleRecord, SizeRecord, SpecText, Variant, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -152,6 +152,7 @@ mod tests {
                 spec: Some(SpecText { typed: "zlib".into(), canonical: "zlib:6".into() }),
                 checksum: true,
                 deltas: DeltaOrigin::Kept,
+                decoder: None,
             },
             decoder: "zlib 1.3.1".into(),
             workload: WorkloadLabel {
@@ -198,6 +199,20 @@ mod tests {
         assert_eq!(json["sample"]["sys_ns"], 1);
         assert_eq!(json["size"]["objects"]["blob"]["delta"]["stored_bytes"], 100);
         assert_eq!(json["size"]["objects"]["blob"]["delta"]["payload_bytes"], 200);
+    }
+
+    #[test]
+    fn a_chosen_decoder_is_written_and_records_without_one_are_read() {
+        let mut chosen = record(0);
+        let decoder = ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() };
+        chosen.variant.decoder = Some(decoder);
+        let bytes = written(std::slice::from_ref(&chosen));
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(json["variant"]["decoder"]["format"], "zlib");
+        assert_eq!(json["variant"]["decoder"]["implementation"], "libdeflate");
+        assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), chosen);
+        let without: serde_json::Value = serde_json::from_slice(&written(&[record(0)])).unwrap();
+        assert!(without["variant"].get("decoder").is_none(), "older readers know no such field");
     }
 
     #[test]

@@ -12,17 +12,22 @@
 
 #![forbid(unsafe_code)]
 
+mod chains;
 mod comparison;
 mod host;
 mod jsonl;
 mod record;
 mod size;
 
+pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
 pub use host::Host;
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{
-    ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord,
-    SpecText, Variant, WorkloadLabel,
+    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
+    SampleRecord, SpecText, Variant, WorkloadLabel,
 };
-pub use size::{ChunkForm, ChunkSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord};
+pub use size::{
+    ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
+    StoredForms,
+};

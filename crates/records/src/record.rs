@@ -85,6 +85,19 @@ pub struct Variant {
     /// Where its deltas come from.
     #[serde(default)]
     pub deltas: DeltaOrigin,
+    /// The implementation that the user chose to read it; `None` for the one that goes with its spec. Left out of the JSON
+    /// form where it is `None`, and so in records from before there was a choice.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoder: Option<ChosenDecoder>,
+}
+
+/// An implementation that was chosen to read a format which several can read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ChosenDecoder {
+    /// The format: `zlib` or `lz4`.
+    pub format: String,
+    /// The codec whose decoder reads it, as in `libdeflate`.
+    pub implementation: String,
 }
 
 /// Where a variant's deltas come from.
@@ -99,13 +112,17 @@ pub enum DeltaOrigin {
 }
 
 impl Variant {
-    /// The name of this variant's row: the spec as typed and whether deltas were chosen again, or `as found`.
+    /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; and whether deltas were
+    /// chosen again.
     pub fn label(&self) -> Cow<'_, str> {
-        match (&self.spec, self.deltas) {
-            (None, _) => "as found".into(),
-            (Some(spec), DeltaOrigin::Kept) => spec.typed.as_str().into(),
-            (Some(spec), DeltaOrigin::Rechosen) => format!("{}, rechosen", spec.typed).into(),
+        let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
+        if let Some(decoder) = &self.decoder {
+            label.to_mut().push_str(&format!(" by {}", decoder.implementation));
         }
+        if self.spec.is_some() && self.deltas == DeltaOrigin::Rechosen {
+            label.to_mut().push_str(", rechosen");
+        }
+        label
     }
 }
 
@@ -218,11 +235,16 @@ mod tests {
     fn variant_label_is_the_typed_spec_or_as_found() {
         let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
         let deltas = DeltaOrigin::Kept;
-        let mut variant = Variant { role: Role::Candidate, row: 2, spec: Some(spec), checksum: true, deltas };
+        let (role, decoder) = (Role::Candidate, None);
+        let mut variant = Variant { role, row: 2, spec: Some(spec), checksum: true, deltas, decoder };
         assert_eq!(variant.label(), "zstd:05");
         variant.deltas = DeltaOrigin::Rechosen;
         assert_eq!(variant.label(), "zstd:05, rechosen");
+        variant.decoder = Some(ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() });
+        assert_eq!(variant.label(), "zstd:05 by libdeflate, rechosen");
         variant.spec = None;
+        assert_eq!(variant.label(), "as found by libdeflate");
+        variant.decoder = None;
         assert_eq!(variant.label(), "as found");
     }
 

@@ -160,6 +160,73 @@ impl ObjectSizes {
     }
 }
 
+/// How a chunk holds its payload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum StoredForm {
+    /// Compressed by itself.
+    Plain,
+    /// Compressed with a dictionary.
+    Dictionary,
+    /// A delta, compressed with its base's content as prefix.
+    Prefix,
+    /// The whole object in place of its delta, compressed with the base's content as prefix.
+    Patch,
+    /// As it is, since it would not shrink or nothing was to be compressed.
+    Stored,
+}
+
+impl StoredForm {
+    /// All forms, in the order in which tables show them.
+    pub const ALL: [StoredForm; 5] =
+        [StoredForm::Plain, StoredForm::Dictionary, StoredForm::Prefix, StoredForm::Patch, StoredForm::Stored];
+
+    /// The form's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            StoredForm::Plain => "plain",
+            StoredForm::Dictionary => "dictionary",
+            StoredForm::Prefix => "prefix",
+            StoredForm::Patch => "patch",
+            StoredForm::Stored => "stored",
+        }
+    }
+}
+
+/// The chunks of one form.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FormSizes {
+    /// How many.
+    pub chunks: u64,
+    /// Their stored bytes.
+    pub stored_bytes: u64,
+}
+
+/// All chunks of a repository by form: those of [`ObjectSizes`], counted once more in another way. Forms without chunks are
+/// left out of the JSON form.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct StoredForms(BTreeMap<StoredForm, FormSizes>);
+
+impl StoredForms {
+    /// The chunks of one form.
+    pub fn get(&self, form: StoredForm) -> FormSizes {
+        self.0.get(&form).copied().unwrap_or_default()
+    }
+
+    /// Counts one more chunk. Sums are held at `u64::MAX`, which no disk reaches.
+    pub fn add(&mut self, form: StoredForm, stored_bytes: u64) {
+        let sizes = self.0.entry(form).or_default();
+        sizes.chunks = sizes.chunks.saturating_add(1);
+        sizes.stored_bytes = sizes.stored_bytes.saturating_add(stored_bytes);
+    }
+
+    /// Whether nothing was counted, as in records from before there were forms.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
 /// Loose objects: a part of [`ObjectSizes`], named once more because they are stored apart.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LooseSizes {
@@ -172,7 +239,8 @@ pub struct LooseSizes {
 /// Where a repository's bytes on disk go.
 ///
 /// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
-/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes` and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks.
+/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes` and `other_bytes` make
+/// `total_bytes`. Bytes are file lengths, not disk blocks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SizeRecord {
     /// The repository's name for people: a path or a spec.
@@ -181,6 +249,9 @@ pub struct SizeRecord {
     pub objects: ObjectSizes,
     /// Which part of `objects` is loose.
     pub loose: LooseSizes,
+    /// The same chunks by the form that they are stored in; empty in older records.
+    #[serde(default, skip_serializing_if = "StoredForms::is_empty")]
+    pub forms: StoredForms,
     /// Pack entry headers: type, payload length and, for deltas, the reference to the base.
     pub entry_header_bytes: u64,
     /// The packs' own headers and trailing checksums.
@@ -195,6 +266,9 @@ pub struct SizeRecord {
     /// Mercurial's list of its store's files: `fncache` or `fileindex`.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub fncache_bytes: u64,
+    /// The files of a variant's dictionaries, their table included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub dictionary_bytes: u64,
     /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
     pub other_bytes: u64,
     /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
@@ -222,6 +296,7 @@ impl SizeRecord {
             self.reverse_index_bytes,
             self.revlog_index_bytes,
             self.fncache_bytes,
+            self.dictionary_bytes,
             self.other_bytes,
         ];
         parts.into_iter().fold(self.objects.sum().stored_bytes, u64::saturating_add)
@@ -265,6 +340,24 @@ mod tests {
             }
         }
         assert_eq!(objects.sum().stored_bytes, expected);
+    }
+
+    #[test]
+    fn forms_are_counted_and_left_out_where_there_are_none() {
+        let mut size = SizeRecord::default();
+        let json = serde_json::to_value(&size).unwrap();
+        assert!(json.get("forms").is_none() && json.get("dictionary_bytes").is_none(), "{json}");
+        assert_eq!(serde_json::from_value::<SizeRecord>(json).unwrap(), size, "an older record");
+        for (number, form) in (1..).zip(StoredForm::ALL) {
+            size.forms.add(form, number);
+            size.forms.add(form, 10 * number);
+            assert_eq!(size.forms.get(form), FormSizes { chunks: 2, stored_bytes: 11 * number }, "{}", form.name());
+        }
+        size.dictionary_bytes = 7;
+        assert_eq!(size.sum_of_parts(), 7, "forms are no parts of their own");
+        let json = serde_json::to_value(&size).unwrap();
+        assert_eq!(json["forms"]["stored"]["chunks"], 2);
+        assert_eq!(serde_json::from_value::<SizeRecord>(json).unwrap(), size);
     }
 
     #[test]

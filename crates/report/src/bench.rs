@@ -204,6 +204,7 @@ mod tests {
                 spec: (role != Role::AsFound).then_some(spec),
                 checksum: true,
                 deltas: DeltaOrigin::Kept,
+                decoder: None,
             },
             runs: 10,
             compared_median: Duration::from_millis(millis),

@@ -7,6 +7,7 @@ use repackbench_records::{ChunkForm, ChunkSizes, ObjectKind, SizeRecord};
 use crate::{
     grid::{Align, Grid, plain_text},
     number::{align_points, megabytes, single_time, size_ratio, thousands},
+    size::form_table,
 };
 
 /// One line of the summary; `entries` is `None` where there is nothing to count.
@@ -17,7 +18,8 @@ struct SummaryLine {
     after: u64,
 }
 
-/// What a conversion did: objects (each chunk counts as one) and bytes before and after by object kind, ratios, and the rate.
+/// What a conversion did: objects (each chunk counts as one) and bytes before and after by object kind, ratios, how many
+/// chunks are stored in which form, and the rate.
 ///
 /// `elapsed` is the time from the first byte read to the last byte written, without `sync`, the time for making the
 /// output durable; the rate is payload bytes over `elapsed`. `notes` follow one to a line: missing objects and the
@@ -46,6 +48,7 @@ pub fn convert_summary(
         grid.row([&line.name, &entries, before, after, &size_ratio(line.after, line.before)]);
     }
     let mut text = grid.render();
+    text.push_str(&form_table(std::slice::from_ref(after)));
     text.push('\n');
     text.push_str(&rate_line(before.objects.sum(), elapsed, sync));
     for note in notes {

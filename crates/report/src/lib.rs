@@ -11,12 +11,14 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chains;
 mod convert;
 mod grid;
 mod number;
 mod size;
 
 pub use bench::bench_table;
+pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use grid::text_table;
 pub use size::size_table;

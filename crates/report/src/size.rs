@@ -1,10 +1,10 @@
 //! Sizes of repositories side by side.
 
-use repackbench_records::{ChunkForm, ObjectKind, SizeRecord};
+use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
     grid::{Align, Grid, plain_text},
-    number::{align_points, megabytes, size_ratio},
+    number::{align_points, megabytes, size_ratio, thousands},
 };
 
 /// A line of the table: its name and its bytes in each repository.
@@ -40,10 +40,39 @@ pub fn size_table(sizes: &[SizeRecord]) -> String {
         }
     }
     let mut text = grid.render();
+    text.push_str(&form_table(sizes));
     if let Some((first, others)) = sizes.split_first() {
         others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
     }
     text
+}
+
+/// How the chunks of each repository are stored: form, chunks and bytes, below an empty line. Forms that no repository has
+/// are left out; nothing at all where no chunk was counted.
+pub(crate) fn form_table(sizes: &[SizeRecord]) -> String {
+    let forms: Vec<StoredForm> =
+        StoredForm::ALL.into_iter().filter(|form| sizes.iter().any(|size| size.forms.get(*form).chunks > 0)).collect();
+    if forms.is_empty() {
+        return String::new();
+    }
+    let headers: Vec<String> = match sizes {
+        [_] => vec!["MB".to_owned()],
+        _ => sizes.iter().map(|size| format!("{} MB", size.label)).collect(),
+    };
+    let mut columns = vec![("form", Align::Words)];
+    columns.extend(headers.iter().flat_map(|header| [("chunks", Align::Numbers), (header.as_str(), Align::Numbers)]));
+    let cells = sizes.iter().flat_map(|size| {
+        let forms = forms.iter().map(|form| size.forms.get(*form));
+        let mut bytes: Vec<String> = forms.clone().map(|form| megabytes(form.stored_bytes)).collect();
+        align_points(&mut bytes);
+        [forms.map(|form| thousands(form.chunks)).collect(), bytes]
+    });
+    let cells: Vec<Vec<String>> = cells.collect();
+    let mut grid = Grid::new(&columns);
+    for (row, form) in forms.iter().enumerate() {
+        grid.row(std::iter::once(form.name()).chain(cells.iter().filter_map(|column| Some(column.get(row)?.as_str()))));
+    }
+    format!("\n{}", grid.render())
 }
 
 /// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
@@ -98,6 +127,7 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     lines.extend(line("reverse indexes", sizes, |size| size.reverse_index_bytes));
     lines.extend(line("revlog indexes", sizes, |size| size.revlog_index_bytes));
     lines.extend(line("fncache", sizes, |size| size.fncache_bytes));
+    lines.extend(line("dictionaries", sizes, |size| size.dictionary_bytes));
     lines.extend(line("other files", sizes, |size| size.other_bytes));
     let total = sizes.iter().map(|size| size.total_bytes).collect();
     lines.push(SizeLine { name: "total".to_owned(), bytes: total });
@@ -176,6 +206,29 @@ payload, total              416        416      1.000
         assert!(lines[2].starts_with("manifest, snapshot"), "{text}");
         assert!(lines[3].starts_with("filelog, delta"), "{text}");
         assert_eq!(lines.last(), Some(&"growth of b: +4.00 MB, +3.00 MB of it in the manifest"));
+    }
+
+    #[test]
+    fn forms_stand_side_by_side_where_they_were_counted() {
+        let (mut first, mut second) = (sample("as found", 1), sample("zstd:5", 1));
+        assert!(!size_table(&[first.clone()]).contains("form"), "an older record");
+        for _ in 0..1234 {
+            first.forms.add(StoredForm::Plain, 10_000);
+            second.forms.add(StoredForm::Dictionary, 1_000);
+        }
+        second.forms.add(StoredForm::Stored, 30_000_000);
+        second.dictionary_bytes = 250_000;
+        let text = size_table(&[first, second.clone()]);
+        assert!(text.contains("\ndictionaries"), "{text}");
+        let expected = "
+form        chunks  as found MB  chunks  zstd:5 MB
+----------------------------------------------------
+plain        1,234         12.3       0       0
+dictionary       0          0     1,234       1.23
+stored           0          0         1      30.0
+";
+        assert!(text.ends_with(expected), "{text}");
+        assert!(form_table(&[second]).starts_with("\nform        chunks     MB\n"), "one repository needs no name");
     }
 
     #[test]

@@ -3,13 +3,15 @@
 //! Every variant is first run once without a clock: the digests of what it saw must agree, and the files it reads are in
 //! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
 
+mod decoders;
+
 use std::{
     io,
     path::PathBuf,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use repackbench_codec::{CodecSpec, catalogue};
+use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{
     ComparedTime, ContentDigest, DeltaOrigin, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
@@ -22,10 +24,11 @@ use repackbench_writer::{
     hg::rechosen::HgProgram,
 };
 
+use self::decoders::Readable;
 use crate::{
     clock::{Clock, Sample, measure},
     schedule::{BASELINE, Schedule, Slot, Turn},
-    sizes,
+    sizes::{self, SharedFormats},
     workloads::{Counter, Counts, Digester, HistoryRange, Workload, WorkloadError, WorkloadSpec},
 };
 
@@ -51,6 +54,8 @@ pub struct BenchPlan {
     pub baseline: CodecSpec,
     /// The hg that chooses the deltas of a second variant of each codec; none for the source's deltas alone.
     pub rechooser: Option<HgProgram>,
+    /// Other implementations that read variants once more, a row for each variant that has chunks for one.
+    pub decoders: Vec<DecoderChoice>,
     /// The jobs.
     pub workloads: Vec<WorkloadSpec>,
     /// The revision that checkout and diff start from, and how far diff goes.
@@ -114,6 +119,14 @@ pub enum BenchError {
         /// The operating system's answer.
         source: io::Error,
     },
+    /// No row would show what a choice of decoder does.
+    #[error("{choice}: {why}")]
+    UselessDecoder {
+        /// The choice.
+        choice: DecoderChoice,
+        /// Why there is nothing to see.
+        why: String,
+    },
     /// The user stopped the work.
     #[error("interrupted; variants and records that were finished are kept")]
     Interrupted,
@@ -155,59 +168,94 @@ struct Subject {
     decoder: String,
     size: SizeRecord,
     history: Box<dyn History>,
+    /// Which of its chunks' formats several implementations read.
+    formats: SharedFormats,
     /// Keeps a cached variant from being pruned.
     _in_use: Option<VariantDir>,
 }
 
-impl Subject {
-    fn open(
-        repository: &Repository,
-        variant: Variant,
-        spec: Option<&CodecSpec>,
-        in_use: Option<VariantDir>,
-    ) -> Result<Self, BenchError> {
-        let size = sizes::measure(repository, &variant.label())?;
-        let history = repository.history(spec)?;
-        Ok(Subject { decoder: decoder_name(spec), variant, size, history, _in_use: in_use })
+/// A variant that is about to be opened.
+struct Opening<'a> {
+    repository: &'a Repository,
+    variant: Variant,
+    spec: Option<&'a CodecSpec>,
+    in_use: Option<VariantDir>,
+}
+
+impl Opening<'_> {
+    /// The rows of the variant: read by its own implementation, then by those of `choices` that make rows of their own.
+    fn rows(self, choices: &[DecoderChoice]) -> Result<Vec<Subject>, BenchError> {
+        let Opening { repository, variant, spec, in_use } = self;
+        let (size, formats) = sizes::examine(repository, &variant.label())?;
+        let has = |format: SharedFormat| formats.contains(&format);
+        let readable = Readable { spec, has: &has };
+        let own = readable.own_decoders();
+        let mut subjects = vec![Subject {
+            decoder: decoders::name(spec, None),
+            size: size.clone(),
+            history: repository.history(own)?,
+            formats: formats.clone(),
+            variant: variant.clone(),
+            _in_use: in_use,
+        }];
+        for choice in readable.rows(choices) {
+            let chosen = Some(decoders::record(choice));
+            let role = if variant.role == Role::AsFound { Role::AsFound } else { Role::Candidate };
+            let variant = Variant { role, decoder: chosen, ..variant.clone() };
+            subjects.push(Subject {
+                decoder: decoders::name(spec, Some(choice)),
+                size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
+                history: repository.history(choice.apply(own))?,
+                formats: formats.clone(),
+                variant,
+                _in_use: None,
+            });
+        }
+        Ok(subjects)
     }
 }
 
-/// The implementation that decodes what `spec` encodes, with its version. The source as found is read by stock zlib,
-/// unless it is itself a variant.
-fn decoder_name(spec: Option<&CodecSpec>) -> String {
-    let name = spec.map_or("zlib", |spec| spec.algorithm().name());
-    let codec = catalogue().into_iter().find(|codec| codec.name == name);
-    codec.map_or_else(|| name.to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
+/// The rows of the source as it is, without a conversion.
+fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
+    let spec = source.recorded_spec();
+    let variant =
+        Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas: DeltaOrigin::Kept, decoder: None };
+    Opening { repository: source, variant, spec: spec.as_ref(), in_use: None }.rows(&plan.decoders)
 }
 
-/// The source as it is, without a conversion.
-fn as_found(source: &Repository) -> Result<Subject, BenchError> {
-    let variant = Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas: DeltaOrigin::Kept };
-    let spec = source.recorded_spec();
-    Subject::open(source, variant, spec.as_ref(), None)
+/// Checks that each decoder that `plan` names has something to read, before variants are made.
+fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Subject]) -> Result<(), BenchError> {
+    let specs = plan.specs(source);
+    let recorded = source.recorded_spec();
+    let of_source = |format| as_found.first().is_some_and(|subject| subject.formats.contains(&format));
+    let written: Vec<_> = specs.iter().map(|spec| move |format: SharedFormat| format.is_written_by(spec)).collect();
+    let variants = specs.iter().zip(&written).map(|(spec, has)| Readable { spec: Some(spec), has });
+    let source = Readable { spec: recorded.as_ref(), has: &of_source };
+    decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
 }
 
 /// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
 fn subjects(
     source: &Repository,
-    as_found: Subject,
+    as_found: Vec<Subject>,
     plan: &BenchPlan,
     cache: &Cache,
     progress: &dyn Progress,
 ) -> Result<Vec<Subject>, BenchError> {
-    let mut subjects = Vec::new();
+    let mut subjects: Vec<Subject> = Vec::new();
     let mut add = |spec: &CodecSpec, deltas, folder: VariantDir| {
-        let repository = Repository::open(folder.path())?;
-        let row = u32::try_from(subjects.len() + 1).unwrap_or(u32::MAX);
+        let repository = &Repository::open(folder.path())?;
         let variant = Variant {
-            role: if row == 1 { Role::Baseline } else { Role::Candidate },
-            row,
+            role: if subjects.is_empty() { Role::Baseline } else { Role::Candidate },
+            row: 0,
             spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
             // In Mercurial the node guards every text, whatever its codec.
             checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
             deltas,
+            decoder: None,
         };
-        subjects.push(Subject::open(&repository, variant, Some(spec), Some(folder))?);
+        let opening = Opening { repository, variant, spec: Some(spec), in_use: Some(folder) };
+        subjects.extend(opening.rows(&plan.decoders)?);
         Ok::<(), BenchError>(())
     };
     for spec in plan.specs(source) {
@@ -217,7 +265,14 @@ fn subjects(
             add(&spec, DeltaOrigin::Rechosen, folder)?;
         }
     }
-    subjects.insert(BASELINE + 1, as_found);
+    let of_source = as_found.len();
+    subjects.splice(BASELINE + 1..BASELINE + 1, as_found);
+    // The table shows the source first.
+    let mut in_table: Vec<&mut Subject> = subjects.iter_mut().collect();
+    in_table.get_mut(..=of_source).unwrap_or_default().rotate_left(1);
+    for (row, subject) in (0..).zip(in_table) {
+        subject.variant.row = row;
+    }
     Ok(subjects)
 }
 
@@ -236,9 +291,10 @@ pub fn bench(
     on_record: &mut dyn FnMut(&Record) -> io::Result<()>,
 ) -> Result<Vec<Record>, BenchError> {
     let snapshot = source.snapshot()?;
-    let mut as_found = as_found(source)?;
-    // Before variants are made: a misspelt revision should not cost the time that those take.
-    let repository = state(source, name, plan, &mut as_found)?;
+    let mut as_found = as_found(source, plan)?;
+    // Before variants are made: a misspelt revision or decoder should not cost the time that those take.
+    check_decoders(source, plan, &as_found)?;
+    let repository = state(source, name, plan, as_found.first_mut())?;
     let mut subjects = subjects(source, as_found, plan, cache, progress)?;
     let session = Session { plan, clock, progress, host: Host::current(), repository };
     let mut records = Vec::new();
@@ -265,11 +321,11 @@ fn state(
     source: &Repository,
     name: &str,
     plan: &BenchPlan,
-    as_found: &mut Subject,
+    as_found: Option<&mut Subject>,
 ) -> Result<RepositoryState, BenchError> {
-    let head = match plan.needs_revision() {
-        true => Some(as_found.history.resolve(&plan.range.revision)?.to_string()),
-        false => None,
+    let head = match as_found.filter(|_| plan.needs_revision()) {
+        Some(as_found) => Some(as_found.history.resolve(&plan.range.revision)?.to_string()),
+        None => None,
     };
     Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
 }

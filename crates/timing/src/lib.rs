@@ -1,6 +1,7 @@
 //! Replays workloads on variants and makes comparisons of the times.
 //!
 //! - [`mod@bench`]: the measurement as a whole;
+//! - [`chains`]: what the length of delta chains costs;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`workloads`]: the jobs that are replayed;
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bench;
+pub mod chains;
 pub mod clock;
 pub mod missing;
 pub mod schedule;

@@ -1,11 +1,11 @@
 //! Where a repository's bytes go.
 
-use std::path::Path;
+use std::{borrow::Cow, collections::BTreeSet, fs::File, io::Read, path::Path};
 
+use repackbench_codec::{SharedFormat, StoredForm};
 use repackbench_reader::{
-    ObjectKind, ReaderError, Repository, Result, Store,
-    git::{GitRepository, GitStore},
-    hg::{HgRepository, HgStore},
+    Chunk, ObjectKind, ReaderError, Repository, Result, dictionaries::DICTIONARY_FOLDER, git::GitRepository,
+    hg::HgRepository,
 };
 use repackbench_records::{ChunkForm, SizeRecord};
 use walkdir::{DirEntry, WalkDir};
@@ -15,60 +15,95 @@ use walkdir::{DirEntry, WalkDir};
 /// No variant ever holds it, so counting it would make ratios say something other than what the codec does.
 const COUNTED: [&str; 7] = ["HEAD", "config", "info", "logs", "packed-refs", "refs", "shallow"];
 
+/// Those formats of a repository's chunks that several implementations read.
+pub type SharedFormats = BTreeSet<SharedFormat>;
+
+/// As many bytes of a chunk as tell its format and form.
+const OPENING_LEN: u64 = 16;
+
 /// Measures `repository`, which tables will call `label`.
 ///
 /// # Errors
-/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`] says of damage.
+/// [`ReaderError::Io`] for a file that cannot be inspected, and what [`Store::for_each_chunk`](repackbench_reader::Store::for_each_chunk) says of damage.
 pub fn measure(repository: &Repository, label: &str) -> Result<SizeRecord> {
+    examine(repository, label).map(|(size, _)| size)
+}
+
+/// As [`measure`], and says which formats the chunks have.
+///
+/// # Errors
+/// As `measure`.
+pub fn examine(repository: &Repository, label: &str) -> Result<(SizeRecord, SharedFormats)> {
+    let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
+    let mut formats = SharedFormats::new();
+    repository.store().for_each_chunk(&mut |chunk| {
+        let stored = opening(chunk)?;
+        formats.extend(repository.shared_format(&Chunk { stored: &stored, ..*chunk }));
+        if let Some(form) = repository.stored_form(&Chunk { stored: &stored, ..*chunk }) {
+            size.forms.add(record_form(form), chunk.stored_len);
+        }
+        let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
+        size.objects.get_mut(record_kind(chunk.kind.object), form).add(chunk.stored_len, chunk.payload_len);
+        count_framing(repository, chunk, &mut size);
+        Ok(())
+    })?;
     match repository {
-        Repository::Git(git) => measure_git(git, label),
-        Repository::Hg(hg) => measure_hg(hg, label),
+        Repository::Git(git) => measure_git(git, &mut size)?,
+        Repository::Hg(hg) => measure_hg(hg, &mut size)?,
+    }
+    size.other_bytes = size.total_bytes.saturating_sub(size.sum_of_parts());
+    Ok((size, formats))
+}
+
+/// The first bytes of a chunk. Those of a loose object too large for memory are read from its file.
+fn opening<'a>(chunk: &Chunk<'a>) -> Result<Cow<'a, [u8]>> {
+    if !chunk.stored.is_empty() || chunk.stored_len == 0 {
+        return Ok(Cow::Borrowed(chunk.stored));
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(chunk.file).map_err(|e| ReaderError::io("open", chunk.file, e))?;
+    file.take(OPENING_LEN).read_to_end(&mut bytes).map_err(|e| ReaderError::io("read", chunk.file, e))?;
+    Ok(Cow::Owned(bytes))
+}
+
+/// Counts what frames a chunk.
+fn count_framing(repository: &Repository, chunk: &Chunk<'_>, size: &mut SizeRecord) {
+    match repository {
+        Repository::Hg(_) => size.revlog_index_bytes += chunk.header_len,
+        Repository::Git(_) => size.entry_header_bytes += chunk.header_len,
+    }
+    // Only Git's loose objects have no framing.
+    if chunk.header_len == 0 {
+        size.loose.objects += 1;
+        size.loose.stored_bytes += chunk.stored_len;
     }
 }
 
-/// Measures a Mercurial repository. The lengths of deltas stand nowhere, so that chunks are decoded.
+/// Counts the files of a Mercurial repository.
 ///
 /// The total counts revlogs and all other files that a copy of the repository holds, and not what serves the work tree, is
 /// cached or undoes the last transaction.
-fn measure_hg(repository: &HgRepository, label: &str) -> Result<SizeRecord> {
-    let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
-    HgStore::new(repository).for_each_chunk(&mut |chunk| {
-        let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
-        size.objects.get_mut(record_kind(chunk.kind.object), form).add(chunk.stored_len, chunk.payload_len);
-        size.revlog_index_bytes += chunk.header_len;
-        Ok(())
-    })?;
+fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
     let store = repository.store_dir();
     for (file, len) in repository.files()? {
         size.total_bytes += len;
-        let name = file.strip_prefix(&store).ok().and_then(Path::to_str).unwrap_or_default();
+        let below = file.strip_prefix(&store).unwrap_or(Path::new(""));
+        let name = below.to_str().unwrap_or_default();
         if name == "fncache" || name.starts_with("fileindex") {
             size.fncache_bytes += len;
+        } else if below.starts_with(DICTIONARY_FOLDER) {
+            size.dictionary_bytes += len;
         }
     }
-    size.other_bytes = size.total_bytes.saturating_sub(size.sum_of_parts());
-    Ok(size)
+    Ok(())
 }
 
-/// Measures a Git repository. Chunks are not decoded: payload lengths are what headers say.
+/// Counts the files of a Git repository.
 ///
 /// The total counts every file of the object directories, whichever program it is for, and the refs, reflogs, `HEAD`,
 /// `config`, `packed-refs`, `shallow` and `info` of the common git directory. Lock files count nowhere. Object directories
 /// that are borrowed through alternates count as the repository's own, since a variant of it holds what they hold.
-fn measure_git(repository: &GitRepository, label: &str) -> Result<SizeRecord> {
-    let mut size = SizeRecord { label: label.to_owned(), ..SizeRecord::default() };
-    GitStore::new(repository).for_each_chunk(&mut |chunk| {
-        let form = if chunk.kind.is_delta { ChunkForm::Delta } else { ChunkForm::Whole };
-        let stored = chunk.stored_len;
-        size.objects.get_mut(record_kind(chunk.kind.object), form).add(stored, chunk.payload_len);
-        // Only loose objects have no framing.
-        if chunk.header_len == 0 {
-            size.loose.objects += 1;
-            size.loose.stored_bytes += stored;
-        }
-        size.entry_header_bytes += chunk.header_len;
-        Ok(())
-    })?;
+fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> {
     for pack in repository.packs() {
         let length =
             |path: &Path| std::fs::metadata(path).map(|m| m.len()).map_err(|e| ReaderError::io("inspect", path, e));
@@ -81,12 +116,12 @@ fn measure_git(repository: &GitRepository, label: &str) -> Result<SizeRecord> {
     }
     for objects in repository.object_dirs() {
         size.total_bytes += bytes_below(objects)?;
+        size.dictionary_bytes += bytes_below(&objects.join("info").join(DICTIONARY_FOLDER))?;
     }
     for name in COUNTED {
         size.total_bytes += bytes_below(&repository.common_dir().join(name))?;
     }
-    size.other_bytes = size.total_bytes.saturating_sub(size.sum_of_parts());
-    Ok(size)
+    Ok(())
 }
 
 /// The lengths of `root`, if it is a file, or of all files below it; 0 if there is none. Symbolic links below it count as
@@ -120,5 +155,15 @@ fn record_kind(kind: ObjectKind) -> repackbench_records::ObjectKind {
         ObjectKind::Changelog => repackbench_records::ObjectKind::Changelog,
         ObjectKind::Manifest => repackbench_records::ObjectKind::Manifest,
         ObjectKind::Filelog => repackbench_records::ObjectKind::Filelog,
+    }
+}
+
+fn record_form(form: StoredForm) -> repackbench_records::StoredForm {
+    match form {
+        StoredForm::Plain => repackbench_records::StoredForm::Plain,
+        StoredForm::Dictionary => repackbench_records::StoredForm::Dictionary,
+        StoredForm::Prefix => repackbench_records::StoredForm::Prefix,
+        StoredForm::Patch => repackbench_records::StoredForm::Patch,
+        StoredForm::Raw => repackbench_records::StoredForm::Stored,
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         rechooser,
         codecs: arguments.codecs()?,
         baseline: arguments.baseline.clone(),
+        decoders: arguments.decoders(),
         workloads: arguments.workloads(),
         range: arguments.range.range(source.default_revision()),
         blocks: arguments.blocks,

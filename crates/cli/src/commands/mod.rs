@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 pub(crate) mod cache;
+pub(crate) mod chains;
 pub(crate) mod codecs;
 pub(crate) mod convert;
 pub(crate) mod payloads;

@@ -6,15 +6,19 @@ use std::{
 };
 
 use gix_hash::oid;
-use repackbench_reader::{Change, FileVersion, ObjectKind};
+use repackbench_codec::{DecoderChoice, Decoders, SharedFormat};
+use repackbench_reader::{Change, Chunk, FileVersion, LeftOut, ObjectKind, ReaderError, Repository};
 use repackbench_timing::workloads::{Observer, WorkloadSpec, put_quoted};
 
 use super::open;
-use crate::{args::ReplayArguments, failure::Failure};
+use crate::{
+    args::ReplayArguments,
+    failure::{Failure, USAGE},
+};
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
-    let mut history = repository.history(None)?;
+    let mut history = repository.history(decoders(&repository, &arguments.decoders)?)?;
     let range = arguments.range.range(repository.default_revision());
     let mut workload = arguments.workload.build(&range, arguments.into.clone());
     let mut printer = Printer {
@@ -29,6 +33,44 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     workload.clean_up()?;
     printer.finish()?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// Who reads: stock git's and hg's own implementations, but for what the user chose.
+fn decoders(repository: &Repository, choices: &[DecoderChoice]) -> Result<Decoders, Failure> {
+    let mut decoders = Decoders::default();
+    for (number, choice) in choices.iter().enumerate() {
+        if choices.iter().take(number).any(|earlier| earlier.format() == choice.format()) {
+            let message = format!("{choice}: a decoder for {} was named before", choice.format().description());
+            return Err(Failure::new(USAGE, message));
+        }
+        if !has_format(repository, choice.format())? {
+            let chunks = choice.format().description();
+            let message = format!("{choice}: the repository has no {chunks} without a dictionary");
+            return Err(Failure::new(USAGE, message));
+        }
+        decoders = choice.apply(decoders);
+    }
+    Ok(decoders)
+}
+
+/// Whether some chunk of `repository` has `format`. Stops at the first.
+fn has_format(repository: &Repository, format: SharedFormat) -> Result<bool, ReaderError> {
+    /// Why the search ended.
+    enum End {
+        Found,
+        Failed(ReaderError),
+    }
+    impl From<ReaderError> for End {
+        fn from(error: ReaderError) -> Self {
+            End::Failed(error)
+        }
+    }
+    let mut wanted = |chunk: &Chunk<'_>| repository.shared_format(chunk) == Some(format);
+    match repository.for_each_payload(Decoders::default(), &mut wanted, &mut |_, _| Err(End::Found)) {
+        Ok(LeftOut { payloads, .. }) => Ok(payloads > 0),
+        Err(End::Found) => Ok(true),
+        Err(End::Failed(error)) => Err(error),
+    }
 }
 
 /// Prints what a workload sees in the words of the git command that does the same.

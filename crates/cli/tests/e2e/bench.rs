@@ -179,3 +179,75 @@ fn an_interrupted_benchmark_says_so_and_keeps_its_records() {
     assert!(said.starts_with("repackbench: interrupted") && !said.contains("nothing was written"), "{said}");
     assert!(!records(&file).is_empty());
 }
+
+/// The rows in the records, each with the implementation that decoded; the label is that of its size.
+fn rows(records: &[Value]) -> BTreeMap<u64, (String, String)> {
+    let text = |value: &Value| value.as_str().expect("a text").to_owned();
+    records
+        .iter()
+        .map(|record| {
+            let row = record["variant"]["row"].as_u64().expect("a row's number");
+            (row, (text(&record["size"]["label"]), text(&record["decoder"])))
+        })
+        .collect()
+}
+
+#[test]
+fn another_decoder_is_another_row_of_each_variant_that_it_reads() {
+    let scratch = Scratch::new();
+    let git = ["zlib:6", "zlib:6 by libdeflate", "zlib:6 by zlib-rs", "zstd:5", "lz4hc:9", "lz4hc:9 by lz4_flex"];
+    let hg =
+        ["zlib:6", "zlib:6 by libdeflate", "zlib:6 by zlib-rs", "zstd:3", "zstd:5", "lz4hc:9", "lz4hc:9 by lz4_flex"];
+    // The fixture of hg's was written by today's hg, so with zstd.
+    for (repo, variants, found) in [
+        (Fixture::get("bare").repo(), &git[..], &["as found", "as found by libdeflate", "as found by zlib-rs"][..]),
+        (Fixture::hg("branches").repo(), &hg[..], &["as found"]),
+    ] {
+        let file = scratch.join("records.jsonl");
+        let mut arguments = vec!["bench", "--quiet", "--workload", "traverse", "--blocks", "1"];
+        for option in ["zstd:5", "lz4hc:9"] {
+            arguments.extend(["--codec", option]);
+        }
+        // Repeated in another spelling.
+        for option in ["zlib=libdeflate,zlib-rs", "lz4=lz4_flex,zlib=libdeflate"] {
+            arguments.extend(["--decoder", option]);
+        }
+        arguments.extend(["--json", file.to_str().expect("a path in UTF-8")]);
+        let table = cached(&scratch, &arguments, Some(&repo)).exits(exit::OK).text();
+        let records = records(&file);
+        let rows = rows(&records);
+        let expected: Vec<&str> = found.iter().chain(variants).copied().collect();
+        assert_eq!(rows.values().map(|(label, _)| label.as_str()).collect::<Vec<_>>(), expected, "{table}");
+        let lines: Vec<&str> = table.lines().collect();
+        for (label, decoder) in rows.values() {
+            assert!(lines.iter().any(|line| line.contains(&format!("  {label}  "))), "{label} is not in\n{table}");
+            let by = label.split_once(" by ").map(|(_, by)| by);
+            assert!(by.is_none_or(|by| decoder.starts_with(by)), "{label} was read by {decoder}");
+        }
+        for record in &records {
+            let decoder = &record["variant"]["decoder"];
+            let label = record["size"]["label"].as_str().expect("a label");
+            assert_eq!(!decoder.is_null(), label.contains(" by "), "{record}");
+            assert_eq!(record["digest"], records[0]["digest"], "{label}");
+            assert_eq!(record["counts"], records[0]["counts"], "{label}");
+        }
+    }
+}
+
+#[test]
+fn a_decoder_without_anything_to_read_is_refused_before_variants_are_made() {
+    let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
+    for (decoder, expected) in [
+        ("lz4=lz4_flex", "no variant has LZ4 blocks"),
+        ("zlib=zlib", "read by zlib anyway"),
+        ("zstd=zstd", "zlib or lz4"),
+        ("zlib=zopfli", "libdeflate"),
+        ("libdeflate", "zlib=libdeflate"),
+    ] {
+        let arguments = ["bench", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1", "--decoder", decoder];
+        let refused = cached(&scratch, &arguments, Some(&repo)).exits(exit::USAGE);
+        assert!(refused.stderr.contains(expected), "{decoder}: {}", refused.stderr);
+    }
+    let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
+    assert!(!listed.contains("zlib:6"), "a variant was made for nothing:\n{listed}");
+}

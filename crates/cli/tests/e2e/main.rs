@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod chains;
 mod changing;
 mod codecs;
 mod conversion;

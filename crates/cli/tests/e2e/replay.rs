@@ -348,3 +348,48 @@ fn this_checkout_agrees_with_stock_git() {
     pickaxe_agrees(&copy, "foo");
     pickaxe_agrees(&copy, "unwrap");
 }
+
+#[test]
+fn every_decoder_sees_the_same() {
+    let scratch = Scratch::new();
+    for (source, workload) in
+        [(Fixture::get("history").repo(), "diff:patch"), (Fixture::hg("branches").repo(), "traverse")]
+    {
+        for (codec, decoders) in [
+            ("zlib:6", &["zlib=zlib", "zlib=zlib-rs", "zlib=miniz", "zlib=sirocco", "zlib=libdeflate"][..]),
+            ("lz4hc:9", &["lz4=lz4", "lz4=lz4_flex"]),
+        ] {
+            let variant = scratch.join(&format!("{}-{codec}", workload.replace(':', "-")));
+            convert(&source, codec, &variant);
+            let expected = replay(&variant, workload);
+            for decoder in decoders {
+                let arguments = ["replay", "--workload", workload, "--decoder", decoder];
+                let seen = program::run(command().args(arguments).arg(&variant)).exits(exit::OK).text();
+                assert!(seen.lines().eq(expected.iter().map(String::as_str)), "{decoder} of {codec}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_decoder_of_what_is_not_there_is_refused() {
+    let scratch = Scratch::new();
+    for source in [Fixture::get("bare").repo(), Fixture::hg("branches").repo()] {
+        let variant = scratch.join("variant");
+        convert(&source, "zlib:6", &variant);
+        for (decoders, expected) in [
+            (&["lz4=lz4_flex"][..], "no LZ4 blocks"),
+            (&["zlib=zlib-rs", "zlib=miniz"], "named before"),
+            (&["zlib=zlib-rs,miniz"], "zlib-rs,miniz"),
+        ] {
+            let mut replay = command();
+            replay.args(["replay", "--workload", "traverse"]).arg(&variant);
+            for decoder in decoders {
+                replay.args(["--decoder", decoder]);
+            }
+            let refused = program::run(&mut replay).exits(exit::USAGE);
+            assert!(refused.stderr.contains(expected), "{decoders:?}: {}", refused.stderr);
+        }
+        fs::remove_dir_all(&variant).expect("the variant's removal");
+    }
+}

@@ -1,5 +1,6 @@
 //! Sizes must add up: every byte on disk is in exactly one part, and payloads are as long as git says.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
@@ -147,4 +148,77 @@ fn repositories_stand_side_by_side() {
         let rounding = 0.005 * expected + 0.0006;
         assert!((found - expected).abs() < rounding, "{found} instead of {expected}:\n{table}");
     }
+}
+
+/// The lines of the table of forms that `size` prints for one repository: form and number of chunks.
+fn forms(repo: &Path) -> BTreeMap<String, u64> {
+    let table = program::run(command().arg("size").arg(repo)).exits(exit::OK).text();
+    let lines = table.lines().skip_while(|line| !line.starts_with("form ")).skip(2);
+    let form = |line: &str| {
+        let mut words = line.split_ascii_whitespace();
+        let (name, chunks) = (words.next()?, words.next()?);
+        Some((name.to_owned(), chunks.replace(',', "").parse().expect("a number of chunks")))
+    };
+    lines.map_while(form).collect()
+}
+
+#[test]
+fn every_chunk_has_one_form() {
+    let scratch = Scratch::new();
+    for (repo, own) in [(Fixture::get("history").repo(), "plain"), (Fixture::hg("chains").repo(), "plain")] {
+        let all: u64 = forms(&repo).values().sum();
+        assert!(all > 0 && forms(&repo).contains_key(own), "{:?}", forms(&repo));
+        for (codec, names) in [("zstd:5", &["plain", "stored"][..]), ("store", &["stored"])] {
+            let variant = scratch.join("variant");
+            convert(&repo, codec, &variant);
+            let found = forms(&variant);
+            assert_eq!(found.keys().collect::<Vec<_>>(), names, "{codec} of {}", repo.display());
+            assert_eq!(found.values().sum::<u64>(), all, "{codec} of {}", repo.display());
+            std::fs::remove_dir_all(&variant).expect("the variant's removal");
+        }
+    }
+    let variant = scratch.join("variant");
+    convert(&Fixture::get("history").repo(), "zstd:5,store-if-larger=no", &variant);
+    assert_eq!(forms(&variant).keys().collect::<Vec<_>>(), ["plain"]);
+}
+
+#[test]
+fn the_summary_of_a_conversion_tells_how_many_chunks_are_stored() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    let mut convert = command();
+    convert.args(["convert", "--codec", "lz4", "-o"]).arg(&variant).arg(&source);
+    let summary = program::run(&mut convert).exits(exit::OK).text();
+    let stored = forms(&variant)["stored"];
+    let line = summary.lines().find(|line| line.starts_with("stored ")).expect("a line of stored chunks");
+    assert_eq!(line.split_ascii_whitespace().nth(1), Some(stored.to_string().as_str()), "{summary}");
+}
+
+#[test]
+fn dictionaries_and_bases_are_told_apart_and_counted_once() {
+    let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let all: u64 = forms(&source).values().sum();
+    // Such a small history does not have the samples that training takes.
+    let dictionary = scratch.join("dictionary");
+    std::fs::write(&dictionary, git::output(&source, ["log", "-p", "--all"])).expect("a dictionary");
+    for (codec, own) in [("zstd:9,dict=file", "dictionary"), ("zstd:9,prefix", "prefix"), ("zstd:9,patch", "patch")] {
+        let variant = scratch.join(&format!("variant-{own}"));
+        let mut convert = command();
+        convert.args(["convert", "--codec", codec, "-o"]).arg(&variant).arg(&source);
+        if own == "dictionary" {
+            convert.arg("--dict").arg(&dictionary);
+        }
+        program::run(&mut convert).exits(exit::OK);
+        let found = forms(&variant);
+        assert!(found.contains_key(own), "{codec}: {found:?}");
+        assert_eq!(found.values().sum::<u64>(), all, "{codec}");
+    }
+    let variant = scratch.join("variant-dictionary");
+    let size = recorded_sizes(&variant);
+    let folder = snapshot::bytes(&variant.join("objects/info/repackbench"));
+    assert!(folder > 0);
+    assert_eq!(number(&size["dictionary_bytes"]), folder);
+    assert_eq!(number(&size["total_bytes"]), snapshot::bytes(&variant));
+    let table = program::run(command().arg("size").arg(&variant)).exits(exit::OK).text();
+    assert!(table.contains("\ndictionaries "), "{table}");
 }

@@ -34,6 +34,7 @@ fn wrong_arguments_exit_with_2() {
         &["bench", ".", "--codec", "zstd:5", "--workload", "no-such-workload"],
         &["convert", "--codec", "zstd:5", "--threads", "none", "."],
         &["bench", ".", "--codec", "zstd:5", "--blocks", "0"],
+        &["chains"],
         &["payloads", "."],
         &["payloads", ".", "--export", "out", "--every", "0"],
         &["payloads", ".", "--export", "out", "--kind", "no-such-kind"],
@@ -51,7 +52,8 @@ fn wrong_arguments_exit_with_2() {
 #[test]
 fn help_teaches_every_subcommand() {
     let help = repackbench(["--help"]).exits(exit::OK).text();
-    for subcommand in ["convert", "verify", "size", "bench", "cache", "codecs", "replay", "payloads", "train"] {
+    for subcommand in ["convert", "verify", "size", "bench", "cache", "chains", "codecs", "replay", "payloads", "train"]
+    {
         assert!(help.contains(subcommand), "{subcommand} is not in\n{help}");
         let own = repackbench([subcommand, "--help"]).exits(exit::OK).text();
         assert!(own.contains("Usage"), "{own}");
@@ -73,6 +75,34 @@ fn codecs_lists_every_codec_with_what_reads_it() {
         assert!(listed.lines().find(names_it).is_some(), "{codec} is not in\n{listed}");
     }
     assert!(listed.contains("1.3"), "stock zlib's version is shown:\n{listed}");
+}
+
+#[test]
+fn codecs_tells_levels_origin_dictionaries_and_readers() {
+    let listed = repackbench(["codecs"]).exits(exit::OK).text();
+    let line = |codec: &str| {
+        let found = listed.lines().find(|line| line.split_whitespace().next() == Some(codec));
+        found.unwrap_or_else(|| panic!("{codec} is not in\n{listed}"))
+    };
+    for (codec, words) in [
+        ("zlib", &["0..9 (6)", "stock zlib", " C ", "Zlib", "32 KiB", "git, hg"][..]),
+        ("zstd", &["-7..22 without 0 (3)", "libzstd", "BSD-3-Clause", "16 MiB", "  hg"]),
+        ("lz4hc", &["1..12 (9)", "liblz4", "BSD-2-Clause", "64 KiB", "none"]),
+        ("lzo", &["1..9 (3)", "repackbench", "Rust", "MIT OR Apache-2.0"]),
+        ("snappy", &["none", "snap", "BSD-3-Clause"]),
+    ] {
+        for word in words {
+            assert!(line(codec).contains(word), "{word} is not in the line of {codec} in\n{listed}");
+        }
+    }
+    assert!(!line("lzo").contains("git"), "{listed}");
+    assert!(listed.contains("Nothing under the GPL is linked"), "{listed}");
+    for name in ["best-size", "best-read", "balanced"] {
+        assert!(line(name).contains("zstd:"), "{listed}");
+    }
+    for line in listed.lines() {
+        assert!(line.chars().count() <= 120, "{} columns: {line}", line.chars().count());
+    }
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ComparedTime, RatioEstimate, Record, Role, SpecText, VariantComparison, WorkloadComparison, WorkloadLabel,
+    ChosenDecoder, ComparedTime, RatioEstimate, Record, Role, SpecText, VariantComparison, WorkloadComparison,
+    WorkloadLabel,
 };
 
 use super::{median_duration, ratio_estimate};
@@ -35,11 +36,11 @@ pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
 }
 
 /// Which table row a record belongs to: A' shares the baseline's.
-type RowKey<'a> = (u32, Role, Option<&'a SpecText>);
+type RowKey<'a> = (u32, Role, Option<&'a SpecText>, Option<&'a ChosenDecoder>);
 
 fn row_key(record: &Record) -> RowKey<'_> {
     let role = if record.variant.role == Role::BaselineAgain { Role::Baseline } else { record.variant.role };
-    (record.variant.row, role, record.variant.spec.as_ref())
+    (record.variant.row, role, record.variant.spec.as_ref(), record.variant.decoder.as_ref())
 }
 
 /// A block, told apart from blocks of other sessions by its seed.
@@ -129,6 +130,7 @@ mod tests {
                 spec: (role != Role::AsFound).then_some(spec),
                 checksum: true,
                 deltas: DeltaOrigin::Kept,
+                decoder: None,
             },
             decoder: String::new(),
             workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },

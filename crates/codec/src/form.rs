@@ -1,0 +1,191 @@
+//! What a chunk's first bytes say about how it holds its payload, without decoding it.
+
+use crate::spec::{CodecChoice, CodecSpec};
+use crate::tag::{BaseUse, Body, Opening, Tag};
+
+/// How a chunk holds its payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum StoredForm {
+    /// Compressed by itself.
+    Plain,
+    /// Compressed with a dictionary.
+    Dictionary,
+    /// A delta, compressed with its base's content as prefix.
+    Prefix,
+    /// The whole object in place of its delta, compressed with the base's content as prefix.
+    Patch,
+    /// As it is.
+    Raw,
+}
+
+/// A format of compressed data that several implementations read: see [`Decoders`](crate::Decoders).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum SharedFormat {
+    /// RFC 1950 streams. One with a preset dictionary is not among them: only stock zlib reads those.
+    Zlib,
+    /// LZ4 blocks. One with a dictionary is not among them: only liblz4 reads those.
+    Lz4,
+}
+
+impl StoredForm {
+    /// The form of the chunk at the start of `stored`, in a pack or a loose object; `None` where no chunk can start so.
+    pub fn of_chunk(stored: &[u8]) -> Option<Self> {
+        match Opening::of(stored).ok()? {
+            Opening::ZlibStream { preset: Some(_) } => Some(StoredForm::Dictionary),
+            Opening::ZlibStream { preset: None } | Opening::StandardZstdFrame => Some(StoredForm::Plain),
+            Opening::Tagged(tag) => Some(StoredForm::of_tag(tag)),
+        }
+    }
+
+    /// The form of a revlog's chunk that is all of `stored`; `None` where no chunk can begin so.
+    pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
+        match stored.first() {
+            None | Some(0x00 | b'u') => Some(StoredForm::Raw),
+            Some(b'x' | b'(' | b'4') => Some(StoredForm::Plain),
+            Some(_) => Tag::parse(stored).ok().map(StoredForm::of_tag),
+        }
+    }
+
+    fn of_tag(tag: Tag) -> Self {
+        match (tag.base_use(), tag.dictionary, tag.body) {
+            (BaseUse::Prefix, ..) => StoredForm::Prefix,
+            (BaseUse::Patch, ..) => StoredForm::Patch,
+            (BaseUse::None, Some(_), _) => StoredForm::Dictionary,
+            (BaseUse::None, None, Body::Store) => StoredForm::Raw,
+            (BaseUse::None, None, _) => StoredForm::Plain,
+        }
+    }
+}
+
+impl SharedFormat {
+    /// Every such format.
+    pub const ALL: [SharedFormat; 2] = [SharedFormat::Zlib, SharedFormat::Lz4];
+
+    /// The name that is typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            SharedFormat::Zlib => "zlib",
+            SharedFormat::Lz4 => "lz4",
+        }
+    }
+
+    /// What it is, for messages.
+    pub fn description(self) -> &'static str {
+        match self {
+            SharedFormat::Zlib => "zlib streams",
+            SharedFormat::Lz4 => "LZ4 blocks",
+        }
+    }
+
+    /// The format of the chunk at the start of `stored`, in a pack or a loose object; `None` if only one implementation
+    /// reads it.
+    pub fn of_chunk(stored: &[u8]) -> Option<Self> {
+        match Opening::of(stored).ok()? {
+            Opening::ZlibStream { preset: None } => Some(SharedFormat::Zlib),
+            Opening::Tagged(tag) if tag.body == Body::Lz4 && tag.dictionary.is_none() => Some(SharedFormat::Lz4),
+            _ => None,
+        }
+    }
+
+    /// The same for a revlog's chunk.
+    pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
+        match stored.first() {
+            Some(b'x') => Some(SharedFormat::Zlib),
+            Some(b'4') => Some(SharedFormat::Lz4),
+            _ => None,
+        }
+    }
+
+    /// Whether chunks that `spec` asks for have this format.
+    pub fn is_written_by(self, spec: &CodecSpec) -> bool {
+        spec.choices().any(|choice| SharedFormat::of_choice(choice) == Some(self))
+    }
+
+    fn of_choice(choice: &CodecChoice) -> Option<Self> {
+        match choice.algorithm().body() {
+            _ if choice.dictionary().is_some() => None,
+            None => Some(SharedFormat::Zlib),
+            Some(Body::Lz4) => Some(SharedFormat::Lz4),
+            Some(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChunkEncoder, RevlogEncoder};
+
+    /// Long enough to be compressed in a revlog, and compressible.
+    const TEXT: &[u8] = b"hello, hello, hello, hello, hello, hello, hello, hello, hello, hello, hello\n";
+
+    fn chunk(spec: &str, payload: &[u8]) -> Vec<u8> {
+        let mut stored = Vec::new();
+        ChunkEncoder::new(&spec.parse().unwrap()).unwrap().encode(payload, &mut stored).unwrap();
+        stored
+    }
+
+    fn revlog_chunk(spec: &str, payload: &[u8]) -> Vec<u8> {
+        let mut stored = Vec::new();
+        RevlogEncoder::new(&spec.parse().unwrap()).unwrap().encode(payload, &mut stored).unwrap();
+        stored
+    }
+
+    #[test]
+    fn what_encoders_write_has_the_form_that_they_chose() {
+        for (spec, format) in [
+            ("zlib", Some(SharedFormat::Zlib)),
+            ("libdeflate", Some(SharedFormat::Zlib)),
+            ("lz4hc", Some(SharedFormat::Lz4)),
+            ("lz4,checksum=no", Some(SharedFormat::Lz4)),
+            ("zstd", None),
+            ("zstd,frame=standard", None),
+            ("brotli", None),
+        ] {
+            let stored = chunk(spec, TEXT);
+            assert_eq!(StoredForm::of_chunk(&stored), Some(StoredForm::Plain), "{spec}");
+            assert_eq!(SharedFormat::of_chunk(&stored), format, "{spec}");
+            let spec: CodecSpec = spec.parse().unwrap();
+            for candidate in SharedFormat::ALL {
+                assert_eq!(candidate.is_written_by(&spec), format == Some(candidate), "{spec}");
+            }
+        }
+        for spec in ["store", "zstd", "lz4"] {
+            assert_eq!(StoredForm::of_chunk(&chunk(spec, b"hi")), Some(StoredForm::Raw), "{spec}");
+        }
+    }
+
+    #[test]
+    fn revlog_chunks_have_forms_too() {
+        for (spec, format) in [("zlib", Some(SharedFormat::Zlib)), ("lz4", Some(SharedFormat::Lz4)), ("zstd", None)] {
+            let stored = revlog_chunk(spec, TEXT);
+            assert_eq!(StoredForm::of_revlog_chunk(&stored), Some(StoredForm::Plain), "{spec}");
+            assert_eq!(SharedFormat::of_revlog_chunk(&stored), format, "{spec}");
+            for raw in [&b""[..], b"\0hi", b"hi"] {
+                assert_eq!(StoredForm::of_revlog_chunk(&revlog_chunk(spec, raw)), Some(StoredForm::Raw), "{spec}");
+            }
+        }
+        assert_eq!(StoredForm::of_revlog_chunk(&revlog_chunk("brotli", TEXT)), Some(StoredForm::Plain));
+        assert_eq!(StoredForm::of_revlog_chunk(b"?"), None);
+    }
+
+    #[test]
+    fn flags_of_a_tag_byte_decide() {
+        for (bytes, form) in [
+            (&[0x42, 0][..], Some(StoredForm::Dictionary)),
+            (&[0x43, 0], Some(StoredForm::Dictionary)),
+            (&[0x78, 0xbb, 0, 0, 0, 1], Some(StoredForm::Dictionary)),
+            (&[0x12], Some(StoredForm::Prefix)),
+            (&[0x1c], Some(StoredForm::Patch)),
+            (&[0x23], Some(StoredForm::Plain)),
+            (&[0x81], Some(StoredForm::Raw)),
+            (&[0x00], None),
+            (&[], None),
+        ] {
+            assert_eq!(StoredForm::of_chunk(bytes), form, "{bytes:02x?}");
+        }
+        assert_eq!(SharedFormat::of_chunk(&[0x43, 0]), None, "only liblz4 reads it");
+        assert_eq!(SharedFormat::of_chunk(&[0x78, 0xbb, 0, 0, 0, 1]), None, "only stock zlib reads it");
+        assert!(!SharedFormat::Zlib.is_written_by(&"zlib,dict=32k".parse().unwrap()));
+    }
+}

@@ -1,0 +1,100 @@
+//! The chains of revlogs.
+
+use std::collections::HashMap;
+
+use repackbench_codec::{Decoders, RevlogDecoder};
+use repackbench_reader::{
+    ObjectKind, ReaderError,
+    hg::{
+        HgRepository,
+        revlog::{Revlog, TextReader},
+    },
+};
+
+use super::{ChainStore, Location, ObjectName, VisitObject};
+
+/// The revlogs of a repository; a location is a revlog's number and a revision. One of them is open at a time: there may be
+/// more than a process can open files.
+pub(super) struct RevlogChains<'a> {
+    repository: &'a HgRepository,
+    numbers: HashMap<(ObjectKind, &'a [u8]), usize>,
+    texts: TextReader,
+    open: Option<(usize, Revlog)>,
+}
+
+impl<'a> RevlogChains<'a> {
+    /// The revlogs of `repository`.
+    pub(super) fn new(repository: &'a HgRepository, decoders: Decoders) -> Self {
+        let names = repository.revlogs().iter().map(|files| (files.kind, files.path.as_slice()));
+        RevlogChains {
+            repository,
+            numbers: names.zip(0..).collect(),
+            texts: TextReader::new(RevlogDecoder::new(decoders)),
+            open: None,
+        }
+    }
+
+    /// The revlog `number`; `None` if there is none.
+    fn revlog(&mut self, number: usize) -> Result<Option<&Revlog>, ReaderError> {
+        if self.open.as_ref().is_none_or(|(open, _)| *open != number) {
+            let Some(files) = self.repository.revlogs().get(number) else { return Ok(None) };
+            self.open = Some((number, Revlog::open(files)?));
+        }
+        Ok(self.open.as_ref().map(|(_, revlog)| revlog))
+    }
+}
+
+impl ChainStore for RevlogChains<'_> {
+    fn for_each(&mut self, visit: &mut VisitObject<'_>) -> Result<(), ReaderError> {
+        let mut chains: Vec<u32> = Vec::new();
+        for file in 0..self.repository.revlogs().len() {
+            let Some(revlog) = self.revlog(file)? else { continue };
+            chains.clear();
+            for (position, entry) in revlog.entries().iter().enumerate() {
+                // A base is an earlier revision, which was checked.
+                let base = revlog.delta_base(position).and_then(|base| chains.get(base).copied());
+                let chain = base.map_or(0, |deltas| deltas.saturating_add(1));
+                chains.push(chain);
+                visit(Location { file, position }, chain, u64::from(entry.stored_len));
+            }
+        }
+        Ok(())
+    }
+
+    fn name(&mut self, location: Location) -> Result<Option<ObjectName>, ReaderError> {
+        let Some(revlog) = self.revlog(location.file)? else { return Ok(None) };
+        let (files, revision) = (revlog.files(), location.position);
+        let node = revlog.entry(revision)?.node;
+        let (kind, path) = (files.kind, files.path.clone());
+        Ok(Some(ObjectName::Revision { kind, path, revision, node }))
+    }
+
+    fn find(&mut self, name: &ObjectName, chain: u32) -> Result<Result<Location, String>, ReaderError> {
+        let ObjectName::Revision { kind, path, revision, node } = name else {
+            return Ok(Err("it is Mercurial's".to_owned()));
+        };
+        let absent = || Ok(Err(format!("it has no {name}")));
+        let Some(file) = self.numbers.get(&(*kind, path.as_slice())).copied() else { return absent() };
+        let Some(revlog) = self.revlog(file)? else { return absent() };
+        let Some(entry) = revlog.entries().get(*revision) else { return absent() };
+        if entry.node != *node {
+            return Ok(Err(format!("{name} has the node {} instead of {node}", entry.node)));
+        }
+        let deltas = std::iter::successors(revlog.delta_base(*revision), |at| revlog.delta_base(*at)).count();
+        Ok(match u32::try_from(deltas) {
+            Ok(deltas) if deltas == chain => Ok(Location { file, position: *revision }),
+            _ => Err(format!("{name} is at the end of {deltas} deltas instead of {chain}")),
+        })
+    }
+
+    fn prepare(&mut self, location: Location) -> Result<(), ReaderError> {
+        self.revlog(location.file).map(|_| ())
+    }
+
+    fn read(&mut self, location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError> {
+        self.texts.forget();
+        self.prepare(location)?;
+        let Some((number, revlog)) = self.open.as_ref() else { return Ok(()) };
+        self.texts.read(revlog, *number, location.position, content)
+    }
+}

@@ -1,0 +1,454 @@
+//! What the length of delta chains costs: objects by the number of deltas that lead to them, and how long each takes to read.
+//!
+//! Every object is read from empty caches, so that all of its chain is decoded and applied. A workload reads with caches that
+//! are full of bases, and pays less; what a codec adds to each delta shows here.
+
+mod git;
+mod hg;
+
+use std::{fmt, io, time::Duration};
+
+use gix_hash::ObjectId;
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+use repackbench_codec::Decoders;
+use repackbench_reader::{ObjectKind, ReaderError, Repository};
+use repackbench_records::{ChainBucket, ChainComparison, ChainCost};
+use repackbench_writer::{Progress, ProgressUnit};
+
+use self::{git::PackedChains, hg::RevlogChains};
+use crate::{
+    clock::{Clock, Sample, measure},
+    statistics::{median_duration, ratio_estimate},
+};
+
+/// The least and the most deltas of the chains in each bucket.
+pub const BUCKETS: [(u32, Option<u32>); 7] =
+    [(0, Some(0)), (1, Some(1)), (2, Some(4)), (5, Some(9)), (10, Some(19)), (20, Some(49)), (50, None)];
+
+/// The most objects of a bucket that are read.
+pub const SAMPLE: usize = 500;
+
+/// The sample depends on the first repository and on nothing else.
+const SEED: u64 = 4;
+
+/// How many times each object is timed in each repository; the median counts.
+const ROUNDS: usize = 3;
+
+/// An object is read so many times in a round that the clock's grain, a microsecond, does not show.
+const SHORTEST_ROUND: Duration = Duration::from_micros(100);
+
+/// The most times that an object is read in one round.
+const MAX_ITERATIONS: u32 = 100;
+
+/// Why chains could not be compared.
+#[derive(Debug, thiserror::Error)]
+pub enum ChainError {
+    /// A repository could not be read.
+    #[error(transparent)]
+    Reader(#[from] ReaderError),
+    /// The clock could not be read.
+    #[error("cannot read the clock: {0}")]
+    Clock(io::Error),
+    /// The user stopped the work.
+    #[error("interrupted")]
+    Interrupted,
+    /// A repository does not hold the same objects in the same chains as the first.
+    #[error("{repository} is no variant of {first} with the same deltas: {why}")]
+    NotAVariant {
+        /// The repository.
+        repository: String,
+        /// The one that it was held against.
+        first: String,
+        /// What differs.
+        why: String,
+    },
+}
+
+/// Where an object lies: which pack or revlog, and where in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Location {
+    file: usize,
+    position: usize,
+}
+
+/// What an object is called in every variant of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum ObjectName {
+    /// An object in a pack.
+    Packed(ObjectId),
+    /// A revision of a revlog.
+    Revision { kind: ObjectKind, path: Vec<u8>, revision: usize, node: ObjectId },
+}
+
+impl fmt::Display for ObjectName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ObjectName::Packed(id) => write!(f, "object {id}"),
+            ObjectName::Revision { kind, path, revision, .. } => {
+                write!(f, "revision {revision} of the {kind} {}", String::from_utf8_lossy(path))
+            }
+        }
+    }
+}
+
+/// Told of an object: where it lies, how many deltas its chain has, and the length of its own stored bytes.
+type VisitObject<'a> = dyn FnMut(Location, u32, u64) + 'a;
+
+/// A repository whose objects are read one by one.
+trait ChainStore {
+    /// Calls `visit` on every object, always in the same order.
+    fn for_each(&mut self, visit: &mut VisitObject<'_>) -> Result<(), ReaderError>;
+
+    /// The name of the object at `location`; `None` if the repository has another of that name.
+    fn name(&mut self, location: Location) -> Result<Option<ObjectName>, ReaderError>;
+
+    /// Where the object `name` lies at the end of `chain` deltas, or what stands against it.
+    fn find(&mut self, name: &ObjectName, chain: u32) -> Result<Result<Location, String>, ReaderError>;
+
+    /// Opens what has to be open to read the object at `location`.
+    fn prepare(&mut self, location: Location) -> Result<(), ReaderError>;
+
+    /// Reads the object at `location` into `content`, with caches that are empty.
+    fn read(&mut self, location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError>;
+}
+
+/// Opens `repository`. Its chunks are read by the implementations that wrote them.
+fn open(repository: &Repository) -> Result<Box<dyn ChainStore + '_>, ReaderError> {
+    let decoders = repository.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
+    Ok(match repository {
+        Repository::Git(git) => Box::new(PackedChains::open(git, decoders)?),
+        Repository::Hg(hg) => Box::new(RevlogChains::new(hg, decoders)),
+    })
+}
+
+/// Which bucket a chain of so many deltas belongs to.
+fn bucket_of(chain: u32) -> usize {
+    BUCKETS.iter().rposition(|(least, _)| *least <= chain).unwrap_or(0)
+}
+
+/// How many objects a bucket has, and the stored bytes of their chunks.
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    objects: u64,
+    stored_bytes: u64,
+}
+
+type Tallies = [Tally; BUCKETS.len()];
+
+/// The objects that were drawn from each bucket, with the number of deltas in their chains.
+type Drawn = Vec<Vec<(Location, u32)>>;
+
+/// A repository with its name for people.
+struct Subject<'a> {
+    name: &'a str,
+    store: Box<dyn ChainStore + 'a>,
+    tallies: Tallies,
+}
+
+/// An object that is to be read, with its place in each repository.
+struct Sampled {
+    bucket: usize,
+    name: ObjectName,
+    locations: Vec<Location>,
+}
+
+/// Compares `repositories`, which tables call by the names beside them: the first, and variants of it. Samples are drawn
+/// from the first; every object is read in each repository before the next one is. Loose objects have no chains and are
+/// left out.
+///
+/// # Errors
+/// See [`ChainError`].
+pub fn compare_chains(
+    repositories: &[(String, Repository)],
+    clock: &dyn Clock,
+    progress: &dyn Progress,
+) -> Result<ChainComparison, ChainError> {
+    let snapshots = repositories.iter().map(|(_, repository)| repository.snapshot()).collect::<Result<Vec<_>, _>>()?;
+    let mut subjects = Vec::new();
+    let mut drawn = Drawn::new();
+    for (name, repository) in repositories {
+        let mut store = open(repository)?;
+        let (tallies, sample) = survey(store.as_mut())?;
+        if subjects.is_empty() {
+            drawn = sample;
+        }
+        subjects.push(Subject { name, store, tallies });
+    }
+    check_tallies(&subjects)?;
+    let sample = locate(&mut subjects, &drawn)?;
+    let mut times: Vec<Times> = subjects.iter().map(|_| vec![Vec::new(); BUCKETS.len()]).collect();
+    progress.start("reading objects", sample.len() as u64, ProgressUnit::Items);
+    for (number, object) in sample.iter().enumerate() {
+        if progress.is_cancelled() {
+            return Err(ChainError::Interrupted);
+        }
+        for (times, time) in times.iter_mut().zip(read_everywhere(&mut subjects, object, number, clock)?) {
+            times.get_mut(object.bucket).into_iter().for_each(|times| times.push(time));
+        }
+        progress.advance(1);
+    }
+    progress.finish();
+    snapshots.iter().try_for_each(|snapshot| snapshot.check())?;
+    Ok(comparison(&subjects, &times))
+}
+
+/// Counts the objects of `store` by bucket, and draws a sample of each bucket.
+fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
+    let mut tallies = Tallies::default();
+    let mut samples = vec![Vec::new(); BUCKETS.len()];
+    let mut random = SmallRng::seed_from_u64(SEED);
+    store.for_each(&mut |location, chain, stored_bytes| {
+        let bucket = bucket_of(chain);
+        let (Some(tally), Some(sample)) = (tallies.get_mut(bucket), samples.get_mut(bucket)) else { return };
+        tally.stored_bytes = tally.stored_bytes.saturating_add(stored_bytes);
+        tally.objects += 1;
+        // Each object of the bucket is in the sample with the same probability, whenever the last one comes.
+        if sample.len() < SAMPLE {
+            sample.push((location, chain));
+        } else if let Some(place) = usize::try_from(random.random_range(0..tally.objects)).ok()
+            && let Some(place) = sample.get_mut(place)
+        {
+            *place = (location, chain);
+        }
+    })?;
+    // Objects of one file are read one after another, so that it is opened once.
+    for sample in &mut samples {
+        sample.sort_unstable_by_key(|(location, _)| (location.file, location.position));
+    }
+    Ok((tallies, samples))
+}
+
+/// Variants hold as many objects as the first repository at the end of chains of each length.
+fn check_tallies(subjects: &[Subject<'_>]) -> Result<(), ChainError> {
+    let Some((first, others)) = subjects.split_first() else { return Ok(()) };
+    for other in others {
+        for ((expected, found), (least, most)) in first.tallies.iter().zip(&other.tallies).zip(BUCKETS) {
+            if expected.objects != found.objects {
+                let (chain, expected, found) = (chain_range(least, most), expected.objects, found.objects);
+                let why = format!("of chains with {chain} deltas there are {found} instead of {expected}");
+                return Err(not_a_variant(first, other, why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The numbers of deltas of a bucket: `0`, `2-4`, `50+`.
+fn chain_range(least: u32, most: Option<u32>) -> String {
+    match most {
+        Some(most) if most == least => least.to_string(),
+        Some(most) => format!("{least}-{most}"),
+        None => format!("{least}+"),
+    }
+}
+
+fn not_a_variant(first: &Subject<'_>, other: &Subject<'_>, why: String) -> ChainError {
+    ChainError::NotAVariant { repository: other.name.to_owned(), first: first.name.to_owned(), why }
+}
+
+/// Finds the objects that were drawn from the first repository in all others.
+fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, ChainError> {
+    let Some((first, others)) = subjects.split_first_mut() else { return Ok(Vec::new()) };
+    let mut sample = Vec::new();
+    for (bucket, objects) in drawn.iter().enumerate() {
+        for (location, chain) in objects {
+            let Some(name) = first.store.name(*location)? else { continue };
+            let mut locations = vec![*location];
+            for other in &mut *others {
+                match other.store.find(&name, *chain)? {
+                    Ok(location) => locations.push(location),
+                    Err(why) => return Err(not_a_variant(first, other, why)),
+                }
+            }
+            sample.push(Sampled { bucket, name, locations });
+        }
+    }
+    Ok(sample)
+}
+
+/// The times of one repository, by bucket.
+type Times = Vec<Vec<Duration>>;
+
+/// Reads `object`, the sample's `number`-th, in all repositories, and gives the time that one reading takes in each.
+fn read_everywhere(
+    subjects: &mut [Subject<'_>],
+    object: &Sampled,
+    number: usize,
+    clock: &dyn Clock,
+) -> Result<Vec<Duration>, ChainError> {
+    let iterations = check_content(subjects, object, clock)?;
+    let mut content = Vec::new();
+    let count = subjects.len().max(1);
+    let mut rounds = vec![Vec::with_capacity(ROUNDS); count];
+    for round in 0..ROUNDS {
+        for turn in 0..count {
+            // No repository is always read first.
+            let at = (number + round + turn) % count;
+            let (Some(subject), Some(location)) = (subjects.get_mut(at), object.locations.get(at)) else { continue };
+            let read = || (0..iterations).try_for_each(|_| subject.store.read(*location, &mut content));
+            let (result, sample) = measure(clock, read).map_err(ChainError::Clock)?;
+            result?;
+            rounds.get_mut(at).into_iter().for_each(|times| times.push(cpu(sample) / iterations));
+        }
+    }
+    Ok(rounds.iter_mut().map(|times| median_duration(times).unwrap_or_default()).collect())
+}
+
+/// Reads `object` once in each repository, which brings it into memory, and holds what comes against what the first one
+/// gives. Returns how many times it is to be read in a round.
+fn check_content(subjects: &mut [Subject<'_>], object: &Sampled, clock: &dyn Clock) -> Result<u32, ChainError> {
+    let (mut expected, mut found) = (Vec::new(), Vec::new());
+    let Some((first, others)) = subjects.split_first_mut() else { return Ok(1) };
+    for (subject, location) in std::iter::once(&mut *first).chain(&mut *others).zip(&object.locations) {
+        subject.store.prepare(*location)?;
+    }
+    let mut iterations = 1;
+    if let Some(location) = object.locations.first() {
+        first.store.read(*location, &mut expected)?;
+        let read = || first.store.read(*location, &mut expected);
+        let (result, sample) = measure(clock, read).map_err(ChainError::Clock)?;
+        result?;
+        let wanted = SHORTEST_ROUND.as_nanos().div_ceil(cpu(sample).as_nanos().max(1));
+        iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
+    }
+    for (other, location) in others.iter_mut().zip(object.locations.iter().skip(1)) {
+        other.store.read(*location, &mut found)?;
+        if found != expected {
+            return Err(not_a_variant(first, other, format!("{} has another content", object.name)));
+        }
+    }
+    Ok(iterations)
+}
+
+fn cpu(sample: Sample) -> Duration {
+    sample.user.saturating_add(sample.sys)
+}
+
+fn comparison(subjects: &[Subject<'_>], times: &[Times]) -> ChainComparison {
+    let of_bucket = |subject: usize, bucket: usize| {
+        times.get(subject).and_then(|times| times.get(bucket)).map(Vec::as_slice).unwrap_or_default()
+    };
+    let buckets = BUCKETS.iter().enumerate().map(|(bucket, (least, most))| {
+        let costs = subjects.iter().enumerate().map(|(number, subject)| {
+            let own = of_bucket(number, bucket);
+            ChainCost {
+                stored_bytes: subject.tallies.get(bucket).map_or(0, |tally| tally.stored_bytes),
+                cpu_median: median_duration(&mut own.to_vec()),
+                ratio: if number == 0 { None } else { ratio_estimate(&mut log_ratios(own, of_bucket(0, bucket))) },
+            }
+        });
+        let objects = subjects.first().and_then(|first| first.tallies.get(bucket)).map_or(0, |tally| tally.objects);
+        let sampled = of_bucket(0, bucket).len() as u64;
+        ChainBucket { least: *least, most: *most, objects, sampled, costs: costs.collect() }
+    });
+    ChainComparison {
+        repositories: subjects.iter().map(|subject| subject.name.to_owned()).collect(),
+        buckets: buckets.filter(|bucket| bucket.objects > 0).collect(),
+    }
+}
+
+/// The logarithms of the ratios of times for the same objects, as far as the clock saw both.
+fn log_ratios(times: &[Duration], of: &[Duration]) -> Vec<f64> {
+    let pairs = times.iter().zip(of).filter(|(time, of)| !time.is_zero() && !of.is_zero());
+    pairs.map(|(time, of)| time.as_secs_f64().ln() - of.as_secs_f64().ln()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chain_has_one_bucket() {
+        let mut next = Some(0);
+        for (least, most) in BUCKETS {
+            assert_eq!(next, Some(least), "no gap, no overlap");
+            next = most.map(|most| most + 1);
+        }
+        assert_eq!(next, None, "the last one has no end");
+        for (chain, bucket) in
+            [(0, 0), (1, 1), (2, 2), (4, 2), (5, 3), (9, 3), (19, 4), (49, 5), (50, 6), (u32::MAX, 6)]
+        {
+            assert_eq!(bucket_of(chain), bucket, "{chain}");
+        }
+        let names = BUCKETS.map(|(least, most)| chain_range(least, most));
+        assert_eq!(names, ["0", "1", "2-4", "5-9", "10-19", "20-49", "50+"]);
+    }
+
+    /// `objects` objects that all lie in one file, at the end of no delta each.
+    struct Flat {
+        objects: usize,
+    }
+
+    impl ChainStore for Flat {
+        fn for_each(&mut self, visit: &mut VisitObject<'_>) -> Result<(), ReaderError> {
+            (0..self.objects).for_each(|position| visit(Location { file: 0, position }, 0, 10));
+            Ok(())
+        }
+
+        fn name(&mut self, location: Location) -> Result<Option<ObjectName>, ReaderError> {
+            let id = ObjectId::null(gix_hash::Kind::Sha1);
+            Ok(location.position.is_multiple_of(2).then_some(ObjectName::Packed(id)))
+        }
+
+        fn find(&mut self, _name: &ObjectName, _chain: u32) -> Result<Result<Location, String>, ReaderError> {
+            Ok(Err("nothing is found".to_owned()))
+        }
+
+        fn prepare(&mut self, _location: Location) -> Result<(), ReaderError> {
+            Ok(())
+        }
+
+        fn read(&mut self, _location: Location, content: &mut Vec<u8>) -> Result<(), ReaderError> {
+            content.clear();
+            Ok(())
+        }
+    }
+
+    fn drawn(objects: usize) -> (u64, u64, Vec<usize>) {
+        let (tallies, samples) = survey(&mut Flat { objects }).unwrap();
+        let positions = samples[0].iter().map(|(location, _)| location.position).collect();
+        (tallies[0].objects, tallies[0].stored_bytes, positions)
+    }
+
+    #[test]
+    fn samples_are_even_without_repeats_and_always_the_same() {
+        let (objects, stored_bytes, sample) = drawn(100_000);
+        assert_eq!((objects, stored_bytes, sample.len()), (100_000, 1_000_000, SAMPLE));
+        assert_eq!(drawn(100_000).2, sample);
+        let mut sorted = sample;
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), SAMPLE);
+        for quarter in 0..4 {
+            let of_quarter = sorted.iter().filter(|position| **position / 25_000 == quarter).count();
+            // Binomial with mean 125 and standard deviation 10.
+            assert!(of_quarter.abs_diff(125) < 60, "{of_quarter} of quarter {quarter}");
+        }
+        assert_eq!(drawn(7).2, [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn what_is_not_found_is_no_variant() {
+        let subject = |name| {
+            let mut store = Flat { objects: 10 };
+            let (tallies, _) = survey(&mut store).unwrap();
+            Subject { name, store: Box::new(store), tallies }
+        };
+        let drawn = survey(&mut Flat { objects: 10 }).unwrap().1;
+        assert_eq!(locate(&mut [subject("one")], &drawn).unwrap().len(), 5, "names of several objects are left out");
+        let error = locate(&mut [subject("one"), subject("two")], &drawn).map(|_| ()).unwrap_err().to_string();
+        assert_eq!(error, "two is no variant of one with the same deltas: nothing is found");
+        let mut fewer = subject("fewer");
+        fewer.tallies[2].objects += 1;
+        let error = check_tallies(&[subject("one"), fewer]).unwrap_err().to_string();
+        assert!(error.ends_with("of chains with 2-4 deltas there are 1 instead of 0"), "{error}");
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_object() {
+        let micros = |times: [u64; 4]| times.map(Duration::from_micros);
+        let mut logs = log_ratios(&micros([2, 20, 0, 5]), &micros([1, 10, 100, 0]));
+        assert_eq!(logs.len(), 2, "times that the clock did not see make no pair");
+        assert!((ratio_estimate(&mut logs).unwrap().ratio - 2.0).abs() < 1e-9);
+    }
+}
