@@ -47,9 +47,18 @@ pub(super) struct NewEntries {
     before: usize,
     /// Which of the last tree's entries is the first behind.
     behind: usize,
+    /// Which of the last tree's entries may come next.
+    next: usize,
+    /// How many entries it does not have.
+    unknown: usize,
 }
 
 impl NewEntries {
+    /// Counts an entry that the tree it is held against does not have.
+    pub(super) fn count_unknown(&mut self) {
+        self.unknown += 1;
+    }
+
     /// Whether the entry at `position`, and all behind it, are known.
     pub(super) fn end_at(&self, position: usize) -> bool {
         position == self.known_from
@@ -76,7 +85,15 @@ impl LastTrees {
 
     /// Which entries of `content`, a tree of `folder`, have to be looked at.
     pub(super) fn new_entries(&self, folder: Folder, content: &[u8]) -> NewEntries {
-        let all = NewEntries { start: 0, tree: None, known_from: content.len(), before: 0, behind: usize::MAX };
+        let all = NewEntries {
+            start: 0,
+            tree: None,
+            known_from: content.len(),
+            before: 0,
+            behind: usize::MAX,
+            next: 0,
+            unknown: 0,
+        };
         let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
         let in_common = |last: &[u8]| {
             let same_start = common_prefix(last, content);
@@ -84,8 +101,7 @@ impl LastTrees {
             same_start + common_suffix(last, content).min(rest(last)).min(rest(content))
         };
         let most = trees.iter().enumerate().map(|(at, tree)| (in_common(&tree.content), at)).max();
-        // A tree that mostly differs is left alone: its own branch may come back to it.
-        let Some((_, at)) = most.filter(|(same, _)| *same > content.len() / 2) else { return all };
+        let Some((_, at)) = most else { return all };
         let Some(LastTree { content: last, starts }) = trees.get(at) else { return all };
         let same_start = common_prefix(last, content);
         // The last entry that begins within is the one that differs, unless it is the first.
@@ -96,7 +112,39 @@ impl LastTrees {
         let first_behind = last.len() - same_end;
         let behind = starts.partition_point(|start| (*start as usize) < first_behind);
         let known_len = starts.get(behind).map_or(0, |start| last.len() - *start as usize);
-        NewEntries { start, tree: Some(at), known_from: content.len() - known_len, before, behind }
+        NewEntries {
+            start,
+            tree: Some(at),
+            known_from: content.len() - known_len,
+            before,
+            behind,
+            next: before,
+            unknown: 0,
+        }
+    }
+
+    /// The length of the entry at `position` of `content`, if the tree that it is held against has the same.
+    pub(super) fn known_len(
+        &self,
+        folder: Folder,
+        new: &mut NewEntries,
+        content: &[u8],
+        position: usize,
+    ) -> Option<usize> {
+        let last = self.folders.get(folder)?.get(new.tree?)?;
+        let entry = last.entry(new.next)?;
+        let is_same = content.get(position..)?.starts_with(entry);
+        new.next += usize::from(is_same);
+        is_same.then_some(entry.len())
+    }
+
+    /// Goes on in the tree that `new` is held against, behind all entries for which `is_passed` holds.
+    pub(super) fn pass(&self, folder: Folder, new: &mut NewEntries, is_passed: impl Fn(&[u8]) -> bool) {
+        let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
+        let Some(last) = new.tree.and_then(|at| trees.get(at)) else { return };
+        while last.entry(new.next).is_some_and(&is_passed) {
+            new.next += 1;
+        }
     }
 
     /// Remembers `content` as the last tree of `folder`, and leaves some other in its place. `looked_at` are the starts of
@@ -110,7 +158,22 @@ impl LastTrees {
         end: usize,
     ) {
         let Some(trees) = self.folders.get_mut(folder) else { return };
-        let at = match new.tree {
+        self.spare.clear();
+        if let Some(held_against) = new.tree.and_then(|at| trees.get(at)) {
+            self.spare.extend_from_slice(held_against.starts.get(..new.before).unwrap_or_default());
+            self.spare.extend_from_slice(looked_at);
+            if new.end_at(end) {
+                let (old_len, new_len) = (held_against.content.len(), content.len());
+                let behind = held_against.starts.get(new.behind..).unwrap_or_default().iter();
+                // The start lies within the shorter distance from the end.
+                self.spare.extend(behind.filter_map(|start| u32::try_from(new_len - (old_len - *start as usize)).ok()));
+            }
+        } else {
+            self.spare.extend_from_slice(looked_at);
+        }
+        // A tree that mostly differs is left alone: its own branch may come back to it.
+        let is_successor = new.unknown <= self.spare.len() / 2;
+        let at = match new.tree.filter(|_| is_successor) {
             Some(at) => at,
             None if trees.len() < TREES => {
                 trees.push(LastTree::default());
@@ -118,31 +181,34 @@ impl LastTrees {
             }
             None => TREES - 1,
         };
-        trees.get_mut(..=at).unwrap_or_default().rotate_right(1);
-        let Some(last) = trees.first_mut() else { return };
-        let grown = content.len().saturating_sub(last.content.len());
-        if self.content_len + grown > MOST_CONTENT || u32::try_from(content.len()).is_err() {
+        let replaced = trees.get(at).map_or(0, |tree| tree.content.len());
+        let kept = self.content_len - replaced + content.len();
+        if kept > MOST_CONTENT || u32::try_from(content.len()).is_err() {
             return;
         }
-        self.content_len = self.content_len + content.len() - last.content.len();
-        self.spare.clear();
-        self.spare.extend_from_slice(last.starts.get(..new.before).unwrap_or_default());
-        self.spare.extend_from_slice(looked_at);
-        if new.end_at(end) {
-            let (old_len, new_len) = (last.content.len(), content.len());
-            let behind = last.starts.get(new.behind..).unwrap_or_default().iter();
-            // Both are lengths of less than 4 GiB, and the start lies within the shorter distance from the end.
-            self.spare.extend(behind.filter_map(|start| u32::try_from(new_len - (old_len - *start as usize)).ok()));
-        }
+        self.content_len = kept;
+        trees.get_mut(..=at).unwrap_or_default().rotate_right(1);
+        let Some(last) = trees.first_mut() else { return };
         std::mem::swap(&mut last.starts, &mut self.spare);
         std::mem::swap(&mut last.content, content);
     }
 }
 
+impl LastTree {
+    /// The entry of that number.
+    fn entry(&self, number: usize) -> Option<&[u8]> {
+        let start = *self.starts.get(number)? as usize;
+        let end = self.starts.get(number + 1).map_or(self.content.len(), |end| *end as usize);
+        self.content.get(start..end)
+    }
+}
+
+/// As many bytes as are compared in one go.
+const STRIDE: usize = 32;
+
 /// How many bytes `a` and `b` both begin with.
 fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    const STRIDE: usize = 64;
-    let strides = a.chunks_exact(STRIDE).zip(b.chunks_exact(STRIDE));
+    let strides = a.as_chunks::<STRIDE>().0.iter().zip(b.as_chunks::<STRIDE>().0);
     let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
     let rest: Range<usize> = same..a.len().min(b.len());
     let (a, b) = (a.get(rest.clone()).unwrap_or_default(), b.get(rest).unwrap_or_default());
@@ -151,8 +217,7 @@ fn common_prefix(a: &[u8], b: &[u8]) -> usize {
 
 /// How many bytes `a` and `b` both end with.
 fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    const STRIDE: usize = 64;
-    let strides = a.rchunks_exact(STRIDE).zip(b.rchunks_exact(STRIDE));
+    let strides = a.as_rchunks::<STRIDE>().1.iter().rev().zip(b.as_rchunks::<STRIDE>().1.iter().rev());
     let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
     let rest = |bytes: &[u8]| bytes.len() - same;
     let (a, b) = (a.get(..rest(a)).unwrap_or_default(), b.get(..rest(b)).unwrap_or_default());
@@ -167,15 +232,19 @@ mod tests {
 
     /// Entries of one digit each: a tree whose entries start at every multiple of two.
     fn visit(last: &mut LastTrees, folder: Folder, tree: &[u8]) -> Vec<usize> {
-        let new = last.new_entries(folder, tree);
-        let mut looked_at = Vec::new();
+        let mut new = last.new_entries(folder, tree);
+        let (mut starts, mut positions) = (Vec::new(), Vec::new());
         let mut at = new.start;
         while at < tree.len() && !new.end_at(at) {
-            looked_at.push(at as u32);
+            starts.push(at as u32);
+            last.pass(folder, &mut new, |entry| entry[0] < tree[at]);
+            if last.known_len(folder, &mut new, tree, at).is_none() {
+                positions.push(at);
+                new.count_unknown();
+            }
             at += 2;
         }
-        let positions = looked_at.iter().map(|at| *at as usize).collect();
-        last.remember(folder, &mut tree.to_vec(), &new, &looked_at, at);
+        last.remember(folder, &mut tree.to_vec(), &new, &starts, at);
         positions
     }
 
@@ -186,8 +255,9 @@ mod tests {
         assert_eq!(visit(&mut last, 0, b"a.b.X.d.e."), [4]);
         assert_eq!(visit(&mut last, 0, b"a.b.X.Y.d.e."), [6]);
         assert_eq!(visit(&mut last, 0, b"a.b.d.e."), [4; 0], "entries that are gone show nothing new");
-        assert_eq!(visit(&mut last, 0, b"a.b.d.e.f."), [6, 8], "the one before may go on");
-        assert_eq!(visit(&mut last, 0, b"Z.b.d.e.f."), [0]);
+        assert_eq!(visit(&mut last, 0, b"a.b.d.e.f."), [8]);
+        assert_eq!(visit(&mut last, 0, b"Z.b.c.e.g."), [0, 4, 8], "several");
+        assert_eq!(visit(&mut last, 0, b"Z.b.d.e.f."), [0], "held against the one before");
         assert_eq!(visit(&mut last, 0, b""), [0; 0]);
         assert_eq!(visit(&mut last, 0, b"p.q.r."), [0, 2, 4]);
         assert_eq!(visit(&mut last, 0, b"Z.b.d.e."), [0; 0], "the other branch");
@@ -204,7 +274,9 @@ mod tests {
             let mut last = LastTrees::new();
             let mut before: Vec<u8> = Vec::new();
             for tree in trees {
-                let tree: Vec<u8> = tree.iter().flat_map(|digit| [digit % 4, b'.']).collect();
+                let mut digits: Vec<u8> = tree.iter().map(|digit| digit % 8).collect();
+                digits.sort_unstable();
+                let tree: Vec<u8> = digits.into_iter().flat_map(|digit| [digit, b'.']).collect();
                 let looked_at = visit(&mut last, 0, &tree);
                 for at in (0..tree.len()).step_by(2).filter(|at| !looked_at.contains(at)) {
                     prop_assert!(before.chunks(2).any(|entry| entry == &tree[at..at + 2]), "{} of {:?}", at, tree);

@@ -150,15 +150,25 @@ impl GitHistory {
                     Some(other) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
                 }
                 let first_child = pending.len();
-                let new = last_trees.new_entries(folder, &self.content);
+                let mut new = last_trees.new_entries(folder, &self.content);
                 let mut at = new.start;
                 starts.clear();
                 while at < self.content.len() && !new.end_at(at) {
+                    starts.extend(u32::try_from(at));
+                    if let Some(len) = last_trees.known_len(folder, &mut new, &self.content, at) {
+                        at += len;
+                        continue;
+                    }
                     let malformed = || damaged(&store, id, "a tree", "content that is no list of entries");
                     let rest = self.content.get(at..).unwrap_or_default();
                     let entry = parse_entry(rest, self.hash.len_in_bytes()).ok_or_else(malformed)?;
                     let child = oid::try_from_bytes(entry.id).map_err(|_| malformed())?;
-                    starts.extend(u32::try_from(at));
+                    last_trees.pass(folder, &mut new, |last| entry.is_behind(last, self.hash));
+                    if let Some(len) = last_trees.known_len(folder, &mut new, &self.content, at) {
+                        at += len;
+                        continue;
+                    }
+                    new.count_unknown();
                     at += entry.len;
                     if entry.mode == Some(FileMode::Gitlink) || !seen.insert(child) {
                         continue;

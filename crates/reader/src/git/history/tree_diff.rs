@@ -87,6 +87,11 @@ impl TreeEntry<'_> {
         ObjectId::try_from(self.id).ok()
     }
 
+    /// Whether the entry at the start of `other` comes before this one in a tree.
+    pub(super) fn is_behind(&self, other: &[u8], hash: Kind) -> bool {
+        parse_entry(other, hash.len_in_bytes()).is_some_and(|other| other.order(self).is_lt())
+    }
+
     pub(super) fn is_tree(&self) -> bool {
         self.mode.is_none()
     }
