@@ -3,7 +3,9 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, Dictionary, MIN_DICTIONARY_LEN};
+use repackbench_codec::{
+    CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, Dictionary, DictionarySource, MIN_DICTIONARY_LEN,
+};
 use repackbench_reader::{
     ObjectKind,
     dictionaries::{LONGEST_DICTIONARY, hash},
@@ -132,7 +134,19 @@ impl SpecArguments {
         }
         let mut digits = hash(&bytes);
         digits.truncate(Self::HASH_DIGITS);
-        Ok(spec.with_own_dictionary(Dictionary::new(bytes), &digits))
+        let len = bytes.len();
+        let spec = spec.with_own_dictionary(Dictionary::new(bytes), &digits);
+        for choice in spec.choices().filter(|choice| matches!(choice.dictionary(), Some(DictionarySource::File { .. })))
+        {
+            let (codec, longest) =
+                (choice.algorithm().name(), choice.algorithm().longest_dictionary().unwrap_or_default());
+            if len > longest {
+                return Err(refuse(format!(
+                    "expected a dictionary of at most {longest} bytes for {codec}, found {len}"
+                )));
+            }
+        }
+        Ok(spec)
     }
 }
 

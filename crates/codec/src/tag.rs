@@ -117,10 +117,7 @@ impl Body {
 
     /// Whether its codec takes dictionaries.
     fn takes_dictionary(self) -> bool {
-        match self {
-            Body::Zstd | Body::Lz4 | Body::Deflate => true,
-            _ => false,
-        }
+        matches!(self, Body::Zstd | Body::Lz4 | Body::Deflate)
     }
 
     /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
@@ -140,10 +137,7 @@ impl Body {
 
     /// Whether a payload too long for the codec is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
-        match self {
-            Body::Lz4 | Body::Snappy | Body::Lzo => true,
-            _ => false,
-        }
+        matches!(self, Body::Lz4 | Body::Snappy | Body::Lzo)
     }
 }
 

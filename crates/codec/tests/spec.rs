@@ -120,6 +120,9 @@ fn bases_and_dictionaries_are_asked_for() {
     let both = spec("zstd:19,prefix,patch,dict=112k,window=22,max-chain=10");
     assert_eq!((both.uses_bases(), both.uses_dictionaries(), both.max_chain()), (true, true, Some(10)));
     assert_eq!(both.canonical(), "zstd:19,dict=112k,patch,prefix,window=22,max-chain=10");
+    let deltas_alone = spec("delta=zstd:9,prefix,max-chain=3");
+    assert_eq!(deltas_alone.canonical(), "zlib:6,delta=zstd:9,prefix,max-chain=3");
+    assert_eq!(spec(&deltas_alone.canonical()), deltas_alone);
     assert_eq!(spec("zstd,dict=114688"), spec("zstd,dict=112K"));
     assert_eq!(spec("zstd,dict=1000").canonical(), "zstd:3,dict=1000");
     assert!(

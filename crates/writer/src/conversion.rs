@@ -34,6 +34,9 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
+    if let Repository::Git(source) = source {
+        git::refuse_bases(source)?;
+    }
     let (encoding, notes) = encoding_for(source, spec, threads, progress)?;
     let (mut conversion, path) = match source {
         Repository::Git(source) => git::convert(source, &encoding, target, force, threads, progress)?,

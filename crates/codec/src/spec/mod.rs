@@ -291,12 +291,15 @@ impl Meaning {
     }
 
     fn canonical(&self) -> String {
-        let mut text = self.default.canonical();
-        if let Some(max_chain) = self.max_chain {
-            text.push_str(&format!(",max-chain={max_chain}"));
-        }
+        // It stands behind the first part that it can be typed for.
+        let mut max_chain = self.max_chain;
+        let mut part = |choice: &CodecChoice| {
+            let limit = max_chain.take_if(|_| choice.uses_base());
+            choice.canonical() + &limit.map(|limit| format!(",max-chain={limit}")).unwrap_or_default()
+        };
+        let mut text = part(&self.default);
         for (kind, choice) in &self.kinds {
-            text.push_str(&format!(",{}={}", kind.name(), choice.canonical()));
+            text.push_str(&format!(",{}={}", kind.name(), part(choice)));
         }
         text
     }

@@ -1,6 +1,6 @@
 //! The payloads of a Git repository in store order.
 
-use repackbench_codec::{BLOCK_LEN, ChunkDecoder, Decoders};
+use repackbench_codec::{BLOCK_LEN, BaseUse, ChunkDecoder, Decoders};
 
 use super::{
     GitRepository,
@@ -53,6 +53,10 @@ impl Walk {
             };
             if !(visitor.wanted)(&chunk) {
                 continue;
+            }
+            if ChunkDecoder::base_use(entry.stored) != BaseUse::None {
+                let what = "payloads that were compressed with their bases: take those of the repository that it was made from";
+                return Err(ReaderError::unsupported(pack.path(), what).into());
             }
             if chunk.payload_len > BLOCK_LEN as u64 {
                 self.left_out.add(chunk.payload_len);

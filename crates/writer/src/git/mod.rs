@@ -60,7 +60,6 @@ fn convert_parts(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<String>> {
-    refuse_bases(source)?;
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
     let report = metadata::write_metadata(source, encoding.spec(), out)?;
@@ -97,12 +96,13 @@ fn convert_parts(
 
 /// An error for a variant whose deltas were compressed with their bases' content: some of them are no deltas any more, so
 /// no conversion gives back what there was.
-fn refuse_bases(source: &GitRepository) -> Result<()> {
-    let spec: Option<CodecSpec> = source.extension_spec().and_then(|spec| spec.parse().ok());
-    match spec.filter(CodecSpec::uses_bases) {
-        None => Ok(()),
-        Some(spec) => {
-            let what = format!("converting a variant under {spec}: convert the repository that it was made from");
+pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
+    let Some(recorded) = source.extension_spec() else { return Ok(()) };
+    match recorded.parse::<CodecSpec>() {
+        Ok(spec) if !spec.uses_bases() => Ok(()),
+        // One that a later version wrote may use them too.
+        _ => {
+            let what = format!("converting a variant under {recorded}: convert the repository that it was made from");
             Err(ReaderError::unsupported(source.git_dir(), what).into())
         }
     }

@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn files_that_change_appear_or_vanish_are_named() {
-        let changes: [(&str, fn(&Path)); 5] = [
+        type Change = fn(&Path);
+        let changes: [(&str, Change); 5] = [
             ("data/a.i", |path| fs::write(path, "more bytes than before").unwrap()),
             ("data/b/split.d", |path| fs::remove_file(path).unwrap()),
             // Of a revlog that was inline so far.
