@@ -42,7 +42,7 @@ fn upgrades_lead_through_every_engine_which_all_read_and_write() {
         zlib.run(folder.path(), ["debugupgraderepo", "--run", "--no-backup", "-q", "--optimize", "re-delta-all"]);
         stock.verify(folder.path());
         assert_eq!(stock.history(folder.path()), history);
-        assert_eq!(history.matches("round 16").count(), 2, "the last commit, and its text");
+        assert!(history.contains("description:\nround 16\n"), "the last commit is there");
     }
 }
 
@@ -63,7 +63,9 @@ fn commits_travel_from_engine_to_engine() {
         hg.commit_round(&last, 10);
         hg.run(&folder.path().join("zlib"), ["pull", "-q", "-u", &format!("../{source}")]);
         hg.stock().verify(&folder.path().join("zlib"));
-        assert_eq!(hg.stock().history(&folder.path().join("zlib")), hg.history(&last));
+        // What was pulled is public there, and draft here.
+        let patches = |hg: &Hg, name: &str| hg.run(&folder.path().join(name), ["log", "-p", "--git"]).out;
+        assert!(patches(&hg.stock(), "zlib") == patches(&hg, source), "the same changesets");
     }
 }
 
