@@ -93,6 +93,7 @@ impl From<WriterError> for Failure {
         match error {
             WriterError::Reader(error) => error.into(),
             WriterError::Interrupted => Failure::new(INTERRUPTED, error),
+            WriterError::Spec { .. } => Failure::new(USAGE, error),
             WriterError::Output { force_helps: true, .. } => {
                 Failure::new(FAILED, error).with_hint("--force replaces it, -o names another place")
             }

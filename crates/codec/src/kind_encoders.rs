@@ -1,21 +1,44 @@
 //! One encoder for each kind of payload.
 
-use crate::dictionary::AssignedDictionaries;
+use crate::dictionary::{AssignedDictionaries, Dictionary};
 use crate::encoder::ChunkEncoder;
 use crate::error::CodecError;
 use crate::kind::ChunkKind;
-use crate::spec::CodecSpec;
+use crate::revlog::RevlogEncoder;
+use crate::spec::{CodecChoice, CodecSpec};
 
-/// The encoders of one spec: the right one for each kind of payload, made when its first payload comes.
-pub struct KindEncoders {
+/// An encoder that is set up for one choice of codec.
+pub trait ChoiceEncoder: Sized {
+    /// An encoder for `choice`, with a dictionary and its number.
+    ///
+    /// # Errors
+    /// When the codec cannot be set up, or does not take the dictionary.
+    fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError>;
+}
+
+impl ChoiceEncoder for ChunkEncoder {
+    fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError> {
+        ChunkEncoder::for_choice(choice, dictionary)
+    }
+}
+
+impl ChoiceEncoder for RevlogEncoder {
+    fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError> {
+        RevlogEncoder::for_choice(choice, dictionary)
+    }
+}
+
+/// The encoders of one spec: the right one for each kind of payload, made when its first payload comes. For the container in
+/// Git unless another encoder is named.
+pub struct KindEncoders<E = ChunkEncoder> {
     spec: CodecSpec,
     assigned: AssignedDictionaries,
     /// Kinds that share codec and dictionary share an encoder.
-    encoders: Vec<ChunkEncoder>,
+    encoders: Vec<E>,
     by_kind: Vec<(ChunkKind, usize)>,
 }
 
-impl KindEncoders {
+impl<E: ChoiceEncoder> KindEncoders<E> {
     /// Encoders for `spec` with the dictionaries of `assigned`.
     pub fn new(spec: &CodecSpec, assigned: &AssignedDictionaries) -> Self {
         KindEncoders { spec: spec.clone(), assigned: assigned.clone(), encoders: Vec::new(), by_kind: Vec::new() }
@@ -25,7 +48,7 @@ impl KindEncoders {
     ///
     /// # Errors
     /// When its codec cannot be set up.
-    pub fn for_kind(&mut self, kind: ChunkKind) -> Result<&mut ChunkEncoder, CodecError> {
+    pub fn for_kind(&mut self, kind: ChunkKind) -> Result<&mut E, CodecError> {
         let known = self.by_kind.iter().find(|(known, _)| *known == kind).map(|(_, at)| *at);
         let at = match known {
             Some(at) => at,
@@ -46,7 +69,7 @@ impl KindEncoders {
             Some((_, at)) => *at,
             None => {
                 let dictionary = number.and_then(|number| Some((number, self.assigned.dictionaries.get(number)?)));
-                self.encoders.push(ChunkEncoder::for_choice(choice, dictionary)?);
+                self.encoders.push(E::for_choice(choice, dictionary)?);
                 self.encoders.len() - 1
             }
         };

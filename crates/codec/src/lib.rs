@@ -62,8 +62,8 @@ pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
 pub use form::{SharedFormat, StoredForm};
 pub use kind::{ChunkKind, ObjectKind};
-pub use kind_encoders::KindEncoders;
-pub use revlog::{RevlogDecoder, RevlogEncoder, RevlogEngine};
+pub use kind_encoders::{ChoiceEncoder, KindEncoders};
+pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{
     CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs, parse_size,
 };

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use repackbench_codec::CodecSpec;
+use repackbench_codec::{CodecSpec, ObjectKind};
 use repackbench_reader::{ReaderError, Repository, Snapshot};
 
-use crate::{OutputPath, Progress, Result, dictionaries::encoding_for, git, hg};
+use crate::{OutputPath, Progress, Result, WriterError, dictionaries::encoding_for, git, hg};
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default)]
@@ -34,16 +34,34 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    if let Repository::Git(source) = source {
-        git::refuse_bases(source)?;
+    check_kinds(source, spec)?;
+    match source {
+        Repository::Git(source) => git::refuse_bases(source)?,
+        Repository::Hg(source) => hg::refuse_bases(source)?,
     }
     let (encoding, notes) = encoding_for(source, spec, threads, progress)?;
     let (mut conversion, path) = match source {
         Repository::Git(source) => git::convert(source, &encoding, target, force, threads, progress)?,
-        Repository::Hg(source) => hg::convert(source, spec, target, force, threads, progress)?,
+        Repository::Hg(source) => hg::convert(source, &encoding, target, force, threads, progress)?,
     };
     conversion.notes.extend(notes);
     Ok((conversion, path))
+}
+
+/// An error for a spec that names kinds of the other version-control system.
+fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
+    let (kinds, system) = match source {
+        Repository::Git(_) => (&ObjectKind::GIT[..], "Git"),
+        Repository::Hg(_) => (&ObjectKind::HG[..], "Mercurial"),
+    };
+    match spec.kind_outside(kinds) {
+        None => Ok(()),
+        Some(kind) => {
+            let known: Vec<String> = kinds.iter().map(|kind| format!("{kind}=")).collect();
+            let why = format!("a {system} repository has no {}: expected {} or delta=", kind.name(), known.join(", "));
+            Err(WriterError::Spec { spec: spec.to_string(), why })
+        }
+    }
 }
 
 /// Lets `build` fill a folder, syncs it, and names it `target`. `sources` are what must not be written to.

@@ -3,7 +3,8 @@
 use std::{fs, path::Path};
 
 use repackbench_codec::{
-    AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, KindEncoders, ZlibReader,
+    AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, KindEncoders,
+    RevlogDecoder, RevlogEncoder, ZlibReader,
 };
 use repackbench_reader::dictionaries::{TABLE_FILE, TableLine};
 
@@ -51,6 +52,22 @@ impl Encoding {
     /// which for what other implementations wrote is a second opinion too.
     pub(crate) fn decoder(&self) -> ChunkDecoder {
         ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(&self.assigned.dictionaries)
+    }
+
+    /// Encoders of revlog chunks for one thread.
+    pub(crate) fn revlog_encoders(&self) -> KindEncoders<RevlogEncoder> {
+        KindEncoders::new(&self.spec, &self.assigned)
+    }
+
+    /// A decoder for what they write.
+    pub(crate) fn revlog_decoder(&self) -> RevlogDecoder {
+        RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(&self.assigned.dictionaries)
+    }
+
+    /// The requirements that a Mercurial repository then has for its chunks.
+    pub(crate) fn revlog_requirements(&self) -> impl Iterator<Item = &'static str> {
+        let of_dictionaries = (!self.assigned.dictionaries.is_empty()).then_some(DICTIONARY_REQUIREMENT);
+        self.spec.revlog_requirements().into_iter().chain(of_dictionaries)
     }
 
     /// Writes the dictionaries into `folder`, which is made for them; nothing where there are none.

@@ -48,6 +48,14 @@ pub enum WriterError {
         /// What it would be, in bytes.
         found: u64,
     },
+    /// The spec asks for what cannot be done with this repository, or in this way.
+    #[error("{spec}: {why}")]
+    Spec {
+        /// The spec, as it was typed.
+        spec: String,
+        /// What is wrong with it.
+        why: String,
+    },
     /// The hg program could not be run, or failed.
     #[error("{command}: {why}")]
     Hg {

@@ -10,11 +10,15 @@ use std::{
 
 use repackbench_codec::{CodecSpec, RevlogDecoder, RevlogEncoder, ZlibReader};
 use repackbench_reader::{ReaderError, hg::HgRepository};
-use repackbench_writer::{NoProgress, Progress, ProgressUnit, WriterError, hg::convert};
+use repackbench_writer::{Encoding, NoProgress, Progress, ProgressUnit, WriterError, hg::convert};
 
 const INLINE: u32 = 1 << 16;
 const GENERAL_DELTA: u32 = 1 << 17;
 const FILELOG_META: u32 = 1 << 18;
+
+fn plain(spec: &str) -> Encoding {
+    Encoding::plain(&spec.parse().unwrap())
+}
 
 /// A revision to be: its payload, and its base if that is a delta.
 struct Revision {
@@ -104,7 +108,7 @@ impl Repository {
     fn convert(&self, from: &Path, spec: &str, threads: usize) -> Result<PathBuf, WriterError> {
         let target = self.folder.path().join(format!("{}-{threads}", spec.parse::<CodecSpec>().unwrap().file_stem()));
         let source = HgRepository::open(from)?;
-        convert(&source, &spec.parse().unwrap(), &target, true, threads, &NoProgress).map(|(_, path)| path)
+        convert(&source, &plain(spec), &target, true, threads, &NoProgress).map(|(_, path)| path)
     }
 }
 
@@ -158,7 +162,7 @@ fn bytes_behind_the_last_chunk_are_left_aside_with_a_note() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", (index, longer));
     let opened = HgRepository::open(&source.path()).unwrap();
     let target = source.folder.path().join("made");
-    let (conversion, made) = convert(&opened, &"zlib:6".parse().unwrap(), &target, false, 2, &NoProgress).unwrap();
+    let (conversion, made) = convert(&opened, &plain("zlib:6"), &target, false, 2, &NoProgress).unwrap();
     let expected = format!("data/f.d: left aside: 7 bytes behind the last chunk, at offset {}", data.len());
     assert!(conversion.notes.iter().any(|note| note.ends_with(&expected)), "{:?}", conversion.notes);
     assert!(store_file(&made, "data/f.d") == data);
@@ -307,7 +311,7 @@ fn an_interrupted_conversion_leaves_nothing() {
         Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(12_000), 1 | GENERAL_DELTA, "store", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
     let target = source.folder.path().join("made");
-    let result = convert(&opened, &"zlib:9".parse().unwrap(), &target, false, 2, &StopsEarly::default());
+    let result = convert(&opened, &plain("zlib:9"), &target, false, 2, &StopsEarly::default());
     assert!(matches!(result, Err(WriterError::Interrupted)), "{result:?}");
     assert_eq!(fs::read_dir(source.folder.path()).unwrap().count(), 1);
 }
@@ -317,7 +321,7 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(3), 1 | INLINE, "zlib:6", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
     let made = source.convert(&source.path(), "zstd:3", 1).unwrap();
-    let again = |force| convert(&opened, &"zstd:3".parse().unwrap(), &made, force, 1, &NoProgress).map(drop);
+    let again = |force| convert(&opened, &plain("zstd:3"), &made, force, 1, &NoProgress).map(drop);
     assert!(matches!(again(false), Err(WriterError::Output { force_helps: true, .. })));
     again(true).unwrap();
     // hg leaves caches behind where it reads.
@@ -332,7 +336,7 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
     }
     again(true).unwrap();
     let inside = source.path().join(".hg/made");
-    let result = convert(&opened, &"zstd:3".parse().unwrap(), &inside, true, 1, &NoProgress);
+    let result = convert(&opened, &plain("zstd:3"), &inside, true, 1, &NoProgress);
     assert!(matches!(result, Err(WriterError::Output { .. })), "{result:?}");
 }
 

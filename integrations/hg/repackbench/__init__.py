@@ -10,9 +10,13 @@
 
 Every chunk that revlogs compress, zlib and zstd included, is encoded and
 decoded by repackbench's native module instead of Python's zlib and Mercurial's
-zstd, so that all codecs are reached through one binding. The engine ``lz4``
-comes on top: repositories under it have the requirement
-``exp-compression-lz4``, and Mercurial without this extension refuses them.
+zstd, so that all codecs are reached through one binding. The engines ``lz4``,
+``snappy``, ``lzo``, ``deflate``, ``brotli``, ``lzma``, ``xz`` and ``bzip2`` come
+on top: repositories under one of them have the requirement
+``exp-compression-<name>``, and Mercurial without this extension refuses them.
+
+Dictionaries, and deltas that are compressed with their base's content, are for
+repackbench alone: their requirements are unknown to this extension too.
 
 Raw chunks, bundles and the wire protocol stay Mercurial's own.
 
@@ -29,8 +33,8 @@ Example::
   summary = no
 
 ``hg debugrepackbench`` lists the codecs and says which code serves each kind of
-chunk. A codec is used in repositories of its own engine (zlib, zstd or lz4);
-new repositories, and ``hg debugupgraderepo``, get that engine unless
+chunk. A codec is used in repositories of its own engine, whose name the command
+tells; new repositories, and ``hg debugupgraderepo``, get that engine unless
 ``format.revlog-compression`` says otherwise.
 """
 
@@ -69,10 +73,7 @@ configitem(b'repackbench', b'summary', default=False)
 # The key under which a repository's codec travels in the options of its revlogs.
 CODEC_OPTION = b'repackbench.codec'
 
-# The requirement of repositories under lz4, as hg makes it of the engine's name.
-LZ4_REQUIREMENT = b'exp-compression-lz4'
-
-# The engines whose revlog chunks are taken over, besides lz4.
+# Mercurial's own engines whose revlog chunks are taken over.
 TAKEN_OVER = (b'zlib', b'zstd')
 
 
@@ -182,18 +183,29 @@ def _spec_of(engine, options):
 # Engines --------------------------------------------------------------------
 
 
-class lz4engine(compression.compressionengine):
-    """LZ4 blocks, fast (``lz4``, ``lz4_flex``) or small (``lz4hc``): one layout"""
+class ownengine(compression.compressionengine):
+    """one of the engines that Mercurial does not have"""
 
-    @classmethod
-    def name(cls):
-        return b'lz4'
+    def __init__(self, name, header):
+        self._name = name
+        self._header = header
+
+    def name(self):
+        return self._name
 
     def revlogheader(self):
-        return b'4'
+        return self._header
 
     def revlogcompressor(self, opts=None):
-        return _compressor(_spec_of(b'lz4', opts or {}))
+        return _compressor(_spec_of(self._name, opts or {}))
+
+
+def _our_engines():
+    """the engines that Mercurial does not have, as (name, first byte of a chunk)"""
+    return [
+        (pycompat.sysbytes(name), pycompat.bytechr(header))
+        for (name, header) in _native.engines()
+    ]
 
 
 def _take_over(name):
@@ -212,12 +224,25 @@ def _revlog_options(orig, ui, repo_requirements, features):
     """hand the repository's codec to its revlogs"""
     options = orig(ui, repo_requirements, features)
     codec = _configured_codec(ui)
+    # Of a repository's several engines Mercurial writes with any: with the codec's, if that is one of them.
+    wanted = _engine_of(codec) if codec and _is_among_several(_engine_of(codec), repo_requirements) else None
     feature_config = options.get(b'feature-config')
     if feature_config is None:
         options[CODEC_OPTION] = codec
+        if wanted:
+            options[b'compengine'] = wanted
     else:
         feature_config.compression_engine_options[CODEC_OPTION] = codec
+        if wanted:
+            feature_config.compression_engine = wanted
     return options
+
+
+def _is_among_several(name, repo_requirements):
+    """whether a repository has the requirements of several engines, one of them this one's"""
+    prefixes = (b'revlog-compression-', b'exp-compression-')
+    engines = {r.split(b'-', 2)[2] for r in repo_requirements if r.startswith(prefixes)}
+    return len(engines) > 1 and name in engines
 
 
 def _init_opts(orig, self):
@@ -238,7 +263,9 @@ def _new_requirements(orig, ui, *args, **kwargs):
 
 
 def uisetup(ui):
-    compression.compengines.register(lz4engine())
+    ours = _our_engines()
+    for (name, header) in ours:
+        compression.compengines.register(ownengine(name, header))
     for name in TAKEN_OVER:
         _take_over(name)
     (options, new_requirements) = _repository_functions()
@@ -249,7 +276,7 @@ def uisetup(ui):
     # A stream clone copies chunks as they are, so the requirement has to go with
     # them. Older versions list what goes, newer ones what does not.
     if hasattr(requirements, 'STREAM_FIXED_REQUIREMENTS'):
-        requirements.STREAM_FIXED_REQUIREMENTS.add(LZ4_REQUIREMENT)
+        requirements.STREAM_FIXED_REQUIREMENTS.update(b'exp-compression-%s' % name for (name, header) in ours)
     # Revlogs call zlib past the engine. This reader serves the whole process:
     # where the configured codec is not a zlib, it is stock zlib.
     try:
@@ -318,19 +345,20 @@ def debugrepackbench(ui, repo):
     write('  in: Mercurial %s, Python %s' % (pycompat.sysstr(util.version()), sys.version.split()[0]))
     write('  native module: %s' % _native.__file__)
     write('codecs:')
-    for name, levels, implementation, engine in _native.codecs():
-        write('  %-10s  levels %-17s  engine %-4s  %s' % (name, levels, engine, implementation))
-    engine, options = _options_of(repo) if repo else (None, {})
+    for name, levels, implementation, engine_name in _native.codecs():
+        write('  %-10s  levels %-17s  engine %-7s  %s' % (name, levels, engine_name, implementation))
+    current, options = _options_of(repo) if repo else (None, {})
     write('chunks, by first byte:')
     write('  u, 0x00  Mercurial: as they are')
     write('  x        %s' % _described(revlog._zlibdecompress))
-    for header in (b'(', b'4'):
+    for header in [b'('] + [header for (_name, header) in _our_engines()]:
         reader = compression.compengines.forrevlogheader(header).revlogcompressor(options)
-        write('  %s        %s' % (pycompat.sysstr(header), _described(reader.decompress)))
+        shown = pycompat.sysstr(header) if header < b'\x7f' else '0x%02x' % ord(header)
+        write('  %-7s  %s' % (shown, _described(reader.decompress)))
     if repo:
-        writer = compression.compengines[engine].revlogcompressor(options)
-        write('new chunks: engine %s, %s' % (pycompat.sysstr(engine), _described(writer.compress)))
+        writer = compression.compengines[current].revlogcompressor(options)
+        write('new chunks: engine %s, %s' % (pycompat.sysstr(current), _described(writer.compress)))
         codec = options.get(CODEC_OPTION)
-        if codec and _engine_of(codec) != engine:
+        if codec and _engine_of(codec) != current:
             write('  (repackbench.codec=%s has no part in it: it belongs to engine %s)'
                   % (pycompat.sysstr(codec), pycompat.sysstr(_engine_of(codec))))

@@ -52,6 +52,7 @@ impl Compressor {
     #[new]
     fn new(spec: &str, error: Py<PyType>) -> PyResult<Self> {
         let spec: CodecSpec = spec.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
+        crate::check_spec(&spec).map_err(PyValueError::new_err)?;
         let fails = |error: CodecError| PyValueError::new_err(format!("{error}"));
         let contexts = Contexts {
             encoder: RevlogEncoder::new(&spec).map_err(fails)?,

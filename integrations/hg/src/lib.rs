@@ -14,18 +14,7 @@ mod buffer;
 mod compressor;
 
 use pyo3::prelude::*;
-use repackbench_codec::{Algorithm, CodecSpec, RevlogEngine};
-
-/// The name under which Mercurial knows an engine.
-fn engine_name(engine: RevlogEngine) -> &'static str {
-    match engine {
-        RevlogEngine::Zlib => "zlib",
-        RevlogEngine::Zstd => "zstd",
-        RevlogEngine::None => "none",
-        RevlogEngine::Lz4 => "lz4",
-        RevlogEngine::Tagged(algorithm) => algorithm.name(),
-    }
-}
+use repackbench_codec::{Algorithm, CodecSpec};
 
 /// Revlog chunks under repackbench's codecs.
 #[pymodule(name = "_native")]
@@ -46,7 +35,24 @@ mod native {
     #[pyfunction]
     fn engine_of(spec: &str) -> PyResult<&'static str> {
         let spec: CodecSpec = spec.parse().map_err(|error| PyValueError::new_err(format!("{error}")))?;
-        Ok(engine_name(spec.revlog_engine()))
+        check_spec(&spec).map_err(PyValueError::new_err)?;
+        Ok(spec.revlog_engine().name())
+    }
+
+    /// The compression engines that Mercurial does not have: name, and first byte of the chunks. Each is listed once,
+    /// however many codecs write with it.
+    #[pyfunction]
+    fn engines() -> Vec<(&'static str, u8)> {
+        let mut engines: Vec<(&'static str, u8)> = Vec::new();
+        for codec in repackbench_codec::catalogue() {
+            let engine = CodecSpec::of(codec.algorithm).revlog_engine();
+            if let Some(header) = engine.header().filter(|_| !engine.is_hgs_own())
+                && !engines.contains(&(engine.name(), header))
+            {
+                engines.push((engine.name(), header));
+            }
+        }
+        engines
     }
 
     /// Every codec: its name, its levels in words, the library that serves it, and Mercurial's name of its engine.
@@ -56,11 +62,25 @@ mod native {
             .into_iter()
             .map(|codec| {
                 let levels = codec.levels.map_or("none".to_owned(), |levels| levels.to_string());
-                let engine = engine_name(CodecSpec::of(codec.algorithm).revlog_engine());
+                let engine = CodecSpec::of(codec.algorithm).revlog_engine().name();
                 (codec.name, levels, implementation(codec.algorithm), engine)
             })
             .collect()
     }
+}
+
+/// Why Mercurial cannot write under a spec; an engine is asked for chunks, and not told whose they are.
+fn check_spec(spec: &CodecSpec) -> Result<(), String> {
+    let cannot = if spec.kinds().next().is_some() {
+        "a codec for each kind of payload"
+    } else if spec.uses_dictionaries() {
+        "dictionaries"
+    } else if spec.uses_bases() {
+        "prefix and patch"
+    } else {
+        return Ok(());
+    };
+    Err(format!("{spec}: {cannot}: `repackbench convert` writes that, Mercurial does not"))
 }
 
 /// The library that serves a codec, with its version.

@@ -1,27 +1,22 @@
 //! Revlog chunk to payload: whatever engine wrote it.
 
 use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD};
-use super::{doubled_room, parse_revlog_tag, reserve};
+use super::{doubled_room, is_believed, parse_revlog_tag, reserve};
 use crate::codec::Codec;
 use crate::codecs::lz4_block;
 use crate::codecs::zstd::Zstd;
 use crate::codecs::zstd_frame;
-use crate::decoder::UNUSED_LEVEL;
+use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
 use crate::decoders::{BodyCodecs, Decoders, Lz4Reader};
+use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
-use crate::tag::{TAG_LEN, Tag};
+use crate::tag::{BaseUse, Body, TAG_LEN, Tag};
 
 /// Bytes of the payload length behind header `4`.
 const LZ4_LENGTH_LEN: usize = 4;
-
-/// The longest payload, in bytes, that room is made for at once because a tagged body claims it.
-const BELIEVED: usize = 1 << 20;
-
-/// How many times as long as its body a longer one may be for that.
-const BELIEVED_EXPANSION: usize = 255;
 
 /// Decodes revlog chunks of every engine, with contexts that are made when first needed and then reused.
 pub struct RevlogDecoder {
@@ -29,12 +24,114 @@ pub struct RevlogDecoder {
     zlib: Option<Box<dyn OpenEnded>>,
     zstd: Option<Zstd>,
     bodies: BodyCodecs,
+    /// Reads what needs a dictionary or a base, which in packs is stored alike.
+    as_in_packs: ChunkDecoder,
 }
 
 impl RevlogDecoder {
     /// A decoder that reads with the implementations that `decoders` names.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
-        RevlogDecoder { decoders: decoders.into(), zlib: None, zstd: None, bodies: BodyCodecs::default() }
+        let decoders = decoders.into();
+        let as_in_packs = ChunkDecoder::new(decoders);
+        RevlogDecoder { decoders, zlib: None, zstd: None, bodies: BodyCodecs::default(), as_in_packs }
+    }
+
+    /// The same decoder for chunks of a repository that has these dictionaries.
+    #[must_use]
+    pub fn with_dictionaries(self, dictionaries: &Dictionaries) -> Self {
+        RevlogDecoder { as_in_packs: self.as_in_packs.with_dictionaries(dictionaries), ..self }
+    }
+
+    /// How the chunk that is all of `stored` uses the full text of its delta's base: where it does,
+    /// [`decode_on_base`](RevlogDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    pub fn base_use(stored: &[u8]) -> BaseUse {
+        match stored {
+            // Most chunks are Mercurial's own.
+            [] | [RAW_AS_IT_IS | RAW | ZLIB | ZSTD | LZ4, ..] => BaseUse::None,
+            _ => parse_revlog_tag(stored).map_or(BaseUse::None, Tag::base_use),
+        }
+    }
+
+    /// The payload length that the chunk that is all of `stored`, one that uses its base, claims itself.
+    pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
+        ChunkDecoder::claimed_len_on_base(stored).filter(|_| RevlogDecoder::base_use(stored) != BaseUse::None)
+    }
+
+    /// As [`decode`](RevlogDecoder::decode), for the chunk of a delta, whose base has the full text `base`: also chunks that use
+    /// it. What such a chunk holds, a delta or a full text, [`base_use`](RevlogDecoder::base_use) says.
+    ///
+    /// # Errors
+    /// As `decode`; also when it claims more payload than its length and that of the base make likely.
+    pub fn decode_on_base(
+        &mut self,
+        stored: &[u8],
+        base: &[u8],
+        limit: usize,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        if RevlogDecoder::base_use(stored) == BaseUse::None {
+            return self.decode(stored, limit, payload);
+        }
+        let start = payload.len();
+        let decoded = self.decode_with_base(stored, base, limit, payload);
+        decoded.inspect_err(|_| payload.truncate(start))
+    }
+
+    fn decode_with_base(
+        &mut self,
+        stored: &[u8],
+        base: &[u8],
+        limit: usize,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let name = parse_revlog_tag(stored)?.body.name();
+        let corrupt = |found| CodecError::Corrupt { codec: name, expected: "a payload length that is likely", found };
+        let claimed = RevlogDecoder::claimed_len_on_base(stored).ok_or_else(|| corrupt("none".to_owned()))?;
+        let length = check_limit(claimed, limit, name)?;
+        if !is_believed(length, stored.len(), base.len()) {
+            let (stored, base) = (stored.len(), base.len());
+            return Err(corrupt(format!("{length} payload bytes in {stored} with a base of {base}")));
+        }
+        let consumed = self.as_in_packs.decode_on_base(stored, base, new_room(payload, length, name)?)?;
+        expect_all(consumed, stored, name).map(|()| length)
+    }
+
+    /// Decodes a chunk that needs a dictionary.
+    fn decode_with_dictionary(
+        &mut self,
+        tag: Tag,
+        stored: &[u8],
+        limit: usize,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let name = tag.body.name();
+        let mut body = stored.get(tag.len()..).unwrap_or_default();
+        let claimed = match tag.body {
+            Body::Zstd => self.zstd_content_size(body)?,
+            _ => leb128::read(&mut StoredBytes::new(&mut body, name))?,
+        };
+        let length = check_limit(claimed, limit, name)?;
+        let consumed = if is_believed(length, stored.len(), 0) {
+            self.as_in_packs.decode(stored, new_room(payload, length, name)?)?
+        } else {
+            let mut rest = stored;
+            let mut growing = Growing { start: payload.len(), length, payload };
+            self.as_in_packs.decode_stream_from(&mut rest, length as u64, &mut |piece| growing.push(piece))?;
+            stored.len() - rest.len()
+        };
+        expect_all(consumed, stored, name).map(|()| length)
+    }
+
+    /// The payload length of a magicless frame.
+    fn zstd_content_size(&self, frame: &[u8]) -> Result<u64, CodecError> {
+        let mut zstd = Zstd::new(UNUSED_LEVEL, false);
+        zstd.set_checksum(false);
+        let missing = || CodecError::Corrupt {
+            codec: Body::Zstd.name(),
+            expected: "a frame with its content size",
+            found: "one without".to_owned(),
+        };
+        zstd.content_size(frame)?.ok_or_else(missing)
     }
 
     /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
@@ -63,12 +160,14 @@ impl RevlogDecoder {
             [ZLIB, ..] => self.zlib().decode_to_end(stored, limit, payload),
             [ZSTD, ..] => self.zstd().decode_to_end(stored, limit, payload),
             [LZ4, body @ ..] => decode_lz4(self.decoders.lz4, body, limit, payload),
-            [header, body @ ..] => match parse_revlog_tag(*header) {
-                Some(tag) => {
+            [_, body @ ..] => match parse_revlog_tag(stored) {
+                Ok(tag) if tag.needs_base => Err(CodecError::BaseNeeded { codec: tag.body.name() }),
+                Ok(tag) if tag.dictionary.is_some() => self.decode_with_dictionary(tag, stored, limit, payload),
+                Ok(tag) => {
                     let codec = self.bodies.codec_for(self.decoders, tag);
                     decode_tagged(codec, tag, body, limit, payload)
                 }
-                None => Err(CodecError::RevlogHeader { header: *header }),
+                Err(error) => Err(error),
             },
         };
         decoded.inspect_err(|_| payload.truncate(start))
@@ -83,7 +182,7 @@ impl RevlogDecoder {
             [ZLIB, second, ..] if u16::from_be_bytes([ZLIB, *second]).is_multiple_of(31) => Some("zlib"),
             [ZSTD, ..] if stored.starts_with(&zstd_frame::MAGIC) => Some("zstd"),
             [LZ4, ..] => Some("lz4"),
-            [header, ..] => parse_revlog_tag(*header).map(|tag| tag.body.name()),
+            _ => parse_revlog_tag(stored).ok().map(|tag| tag.body.name()),
         }
     }
 
@@ -135,13 +234,13 @@ fn decode_tagged(
     let name = tag.body.name();
     let claimed = leb128::read(&mut StoredBytes::new(&mut &*body, name))?;
     let length = check_limit(claimed, limit, name)?;
-    let body_len = if length <= body.len().saturating_mul(BELIEVED_EXPANSION).max(BELIEVED) {
-        let start = payload.len();
-        reserve(payload, length, name)?;
-        payload.resize(start.saturating_add(length), 0);
-        codec.decode(body, payload.get_mut(start..).unwrap_or_default())?
+    let body_len = if is_believed(length, body.len(), 0) {
+        codec.decode(body, new_room(payload, length, name)?)?
     } else {
-        decode_growing(codec, body, length, payload)?
+        let mut rest = body;
+        let mut growing = Growing { start: payload.len(), length, payload };
+        codec.decode_stream(&mut rest, length as u64, &mut |piece| growing.push(piece))?;
+        body.len() - rest.len()
     };
     if body_len == body.len() {
         return Ok(length);
@@ -150,25 +249,42 @@ fn decode_tagged(
     Err(CodecError::TrailingBytes { codec: name, expected, found })
 }
 
-/// Decodes a body that claims more than is believed: room is made as bytes arrive. Returns the body's length.
-fn decode_growing(
-    codec: &mut dyn Codec,
-    body: &[u8],
-    length: usize,
-    payload: &mut Vec<u8>,
-) -> Result<usize, CodecError> {
+/// `length` bytes of room at the end of `payload`.
+fn new_room<'a>(payload: &'a mut Vec<u8>, length: usize, codec: &'static str) -> Result<&'a mut [u8], CodecError> {
     let start = payload.len();
-    let mut rest = body;
-    codec.decode_stream(&mut rest, length as u64, &mut |piece| {
+    reserve(payload, length, codec)?;
+    payload.resize(start.saturating_add(length), 0);
+    Ok(payload.get_mut(start..).unwrap_or_default())
+}
+
+/// An error unless a chunk took all of `stored`.
+fn expect_all(consumed: usize, stored: &[u8], codec: &'static str) -> Result<(), CodecError> {
+    if consumed == stored.len() {
+        return Ok(());
+    }
+    Err(CodecError::TrailingBytes { codec, expected: consumed as u64, found: stored.len() as u64 })
+}
+
+/// A payload whose chunk claims more than is believed: room is made as bytes arrive.
+struct Growing<'a> {
+    payload: &'a mut Vec<u8>,
+    /// Where it starts.
+    start: usize,
+    /// What is claimed, in bytes.
+    length: usize,
+}
+
+impl Growing<'_> {
+    fn push(&mut self, piece: &[u8]) -> std::io::Result<()> {
+        let Growing { payload, start, length } = self;
         if payload.capacity() - payload.len() < piece.len() {
-            let filled = payload.len() - start;
-            let room = doubled_room(filled.saturating_add(piece.len()), length).unwrap_or(length);
+            let filled = payload.len() - *start;
+            let room = doubled_room(filled.saturating_add(piece.len()), *length).unwrap_or(*length);
             payload.try_reserve_exact(room.saturating_sub(filled))?;
         }
         payload.extend_from_slice(piece);
         Ok(())
-    })?;
-    Ok(body.len() - rest.len())
+    }
 }
 
 /// `length` as a length in memory, which it is at most `limit`.

@@ -1,8 +1,9 @@
 //! Payload to revlog chunk.
 
-use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine, revlog_tag};
+use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine, is_believed, revlog_tag};
 use crate::BLOCK_LEN;
 use crate::algorithm::Algorithm;
+use crate::base_encoder::{BaseEncoder, DeltaBase};
 use crate::codec::Codec;
 use crate::codecs::block::BlockCoder;
 use crate::codecs::lz4::FastCoder;
@@ -10,8 +11,10 @@ use crate::codecs::lz4_block;
 use crate::codecs::lz4_flex::FlexCoder;
 use crate::codecs::lz4hc::HighCoder;
 use crate::codecs::zstd::Zstd;
+use crate::dictionary::Dictionary;
 use crate::error::CodecError;
-use crate::spec::CodecSpec;
+use crate::spec::{CodecChoice, CodecSpec};
+use crate::tag::Tag;
 
 /// hg's zlib engine leaves shorter payloads raw, in bytes.
 const LEAST_ZLIB_PAYLOAD: usize = 44;
@@ -19,13 +22,23 @@ const LEAST_ZLIB_PAYLOAD: usize = 44;
 /// hg's zstd engine leaves shorter payloads raw, in bytes.
 const LEAST_ZSTD_PAYLOAD: usize = 50;
 
-/// Encodes payloads into revlog chunks under one spec; contexts are reused.
+/// Encodes payloads into revlog chunks under one choice of codec; contexts are reused.
 ///
 /// A payload is written as hg writes it: raw where hg's engine would not try to compress it, and where the compressed bytes
-/// are not fewer than the payload's. `zlib` thus gives the very bytes that hg does. The stored bytes depend on spec and
-/// payload alone.
+/// are not fewer than the payload's. `zlib` thus gives the very bytes that hg does. The stored bytes depend on choice,
+/// dictionary, payload and base alone.
 pub struct RevlogEncoder {
     compressor: Compressor,
+    /// Takes the place of the compressor for payloads that are not too long for it.
+    with_dictionary: Option<TaggedCodec>,
+    /// Tries the full text of a delta's base as prefix.
+    on_base: Option<BaseEncoder>,
+}
+
+/// Tag byte, body without checksum.
+struct TaggedCodec {
+    codec: Box<dyn Codec>,
+    tag: Tag,
 }
 
 enum Compressor {
@@ -33,43 +46,69 @@ enum Compressor {
     Whole { codec: Box<dyn Codec>, least_payload: usize },
     /// Header, payload length, block.
     Lz4(Box<dyn BlockCoder>),
-    /// Tag byte, body without checksum.
-    Tagged { codec: Box<dyn Codec>, tag: u8 },
+    /// What hg has no header for.
+    Tagged(TaggedCodec),
     /// Nothing is compressed.
     None,
 }
 
 impl RevlogEncoder {
-    /// An encoder for `spec`. Contexts are made when the first payload arrives.
+    /// An encoder for the default part of `spec`, without a dictionary. Contexts are made when the first payload arrives.
     ///
     /// # Errors
     /// When the codec of the spec cannot be set up.
     pub fn new(spec: &CodecSpec) -> Result<Self, CodecError> {
-        let level = spec.level().unwrap_or_default();
-        let compressor = match spec.revlog_engine() {
-            RevlogEngine::None => Compressor::None,
-            RevlogEngine::Zlib => Compressor::Whole { codec: spec.new_codec()?, least_payload: LEAST_ZLIB_PAYLOAD },
-            RevlogEngine::Zstd => {
-                // As hg: with magic number and content size, without a checksum, whatever the spec's options say.
-                let mut codec = Zstd::new(level, true);
-                codec.set_checksum(false);
-                Compressor::Whole { codec: Box::new(codec), least_payload: LEAST_ZSTD_PAYLOAD }
+        RevlogEncoder::for_choice(spec.default_choice(), None)
+    }
+
+    /// An encoder for `choice`, with a dictionary and its number. Contexts are made when the first payload arrives.
+    ///
+    /// # Errors
+    /// When the codec cannot be set up, or does not take the dictionary.
+    pub fn for_choice(choice: &CodecChoice, dictionary: Option<(u8, &Dictionary)>) -> Result<Self, CodecError> {
+        let behind_tag = choice.behind_revlog_tag();
+        let with_dictionary = match dictionary.zip(behind_tag.algorithm().body()) {
+            None => None,
+            Some(((number, dictionary), body)) => {
+                let mut codec = behind_tag.new_codec()?;
+                codec.set_dictionary(Some(dictionary))?;
+                Some(TaggedCodec { codec, tag: Tag { dictionary: Some(number), ..Tag::plain(body, false) } })
             }
-            RevlogEngine::Lz4 => Compressor::Lz4(match spec.algorithm() {
-                Algorithm::Lz4hc => Box::new(HighCoder::new(level)),
-                Algorithm::Lz4Flex => Box::new(FlexCoder::default()),
-                _ => Box::new(FastCoder::new(level)),
-            }),
-            RevlogEngine::Tagged(algorithm) => match algorithm.body().and_then(revlog_tag) {
-                Some(tag) => {
-                    let mut codec = spec.new_codec()?;
-                    codec.set_checksum(false);
-                    Compressor::Tagged { codec, tag: tag.to_byte() }
-                }
-                None => Compressor::None,
-            },
         };
-        Ok(RevlogEncoder { compressor })
+        let on_base = choice.uses_base().then(|| BaseEncoder::new(&behind_tag));
+        Ok(RevlogEncoder { compressor: Compressor::new(choice)?, with_dictionary, on_base })
+    }
+
+    /// Whether deltas are encoded with [`encode_delta`](RevlogEncoder::encode_delta) to more purpose than with
+    /// [`encode`](RevlogEncoder::encode).
+    pub fn uses_bases(&self) -> bool {
+        self.on_base.is_some()
+    }
+
+    /// Appends the chunk of the delta `payload`, or of its full text in its place, to `stored`, whichever is shortest;
+    /// returns its length in bytes.
+    ///
+    /// # Errors
+    /// When the implementation fails; `stored` is then as it was before.
+    pub fn encode_delta(
+        &mut self,
+        payload: &[u8],
+        base: &DeltaBase<'_>,
+        stored: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let start = stored.len();
+        self.encode(payload, stored)?;
+        let Some(on_base) = &mut self.on_base else { return Ok(stored.len() - start) };
+        let alone = stored.len() - start;
+        on_base.replace_if_shorter(payload, base, start, stored).inspect_err(|_| stored.truncate(start))?;
+        // A reader believes no more of a short chunk. Such a delta is mostly of zeros, and short without its base too.
+        let longest = base.object.map_or(0, <[u8]>::len).max(payload.len());
+        let length = stored.len() - start;
+        if length < alone && !is_believed(longest, length, base.content.len()) {
+            stored.truncate(start);
+            return self.encode(payload, stored);
+        }
+        Ok(length)
     }
 
     /// Appends the chunk of `payload` to `stored`, returns its length in bytes.
@@ -88,16 +127,58 @@ impl RevlogEncoder {
 
     /// Appends the compressed chunk of `payload`, unless it is not to be tried; says whether it did.
     fn compress(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
-        match &mut self.compressor {
+        match &mut self.with_dictionary {
+            Some(with_dictionary) if (1..=BLOCK_LEN).contains(&payload.len()) => {
+                with_dictionary.encode(payload, stored)?;
+                Ok(true)
+            }
+            _ => self.compressor.compress(payload, stored),
+        }
+    }
+}
+
+impl TaggedCodec {
+    fn encode(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<(), CodecError> {
+        self.tag.write(stored);
+        self.codec.encode(payload, stored).map(drop)
+    }
+}
+
+impl Compressor {
+    fn new(choice: &CodecChoice) -> Result<Self, CodecError> {
+        let level = choice.level().unwrap_or_default();
+        Ok(match choice.revlog_engine() {
+            RevlogEngine::None => Compressor::None,
+            RevlogEngine::Zlib => Compressor::Whole { codec: choice.new_codec()?, least_payload: LEAST_ZLIB_PAYLOAD },
+            RevlogEngine::Zstd => {
+                // As hg: with magic number and content size, without a checksum, whatever the choice's options say.
+                let mut codec = Zstd::new(level, true).with_window(choice.window_log());
+                codec.set_checksum(false);
+                Compressor::Whole { codec: Box::new(codec), least_payload: LEAST_ZSTD_PAYLOAD }
+            }
+            RevlogEngine::Lz4 => Compressor::Lz4(match choice.algorithm() {
+                Algorithm::Lz4hc => Box::new(HighCoder::new(level)),
+                Algorithm::Lz4Flex => Box::new(FlexCoder::default()),
+                _ => Box::new(FastCoder::new(level)),
+            }),
+            RevlogEngine::Tagged(algorithm) => match algorithm.body().and_then(revlog_tag) {
+                Some(tag) => Compressor::Tagged(TaggedCodec { codec: choice.behind_revlog_tag().new_codec()?, tag }),
+                None => Compressor::None,
+            },
+        })
+    }
+
+    /// As [`RevlogEncoder::compress`].
+    fn compress(&mut self, payload: &[u8], stored: &mut Vec<u8>) -> Result<bool, CodecError> {
+        match self {
             Compressor::Whole { codec, least_payload } if payload.len() >= *least_payload => {
                 codec.encode(payload, stored).map(|_| true)
             }
             Compressor::Lz4(coder) => compress_lz4(coder.as_mut(), payload, stored),
-            Compressor::Tagged { codec, tag } if can_encode(codec.as_ref(), payload.len()) => {
-                stored.push(*tag);
-                codec.encode(payload, stored).map(|_| true)
+            Compressor::Tagged(tagged) if can_encode(tagged.codec.as_ref(), payload.len()) => {
+                tagged.encode(payload, stored).map(|()| true)
             }
-            Compressor::Whole { .. } | Compressor::Tagged { .. } | Compressor::None => Ok(false),
+            Compressor::Whole { .. } | Compressor::Tagged(_) | Compressor::None => Ok(false),
         }
     }
 }

@@ -144,6 +144,13 @@ impl CodecChoice {
         }
     }
 
+    /// The same for what stands behind a tag byte in a revlog: without a checksum, and DEFLATE without its RFC 1950 wrapping,
+    /// whose first byte is Mercurial's own there.
+    pub(crate) fn behind_revlog_tag(&self) -> CodecChoice {
+        let algorithm = if self.algorithm.is_zlib_family() { Algorithm::Deflate } else { self.algorithm };
+        CodecChoice { algorithm, checksum: false, standard_frame: false, ..self.clone() }
+    }
+
     pub(super) fn with_dictionary_file(&self, digits: &str) -> CodecChoice {
         let fits = self.algorithm.longest_dictionary().is_some() && !self.standard_frame;
         let dictionary = fits.then(|| DictionarySource::File { digits: digits.to_owned() });

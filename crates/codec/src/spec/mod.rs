@@ -147,6 +147,11 @@ impl CodecSpec {
         self.meaning.kinds.keys().copied()
     }
 
+    /// A kind with a part of its own that is none of `objects`, if there is one.
+    pub fn kind_outside(&self, objects: &[ObjectKind]) -> Option<SpecKind> {
+        self.kinds().find(|kind| matches!(kind, SpecKind::Object(object) if !objects.contains(object)))
+    }
+
     /// Whether all payloads are encoded alike, whatever their kind.
     pub fn is_uniform(&self) -> bool {
         self.meaning.kinds.is_empty() && !self.uses_dictionaries()

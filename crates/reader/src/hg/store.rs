@@ -1,6 +1,6 @@
 //! A Mercurial repository as chunks in file order.
 
-use repackbench_codec::{BLOCK_LEN, Decoders, RevlogDecoder, ZlibReader};
+use repackbench_codec::{BLOCK_LEN, BaseUse, Decoders, RevlogDecoder, ZlibReader};
 
 use super::{
     HgRepository,
@@ -30,7 +30,7 @@ const BATCH: u64 = 256 << 10;
 
 impl Store for HgStore<'_> {
     fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
-        let mut reader = ChunkReader::new(ZlibReader::Libdeflate.into());
+        let mut reader = ChunkReader::new(self.repository, ZlibReader::Libdeflate.into())?;
         for files in self.repository.revlogs() {
             reader.read(&Revlog::open(files)?, &mut |chunk, _| visit(chunk))?;
         }
@@ -44,7 +44,7 @@ pub(crate) fn for_each_payload<E: From<ReaderError>>(
     decoders: Decoders,
     visitor: &mut PayloadVisitor<'_, E>,
 ) -> std::result::Result<LeftOut, E> {
-    let mut reader = ChunkReader::new(decoders);
+    let mut reader = ChunkReader::new(repository, decoders)?;
     let mut left_out = LeftOut::default();
     for files in repository.revlogs() {
         reader.read(&Revlog::open(files)?, &mut |chunk, payload| {
@@ -69,8 +69,9 @@ struct ChunkReader {
 }
 
 impl ChunkReader {
-    fn new(decoders: Decoders) -> Self {
-        ChunkReader { decoder: RevlogDecoder::new(decoders), buffer: Vec::new(), payload: Vec::new() }
+    fn new(repository: &HgRepository, decoders: Decoders) -> Result<Self> {
+        let decoder = RevlogDecoder::new(decoders).with_dictionaries(&repository.dictionaries()?);
+        Ok(ChunkReader { decoder, buffer: Vec::new(), payload: Vec::new() })
     }
 
     /// Hands each chunk of `revlog` to `visit`, with what decodes it.
@@ -89,6 +90,10 @@ impl ChunkReader {
                 let mut payload = ChunkPayload { revlog, revision, stored, decoder, payload, is_decoded: false };
                 let payload_len = match base {
                     None => u64::from(entry.text_len),
+                    // Its base would have to be read; in its place the chunk says how long it is.
+                    Some(_) if RevlogDecoder::base_use(stored) != BaseUse::None => {
+                        claimed_len(revlog, revision, stored)?
+                    }
                     Some(_) => payload.get()?.len() as u64,
                 };
                 let (file, offset) = revlog.place(revision);
@@ -108,6 +113,12 @@ impl ChunkReader {
         }
         Ok(())
     }
+}
+
+/// The payload length that a chunk which uses its base claims.
+fn claimed_len(revlog: &Revlog, revision: usize, stored: &[u8]) -> Result<u64> {
+    RevlogDecoder::claimed_len_on_base(stored)
+        .ok_or_else(|| revlog.corrupt(revision, "a zstd frame with its content size", "none"))
 }
 
 /// The payload of a chunk, decoded when it is first asked for.

@@ -1,14 +1,16 @@
 //! The chunks of a revlog: how they are cut into batches, and what a thread makes of one.
 
-use std::ops::Range;
+use std::{ops::Range, path::PathBuf};
 
-use repackbench_codec::{RevlogDecoder, RevlogEncoder, ZlibReader};
+use repackbench_codec::{
+    BaseUse, ChunkKind, DeltaBase, Dictionaries, KindEncoders, RevlogDecoder, RevlogEncoder, ZlibReader,
+};
 use repackbench_reader::hg::{
     delta::longest_payload,
-    revlog::{Entry, Revlog},
+    revlog::{Entry, Revlog, TextReader},
 };
 
-use crate::{Result, WriterError, pipeline::EncodedBatch};
+use crate::{Encoding, Result, WriterError, pipeline::EncodedBatch};
 
 /// The chunks of a batch lie in about so many bytes: enough to make hand-over cheap, little enough to keep the buffers
 /// small.
@@ -70,24 +72,31 @@ fn guessed_payload(revlog: &Revlog, revision: usize, entry: &Entry) -> u64 {
 
 /// One thread's contexts and buffers.
 pub(super) struct ChunkConverter {
-    encoder: RevlogEncoder,
+    encoders: KindEncoders<RevlogEncoder>,
     decoder: RevlogDecoder,
+    /// Decodes what was encoded.
+    verifier: RevlogDecoder,
+    bases: Bases,
     stored: Vec<u8>,
     payload: Vec<u8>,
     again: Vec<u8>,
 }
 
 impl ChunkConverter {
-    pub(super) fn new(spec: &repackbench_codec::CodecSpec) -> Result<Self> {
-        Ok(ChunkConverter {
-            encoder: RevlogEncoder::new(spec)?,
-            // Nothing is being timed here, so zlib streams are read by the fastest reader, which for what other
-            // implementations wrote is a second opinion too.
-            decoder: RevlogDecoder::new(ZlibReader::Libdeflate),
+    /// A converter to `encoding` from chunks that may name `dictionaries`.
+    pub(super) fn new(encoding: &Encoding, dictionaries: &Dictionaries) -> Self {
+        // Nothing is being timed here, so zlib streams are read by the fastest reader, which for what other implementations
+        // wrote is a second opinion too.
+        let decoder = || RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
+        ChunkConverter {
+            encoders: encoding.revlog_encoders(),
+            decoder: decoder(),
+            verifier: encoding.revlog_decoder(),
+            bases: Bases::new(TextReader::new(decoder()), encoding.spec().max_chain()),
             stored: Vec::new(),
             payload: Vec::new(),
             again: Vec::new(),
-        })
+        }
     }
 
     /// Appends the new chunks of `revisions`, each decoded again and compared, to `encoded`.
@@ -97,7 +106,7 @@ impl ChunkConverter {
         revisions: Range<usize>,
         encoded: &mut EncodedBatch,
     ) -> Result<()> {
-        let ChunkConverter { encoder, decoder, stored, payload, again } = self;
+        let ChunkConverter { encoders, decoder, verifier, bases, stored, payload, again } = self;
         if revisions.is_empty() {
             return Ok(());
         }
@@ -108,25 +117,95 @@ impl ChunkConverter {
             let start = encoded.stored.len();
             make_room(&mut encoded.stored, payload.len())
                 .map_err(|wanted| revlog.corrupt(revision, "a payload that there is memory for", wanted))?;
-            let length = encoder.encode(payload, &mut encoded.stored)?;
+            let is_delta = revlog.delta_base(revision).is_some();
+            let encoder = encoders.for_kind(ChunkKind { object: revlog.files().kind, is_delta })?;
+            let length = match bases.read(encoder, revlog, revision)? {
+                Some(base) => encoder.encode_delta(payload, &base, &mut encoded.stored)?,
+                None => encoder.encode(payload, &mut encoded.stored)?,
+            };
             encoded.lengths.push(length);
 
-            again.clear();
             let chunk = encoded.stored.get(start..).unwrap_or_default();
-            let detail = match decoder.decode(chunk, payload.len(), again) {
-                Ok(_) if again == payload => continue,
-                Ok(found) if found != payload.len() => format!("{found} bytes instead of {}", payload.len()),
-                Ok(_) => "same length, other content".to_owned(),
-                Err(error) => error.to_string(),
-            };
-            let what = format!("revision {revision}");
-            return Err(WriterError::Unfaithful { path: revlog.files().index.clone(), what, detail });
+            check_faithful(verifier, chunk, payload, bases, again).map_err(|detail| {
+                let what = format!("revision {revision}");
+                WriterError::Unfaithful { path: revlog.files().index.clone(), what, detail }
+            })?;
         }
         for buffer in [stored, payload, again] {
             buffer.clear();
             buffer.shrink_to(LARGEST_KEPT);
         }
         Ok(())
+    }
+}
+
+/// Decodes the new chunk of `payload`, or of the full text in `bases`, and compares it with what was encoded. Says what differs.
+fn check_faithful(
+    verifier: &mut RevlogDecoder,
+    chunk: &[u8],
+    payload: &[u8],
+    bases: &Bases,
+    again: &mut Vec<u8>,
+) -> std::result::Result<(), String> {
+    again.clear();
+    let (expected, decoded) = match RevlogDecoder::base_use(chunk) {
+        BaseUse::None => (payload, verifier.decode(chunk, payload.len(), again)),
+        base_use => {
+            let expected = if base_use == BaseUse::Patch { bases.text.as_slice() } else { payload };
+            (expected, verifier.decode_on_base(chunk, &bases.base, expected.len(), again))
+        }
+    };
+    match decoded {
+        Ok(_) if again == expected => Ok(()),
+        Ok(found) if found != expected.len() => Err(format!("{found} bytes instead of {}", expected.len())),
+        Ok(_) => Err("same length, other content".to_owned()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Reads the full texts that deltas are compressed with.
+struct Bases {
+    texts: TextReader,
+    max_chain: Option<u32>,
+    /// The revlog whose texts the reader may have cached.
+    revlog: PathBuf,
+    /// The text of the base that was read last, and of the revision on top of it.
+    base: Vec<u8>,
+    text: Vec<u8>,
+}
+
+impl Bases {
+    fn new(texts: TextReader, max_chain: Option<u32>) -> Self {
+        Bases { texts, max_chain, revlog: PathBuf::new(), base: Vec::new(), text: Vec::new() }
+    }
+
+    /// What the delta of `revision` is based on, if `encoder` is to use that.
+    fn read(&mut self, encoder: &RevlogEncoder, revlog: &Revlog, revision: usize) -> Result<Option<DeltaBase<'_>>> {
+        let Some(base) = revlog.delta_base(revision).filter(|_| encoder.uses_bases()) else { return Ok(None) };
+        // What its text hashes to is not its node, so nothing would tell if the base were not what it was.
+        if !revlog.entry(revision)?.is_hashed() || !self.is_within_limit(revlog, revision) {
+            return Ok(None);
+        }
+        if self.revlog != revlog.files().index {
+            self.texts.forget();
+            self.revlog.clone_from(&revlog.files().index);
+        }
+        self.texts.read(revlog, 0, base, &mut self.base)?;
+        self.texts.read(revlog, 0, revision, &mut self.text)?;
+        Ok(Some(DeltaBase { content: &self.base, object: Some(&self.text) }))
+    }
+
+    /// Whether the chain of deltas that ends with `revision` is short enough.
+    fn is_within_limit(&self, revlog: &Revlog, revision: usize) -> bool {
+        let Some(most) = self.max_chain else { return true };
+        let mut at = revision;
+        for _ in 0..most {
+            match revlog.delta_base(at) {
+                Some(base) => at = base,
+                None => return true,
+            }
+        }
+        revlog.delta_base(at).is_none()
     }
 }
 

@@ -6,8 +6,8 @@
 //! | what [`KEPT_IN_HG_DIR`] names | byte for byte |
 //! | all other files of the store: `fncache`, phases, bookmarks, markers, node maps, lfs | byte for byte |
 //!
-//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout. Node maps
-//! name revisions and nodes, no offsets, and stay valid.
+//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout; and
+//! dictionaries, which belong to the source's chunks alone. Node maps name revisions and nodes, no offsets, and stay valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,14 +17,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     ReaderError,
     hg::{HgRepository, repository::KEPT_IN_HG_DIR},
 };
 use walkdir::WalkDir;
 
-use crate::{Progress, ProgressUnit, Result, WriterError, pipeline::on_threads};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, pipeline::on_threads};
 
 /// Fewer folders are created sooner than threads are started.
 const WORTH_THREADS: usize = 32;
@@ -35,14 +34,14 @@ const OWNER_MAY_ALL: u32 = 0o700;
 /// Creates `hg_dir` and all folders below it that `source` has files for, and copies all files but revlogs.
 pub(super) fn write_metadata(
     source: &HgRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     threads: usize,
     hg_dir: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
     let kept = kept_files(source.hg_dir())?;
     create_folders(source, &kept, threads, hg_dir)?;
-    write_requirements(source, spec, hg_dir)?;
+    write_requirements(source, encoding, hg_dir)?;
     let store = Path::new("store");
     let others: Vec<PathBuf> = source.other_store_files().iter().map(|path| store.join(path)).collect();
     progress.start("copying other files", (kept.len() + others.len()) as u64, ProgressUnit::Items);
@@ -118,9 +117,9 @@ fn create_folder(from: &Path, to: &Path) -> Result<()> {
         .map_err(|e| WriterError::io("set the permissions of", to, e))
 }
 
-fn write_requirements(source: &HgRepository, spec: &CodecSpec, hg_dir: &Path) -> Result<()> {
+fn write_requirements(source: &HgRepository, encoding: &Encoding, hg_dir: &Path) -> Result<()> {
     let old = source.requirements();
-    let new = old.with_compression(spec.revlog_engine().requirement());
+    let new = old.with_compression(encoding.revlog_requirements());
     write_requirements_file(source, "requires", &old.work_tree, &new.work_tree, hg_dir)?;
     if old.is_share_safe() {
         write_requirements_file(source, "store/requires", &old.store, &new.store, hg_dir)?;

@@ -13,11 +13,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_codec::CodecSpec;
-use repackbench_reader::{Snapshot, hg::HgRepository};
+use repackbench_codec::BASE_REQUIREMENT;
+use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, hg::HgRepository};
 
 use crate::{
-    Progress, Result, WriterError,
+    Encoding, Progress, Result, WriterError,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -29,13 +29,13 @@ use crate::{
 /// `target` then.
 pub fn convert(
     source: &HgRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     target: &Path,
     force: bool,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| convert_into(source, spec, out, threads, progress))
+    build_beside(target, force, &folders(source), |out| convert_into(source, encoding, out, threads, progress))
 }
 
 /// The folders of `source`. A store may be linked in from elsewhere.
@@ -46,7 +46,7 @@ pub(crate) fn folders(source: &HgRepository) -> [PathBuf; 2] {
 /// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
 pub fn convert_into(
     source: &HgRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     out: &Path,
     threads: usize,
     progress: &dyn Progress,
@@ -54,12 +54,27 @@ pub fn convert_into(
     watched(
         || source.snapshot().map(Snapshot::Hg),
         || {
+            refuse_bases(source)?;
             let hg_dir = out.join(".hg");
-            metadata::write_metadata(source, spec, threads, &hg_dir, progress)?;
-            let notes = revlogs::convert_revlogs(source, spec, threads, &hg_dir.join("store"), progress)?;
+            metadata::write_metadata(source, encoding, threads, &hg_dir, progress)?;
+            let store = hg_dir.join("store");
+            encoding.write_dictionaries(&store.join(DICTIONARY_FOLDER))?;
+            let notes = revlogs::convert_revlogs(source, encoding, threads, &store, progress)?;
             Ok(source.notes().iter().cloned().chain(notes).collect())
         },
     )
+}
+
+/// An error for a variant whose deltas were compressed with the full texts of their bases: some of them are no deltas any more,
+/// so no conversion gives back what there was.
+pub(crate) fn refuse_bases(source: &HgRepository) -> Result<()> {
+    if !source.requirements().contains(BASE_REQUIREMENT) {
+        return Ok(());
+    }
+    let what = format!(
+        "converting a variant with the requirement '{BASE_REQUIREMENT}': convert the repository that it was made from"
+    );
+    Err(ReaderError::unsupported(source.hg_dir(), what).into())
 }
 
 /// Creates the file `path`, which must not exist, with the permission bits of `mode`.

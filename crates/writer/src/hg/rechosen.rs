@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use repackbench_codec::{Algorithm, CodecSpec, RevlogEngine};
+use repackbench_codec::{Algorithm, CodecSpec};
 use repackbench_reader::{
     ReaderError,
     hg::{HgRepository, repository::Requirements, verify},
@@ -23,7 +23,7 @@ use repackbench_reader::{
 
 use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
-    Progress, ProgressUnit, Result, WriterError,
+    Encoding, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
 };
 
@@ -133,6 +133,15 @@ fn is_hgs_own(spec: &CodecSpec) -> bool {
     }
 }
 
+/// An error for a spec that hg cannot write under.
+pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
+    if spec.is_uniform() && !spec.uses_bases() {
+        return Ok(());
+    }
+    let why = "hg chooses deltas under one codec for all payloads, without dictionaries, prefix and patch".to_owned();
+    Err(WriterError::Spec { spec: spec.to_string(), why })
+}
+
 /// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `hg` under `spec`.
 ///
 /// # Errors
@@ -152,17 +161,19 @@ pub fn convert_rechosen(
             format!("choosing deltas again with the requirement '{LFS}': hg damages pointers to files kept elsewhere");
         return Err(ReaderError::unsupported(source.hg_dir(), what).into());
     }
+    check_spec(spec)?;
     hg.extension_for(spec)?;
+    let encoding = Encoding::plain(spec);
     build_beside(target, force, &folders(source), |out| {
         // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
         let scratch = tempfile::Builder::new()
             .prefix("rechosen-")
             .tempdir_in(out)
             .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
-        let first = convert_into(source, spec, scratch.path(), threads, progress)?;
+        let first = convert_into(source, &encoding, scratch.path(), threads, progress)?;
         rechoose(scratch.path(), spec, hg, progress)?;
         let rechosen = HgRepository::open(scratch.path())?;
-        let second = convert_into(&rechosen, spec, out, threads, progress)?;
+        let second = convert_into(&rechosen, &encoding, out, threads, progress)?;
         let path = scratch.path().to_owned();
         scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
         check_history(source, &HgRepository::open(out)?, threads)?;
@@ -235,19 +246,13 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
     for (requirement, setting) in PINNED {
         settings.push(format!("{setting}={}", if requirements.contains(requirement) { "yes" } else { "no" }));
     }
-    let (engine, level) = match spec.revlog_engine() {
-        RevlogEngine::None => ("none", None),
-        RevlogEngine::Zlib => ("zlib", spec.level()),
-        RevlogEngine::Zstd => ("zstd", spec.level()),
-        RevlogEngine::Lz4 => ("lz4", None),
-        RevlogEngine::Tagged(algorithm) => (algorithm.name(), None),
-    };
+    let engine = spec.revlog_engine().name();
     // hg's own extension that it opens such a repository with; the repository's configuration, which names it, is not read.
     if requirements.contains("largefiles") {
         settings.push("extensions.largefiles=".to_owned());
     }
     settings.push(format!("format.revlog-compression={engine}"));
-    if let Some(level) = level.filter(|_| is_hgs_own(spec)) {
+    if let Some(level) = spec.level().filter(|_| is_hgs_own(spec)) {
         settings.push(format!("storage.revlog.{engine}.level={level}"));
     }
     settings

@@ -13,7 +13,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use repackbench_codec::CodecSpec;
+use repackbench_codec::Dictionaries;
 use repackbench_reader::{
     ReaderError,
     hg::{
@@ -27,7 +27,7 @@ use super::{
     emit::{NewFile, RevlogEmitter},
 };
 use crate::{
-    Progress, ProgressUnit, Result, WriterError,
+    Encoding, Progress, ProgressUnit, Result, WriterError,
     pipeline::{self, BatchConverter, EncodedBatch},
 };
 
@@ -71,11 +71,11 @@ impl<'a> SourceRevlog<'a> {
     }
 }
 
-/// Rewrites every revlog of `source` under `spec` into the store `out`, whose folders exist. Returns notes: what of the source
+/// Rewrites every revlog of `source` under `encoding` into the store `out`, whose folders exist. Returns notes: what of the source
 /// is not in the result.
 pub(super) fn convert_revlogs(
     source: &HgRepository,
-    spec: &CodecSpec,
+    encoding: &Encoding,
     threads: usize,
     out: &Path,
     progress: &dyn Progress,
@@ -83,13 +83,14 @@ pub(super) fn convert_revlogs(
     let revlogs = pipeline::on_threads(threads, source.revlogs(), SourceRevlog::new)?;
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
-    let places = Places { from: source.store_dir(), to: out, notes: Mutex::default() };
+    let dictionaries = source.dictionaries()?;
+    let places = Places { from: source.store_dir(), to: out, dictionaries, notes: Mutex::default() };
     let mut large = large.as_slice();
     loop {
         let (now, later) = large.split_at(round_len(large));
         // The small ones come last, where they keep all threads busy to the end.
         let small = if later.is_empty() { small.as_slice() } else { &[] };
-        Round::open(&places, spec, now, small, progress)?.run(threads)?;
+        Round::open(&places, encoding, now, small, progress)?.run(threads)?;
         if later.is_empty() {
             break;
         }
@@ -116,6 +117,8 @@ fn round_len(large: &[&SourceRevlog<'_>]) -> usize {
 struct Places<'a> {
     from: PathBuf,
     to: &'a Path,
+    /// Those of the source.
+    dictionaries: Dictionaries,
     /// What of the source is not in the result.
     notes: Mutex<Vec<String>>,
 }
@@ -167,7 +170,7 @@ enum Batch {
 /// Revlogs that are converted by one run of the pipeline.
 struct Round<'a> {
     places: &'a Places<'a>,
-    spec: &'a CodecSpec,
+    encoding: &'a Encoding,
     large: Vec<(&'a SourceRevlog<'a>, Revlog)>,
     small: &'a [&'a SourceRevlog<'a>],
     batches: Vec<Batch>,
@@ -177,12 +180,12 @@ struct Round<'a> {
 impl<'a> Round<'a> {
     fn open(
         places: &'a Places<'a>,
-        spec: &'a CodecSpec,
+        encoding: &'a Encoding,
         large: &[&'a SourceRevlog<'a>],
         small: &'a [&'a SourceRevlog<'a>],
         progress: &'a dyn Progress,
     ) -> Result<Self> {
-        let mut round = Round { places, spec, large: Vec::new(), small, batches: Vec::new(), progress };
+        let mut round = Round { places, encoding, large: Vec::new(), small, batches: Vec::new(), progress };
         for (number, source) in large.iter().enumerate() {
             let revlog = Revlog::open(source.files)?;
             round.batches.extend(cut(&revlog).into_iter().map(|part| Batch::Part { large: number, part }));
@@ -259,7 +262,7 @@ impl BatchConverter for Round<'_> {
     }
 
     fn contexts(&self) -> Result<ChunkConverter> {
-        ChunkConverter::new(self.spec)
+        Ok(ChunkConverter::new(self.encoding, &self.places.dictionaries))
     }
 
     fn convert(&self, converter: &mut ChunkConverter, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {

@@ -12,7 +12,10 @@ use repackbench_codec::{CodecSpec, FORMAT_VERSION};
 use repackbench_reader::{ReaderError, hg::HgRepository};
 use walkdir::WalkDir;
 
-use super::{metadata::kept_files, rechosen::HgProgram};
+use super::{
+    metadata::kept_files,
+    rechosen::{HgProgram, check_spec},
+};
 use crate::{
     Result, WriterError,
     cache::{KeyHasher, VariantKey},
@@ -47,7 +50,7 @@ pub(crate) fn key(source: &HgRepository, spec: &str, encoder: &str) -> Result<Va
         hasher.number(data_len);
     }
     let store = source.store_dir();
-    let others = source.other_store_files().iter().map(|path| store.join(path));
+    let others = source.other_store_files().iter().chain(source.dictionary_files()).map(|path| store.join(path));
     let kept = kept_files(source.hg_dir())?.into_iter().map(|path| source.hg_dir().join(path));
     for path in others.chain(kept) {
         hash_file(&mut hasher, source, &path, &mut buffer)?;
@@ -87,6 +90,7 @@ fn hash_file(hasher: &mut KeyHasher, source: &HgRepository, path: &Path, buffer:
 
 /// What, besides our own libraries, decides which deltas are chosen again.
 pub(crate) fn chooser(hg: &HgProgram, spec: &CodecSpec) -> Result<String> {
+    check_spec(spec)?;
     let mut hasher = KeyHasher::default();
     if let Some(extension) = hg.extension_for(spec)? {
         for entry in WalkDir::new(extension).sort_by_file_name() {

@@ -47,7 +47,7 @@ fn an_unknown_codec_stops_hg_before_anything_is_made() {
 
         hg.run(folder.path(), ["init", "old"]);
         let old = folder.path().join("old");
-        hg.codec("lzma").try_run(&old, ["log"]).fails_saying(&["repackbench.codec", "unknown codec", "zlib:0..9"]);
+        hg.codec("lzham").try_run(&old, ["log"]).fails_saying(&["repackbench.codec", "unknown codec", "zlib:0..9"]);
     }
 }
 
@@ -56,7 +56,7 @@ fn a_repositorys_own_configuration_is_checked_too() {
     for hg in Hg::extended() {
         let folder = scratch();
         hg.new_repository(folder.path());
-        fs::write(folder.path().join(".hg/hgrc"), "[repackbench]\ncodec = lzma\n")
+        fs::write(folder.path().join(".hg/hgrc"), "[repackbench]\ncodec = lzham\n")
             .expect("the repository's configuration");
         hg.try_run(folder.path(), ["log"]).fails_saying(&["repackbench.codec", "unknown codec"]);
     }

@@ -77,12 +77,26 @@ fn stock_hg_refuses_lz4_by_its_requirement() {
     }
 }
 
+/// A spec of each engine that hg does not have.
+const ENGINES: [&str; 9] = ["brotli:1", "bzip2:1", "deflate:6", "lz4", "lz4hc:9", "lzma:0", "lzo:3", "snappy", "xz:0"];
+
 #[test]
-fn with_the_extension_hg_reads_and_writes_lz4() {
+fn with_the_extension_the_newest_hg_reads_and_writes_every_engine() {
+    hg_reads_and_writes_every_engine(Version::V72);
+}
+
+#[test]
+fn with_the_extension_hg_6_3_reads_and_writes_every_engine() {
+    hg_reads_and_writes_every_engine(Version::V63);
+}
+
+#[track_caller]
+fn hg_reads_and_writes_every_engine(version: Version) {
     let scratch = Scratch::new();
     let source = Fixture::hg_copy("default", &scratch).repo();
+    let changesets = hg::changesets(&source);
     let extension = format!("extensions.repackbench={}", hg_extension::folder().display());
-    for (version, spec) in [(Version::V72, "lz4hc:9"), (Version::V63, "lz4")] {
+    for spec in ENGINES {
         let variant = scratch.join(spec);
         convert(&source, spec, &variant);
         let extended = |arguments: &[&str]| {
@@ -91,14 +105,20 @@ fn with_the_extension_hg_reads_and_writes_lz4() {
             program::run(command.args(arguments)).exits(exit::OK)
         };
         let said = extended(&["verify"]);
-        assert!(said.text().contains("checked 36 changesets") && said.stderr.is_empty(), "{said:?}");
+        assert!(said.text().contains("checked 36 changesets") && said.stderr.is_empty(), "{spec}: {said:?}");
         let history = ["log", "--hidden", "-r", "all()", "-T", hg::CHANGESET];
-        assert_eq!(extended(&history).text(), hg::changesets(&source));
+        assert_eq!(extended(&history).text(), changesets, "{spec}");
         extended(&["update", "--quiet", "tip"]);
         fs::write(variant.join("on-top.txt"), "one line\n".repeat(90)).expect("a file in the work tree");
         extended(&["commit", "--quiet", "--addremove", "--message", "on top"]);
-        convert(&variant, "zstd:3", &scratch.join(&format!("{spec}-back")));
-        let back = hg::output(&scratch.join(&format!("{spec}-back")), ["cat", "-r", "tip", "path:on-top.txt"]);
-        assert_eq!(back, "one line\n".repeat(90).as_bytes());
+
+        let requirement = spec.split(':').next().unwrap_or(spec).replace("lz4hc", "lz4");
+        let refused = hg::hg(version, &variant, ["log"]);
+        assert_ne!(refused.code, Some(exit::OK), "{spec}");
+        assert!(refused.stderr.contains(&format!("exp-compression-{requirement}")), "{spec}: {}", refused.stderr);
+
+        let back = scratch.join(&format!("{spec}-back"));
+        convert(&variant, "zstd:3", &back);
+        assert_eq!(hg::output(&back, ["cat", "-r", "tip", "path:on-top.txt"]), "one line\n".repeat(90).as_bytes());
     }
 }

@@ -7,6 +7,7 @@ mod conversion;
 mod damage;
 mod exchange;
 mod forged;
+mod kinds;
 mod lies;
 mod patches;
 mod refused;

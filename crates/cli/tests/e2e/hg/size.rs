@@ -11,7 +11,7 @@ use super::super::support::program::{self, command, convert, exit};
 use super::super::support::{Fixture, Scratch, snapshot};
 
 /// The exact sizes of the source as found, from a benchmark's records: tables round.
-fn recorded_sizes(repo: &Path) -> Value {
+pub(super) fn recorded_sizes(repo: &Path) -> Value {
     let scratch = Scratch::new();
     let file = scratch.join("records.jsonl");
     let bench = ["bench", "--quiet", "--codec", "zlib:6", "--workload", "traverse", "--blocks", "1", "--json"];
@@ -22,7 +22,7 @@ fn recorded_sizes(repo: &Path) -> Value {
     records.find(|record| record["variant"]["spec"].is_null()).expect("a record of the source as found")["size"].clone()
 }
 
-fn number(value: &Value) -> u64 {
+pub(super) fn number(value: &Value) -> u64 {
     value.as_u64().expect("a number of bytes")
 }
 

@@ -44,10 +44,10 @@ struct Log {
 }
 
 impl HgHistory {
-    /// The history of `repository`, whose chunks `decoder` decodes.
+    /// The history of `repository`, whose chunks `decoder` decodes, with the repository's dictionaries.
     ///
     /// # Errors
-    /// When the changelog or the manifest cannot be opened.
+    /// When the changelog or the manifest cannot be opened, or a dictionary not be read.
     pub fn new(repository: &HgRepository, decoder: RevlogDecoder) -> Result<Self> {
         let changelog = match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
             Some(files) => Revlog::open(files)?,
@@ -59,7 +59,7 @@ impl HgHistory {
             nodes: NodeMap::new(&changelog),
             changelog,
             logs: OpenLogs::new(repository),
-            texts: TextReader::new(decoder),
+            texts: TextReader::new(decoder.with_dictionaries(&repository.dictionaries()?)),
             manifests: Manifests::default(),
             log: Log::default(),
             text: Vec::new(),

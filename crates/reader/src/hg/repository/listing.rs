@@ -13,6 +13,7 @@ use std::{
 
 use crate::{
     ObjectKind, ReaderError, Result,
+    dictionaries::DICTIONARY_FOLDER,
     hg::{
         file_index, read_if_there,
         revlog::RevlogFiles,
@@ -25,6 +26,7 @@ use crate::{
 pub(super) struct Listing {
     pub(super) revlogs: Vec<RevlogFiles>,
     pub(super) other_files: Vec<PathBuf>,
+    pub(super) dictionary_files: Vec<PathBuf>,
     pub(super) notes: Vec<String>,
 }
 
@@ -56,6 +58,8 @@ pub(super) fn list(store: &Path, encoding: NameEncoding) -> Result<Listing> {
                 RevlogFiles { index, data: store.join(&data), has_data: false, kind, path: tracked.of(&path, kind)? };
             data_files.insert(data, listing.revlogs.len());
             listing.revlogs.push(files);
+        } else if path.starts_with(DICTIONARY_FOLDER) {
+            listing.dictionary_files.push(path);
         } else if !is_left_out(path.as_os_str()) {
             listing.other_files.push(path);
         }
@@ -229,6 +233,7 @@ mod tests {
             "data/orphan.d",
             "lock",
             "phaseroots",
+            "repackbench/dictionaries",
             "requires",
             "undo.bookmarks",
         ];
@@ -244,6 +249,7 @@ mod tests {
         let split: Vec<_> = revlogs.iter().filter(|(_, has_data)| *has_data).map(|(index, _)| *index).collect();
         assert_eq!(split, [store.join("00manifest.i"), store.join("data/a-b/c.i")]);
         assert_eq!(listing.other_files, ["data/orphan.d", "phaseroots"].map(PathBuf::from));
+        assert_eq!(listing.dictionary_files, ["repackbench/dictionaries"].map(PathBuf::from));
         assert_eq!(listing.notes.len(), 1, "{:?}", listing.notes);
     }
 

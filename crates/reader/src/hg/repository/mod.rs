@@ -10,8 +10,13 @@ use std::{
 };
 
 pub use self::{requirements::Requirements, snapshot::HgSnapshot};
+use repackbench_codec::Dictionaries;
+
 use super::revlog::RevlogFiles;
-use crate::{ReaderError, Result};
+use crate::{
+    ReaderError, Result,
+    dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
+};
 
 /// Names directly in `.hg` that a bare copy holds; the rest serves the work tree, is derived, or is another program's.
 pub const KEPT_IN_HG_DIR: [&str; 8] =
@@ -33,6 +38,7 @@ pub struct HgRepository {
     requirements: Requirements,
     revlogs: Vec<RevlogFiles>,
     other_files: Vec<PathBuf>,
+    dictionary_files: Vec<PathBuf>,
     notes: Vec<String>,
 }
 
@@ -80,7 +86,14 @@ impl HgRepository {
                 hg_dir.join("store/obsstore").display()
             ));
         }
-        Ok(HgRepository { hg_dir, requirements, revlogs: listing.revlogs, other_files: listing.other_files, notes })
+        Ok(HgRepository {
+            hg_dir,
+            requirements,
+            revlogs: listing.revlogs,
+            other_files: listing.other_files,
+            dictionary_files: listing.dictionary_files,
+            notes,
+        })
     }
 
     /// Its `.hg` folder.
@@ -104,9 +117,23 @@ impl HgRepository {
     }
 
     /// Every other file of the store, as paths below [`store_dir`](HgRepository::store_dir), sorted. Leftovers of finished
-    /// transactions (`undo*`) are left out, and so are `requires` and locks.
+    /// transactions (`undo*`) are left out, and so are `requires`, locks and dictionaries.
     pub fn other_store_files(&self) -> &[PathBuf] {
         &self.other_files
+    }
+
+    /// The files of its dictionaries, as paths below [`store_dir`](HgRepository::store_dir), sorted. They belong to its chunks: no
+    /// other variant has a use for them.
+    pub fn dictionary_files(&self) -> &[PathBuf] {
+        &self.dictionary_files
+    }
+
+    /// The dictionaries that its chunks may name.
+    ///
+    /// # Errors
+    /// See [`read_dictionaries`].
+    pub fn dictionaries(&self) -> Result<Dictionaries> {
+        read_dictionaries(&self.store_dir().join(DICTIONARY_FOLDER))
     }
 
     /// Every file that belongs to the stored repository, what a copy of it holds, `requires` included, and its length in bytes.
@@ -117,7 +144,7 @@ impl HgRepository {
         let store = self.store_dir();
         let mut files = vec![self.hg_dir.join("requires"), store.join("requires")];
         files.extend(self.revlogs.iter().flat_map(|revlog| [revlog.index.clone(), revlog.data.clone()]));
-        files.extend(self.other_files.iter().map(|path| store.join(path)));
+        files.extend(self.other_files.iter().chain(&self.dictionary_files).map(|path| store.join(path)));
         for name in KEPT_IN_HG_DIR {
             listing::files_at(&self.hg_dir, name, &mut files)?;
         }

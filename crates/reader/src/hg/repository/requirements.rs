@@ -14,12 +14,19 @@ const KNOWN: &[&str] = &[
     "dirstate-v2",
     "dotencode",
     "exp-archived-phase",
+    "exp-compression-brotli",
+    "exp-compression-bzip2",
+    "exp-compression-deflate",
     "exp-compression-lz4",
+    "exp-compression-lzma",
     "exp-compression-lzo",
     "exp-compression-none",
     "exp-compression-snappy",
+    "exp-compression-xz",
     "exp-compression-zlib",
     "exp-compression-zstd",
+    "exp-repackbench-base",
+    "exp-repackbench-dictionaries",
     "exp-sparse",
     "fileindex-v1",
     "fncache",
@@ -97,16 +104,14 @@ impl Requirements {
 
     /// The requirements with those of compression replaced by `compression`, in the file where hg would look for it.
     #[must_use]
-    pub fn with_compression(&self, compression: Option<&str>) -> Self {
+    pub fn with_compression<'a>(&self, compression: impl IntoIterator<Item = &'a str>) -> Self {
+        const PREFIXES: [&str; 3] = ["revlog-compression-", "exp-compression-", "exp-repackbench-"];
         let mut requirements = self.clone();
-        let is_compression =
-            |name: &String| name.starts_with("revlog-compression-") || name.starts_with("exp-compression-");
+        let is_compression = |name: &String| PREFIXES.iter().any(|prefix| name.starts_with(prefix));
         requirements.work_tree.retain(|name| !is_compression(name));
         requirements.store.retain(|name| !is_compression(name));
-        if let Some(compression) = compression {
-            let file = if self.is_share_safe() { &mut requirements.store } else { &mut requirements.work_tree };
-            file.insert(compression.to_owned());
-        }
+        let file = if self.is_share_safe() { &mut requirements.store } else { &mut requirements.work_tree };
+        file.extend(compression.into_iter().map(str::to_owned));
         requirements
     }
 }
@@ -166,7 +171,8 @@ mod tests {
         assert_eq!(safe.name_encoding(), NameEncoding::Hybrid { dots: true });
         let old = read("revlogv1\nstore\n", Some("shared\n")).unwrap();
         assert_eq!(old.name_encoding(), NameEncoding::Plain);
-        let changed = safe.with_compression(Some("exp-compression-none"));
+        let changed = safe.with_compression(["exp-compression-none", "exp-repackbench-base"]);
+        assert_eq!(changed.with_compression(["revlog-compression-zstd"]), safe);
         assert!(changed.store.contains("exp-compression-none") && !changed.contains("revlog-compression-zstd"));
         assert!(old.with_compression(Some("x")).work_tree.contains("x"));
         assert_eq!(old.with_compression(None), old);

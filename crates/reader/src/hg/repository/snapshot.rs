@@ -69,7 +69,7 @@ fn paths_to_watch(repository: &HgRepository) -> Vec<PathBuf> {
         // Nearly in order, so that little is left to be sorted.
         data.into_iter().chain([files.index.clone()])
     });
-    let others = repository.other_files.iter().map(|path| store.join(path));
+    let others = repository.other_files.iter().chain(&repository.dictionary_files).map(|path| store.join(path));
     fixed.into_iter().chain(kept).chain(revlogs).chain(others).collect()
 }
 

@@ -1,7 +1,7 @@
 //! Full texts: a snapshot and the deltas of its chain.
 
 use gix_hash::ObjectId;
-use repackbench_codec::RevlogDecoder;
+use repackbench_codec::{BaseUse, RevlogDecoder};
 use sha1::{Digest, Sha1};
 
 use super::{Entry, Revlog};
@@ -28,6 +28,9 @@ pub struct TextReader {
     stored: Vec<u8>,
     payloads: Vec<u8>,
     ends: Vec<usize>,
+    /// How many revisions of `chain` the text holds already; the rest of those decoded wait in `payloads`.
+    applied: usize,
+    intermediate_texts: u64,
 }
 
 impl std::fmt::Debug for TextReader {
@@ -47,7 +50,15 @@ impl TextReader {
             stored: Vec::new(),
             payloads: Vec::new(),
             ends: Vec::new(),
+            applied: 0,
+            intermediate_texts: 0,
         }
+    }
+
+    /// How many full texts were made only because a chunk was compressed with them: without such chunks, a chain of deltas is
+    /// described first and made once.
+    pub fn intermediate_texts(&self) -> u64 {
+        self.intermediate_texts
     }
 
     /// Empties the cache of texts.
@@ -102,57 +113,116 @@ impl TextReader {
 
     /// Decodes the chunks of `self.chain` and applies them to `text`.
     fn decode_chain(&mut self, revlog: &Revlog, number: usize, text: &mut Vec<u8>) -> Result<()> {
-        self.payloads.clear();
-        self.ends.clear();
-        let has_snapshot = self.chain.first().is_some_and(|first| revlog.delta_base(*first).is_none());
-        let mut longest = text.len();
-        let mut rest = self.chain.as_slice();
-        while let Some(first) = rest.first() {
-            let (run, after) = rest.split_at(run_len(revlog, rest)?);
-            let chunks = revlog.chunks(*first, *run.last().unwrap_or(first), &mut self.stored)?;
-            for revision in run {
-                let text_len = revlog.entry(*revision)?.text_len as usize;
-                let is_snapshot = has_snapshot && self.chain.first() == Some(revision);
-                let (target, limit) = match is_snapshot {
-                    true => (&mut *text, text_len),
-                    false => (&mut self.payloads, longest_payload(longest, text_len)),
-                };
-                let decoded = self.decoder.decode(chunks.get(*revision)?, limit, target);
-                decoded.map_err(|e| revlog.corrupt(*revision, "a chunk that decodes", e.to_string()))?;
-                longest = longest.max(text_len);
-                if !is_snapshot {
-                    self.ends.push(self.payloads.len());
-                }
-            }
-            rest = after;
-        }
-        self.apply(revlog, number, usize::from(has_snapshot), longest, text)
+        let mut stored = std::mem::take(&mut self.stored);
+        let decoded = self.decode_runs(revlog, number, &mut stored, text);
+        self.stored = stored;
+        decoded
     }
 
-    /// Applies the deltas of the revisions in `self.chain`, without the first `skipped` ones, to `text`. A long chain is
-    /// halved again and again on the way, and what the text is at those stops goes into the cache.
-    fn apply(
+    /// As `decode_chain`, with room for stored bytes.
+    fn decode_runs(&mut self, revlog: &Revlog, number: usize, stored: &mut Vec<u8>, text: &mut Vec<u8>) -> Result<()> {
+        self.payloads.clear();
+        self.ends.clear();
+        self.applied = 0;
+        let mut longest = text.len();
+        let mut at = 0;
+        while let Some(first) = self.chain.get(at).copied() {
+            let end = at + run_len(revlog, self.chain.get(at..).unwrap_or_default())?;
+            let last = self.chain.get(end - 1).copied().unwrap_or(first);
+            let chunks = revlog.chunks(first, last, stored)?;
+            while at < end
+                && let Some(revision) = self.chain.get(at).copied()
+            {
+                self.decode_next(revlog, number, (at, revision), chunks.get(revision)?, longest, text)?;
+                longest = longest.max(revlog.entry(revision)?.text_len as usize);
+                at += 1;
+            }
+        }
+        self.apply(revlog, number, longest, text)
+    }
+
+    /// Decodes the chunk of the revision `at` in `self.chain`. A delta then waits in `self.payloads`; a full text is put into
+    /// `text`, and so is what a chunk needs as its base.
+    fn decode_next(
         &mut self,
         revlog: &Revlog,
         number: usize,
-        skipped: usize,
+        (at, revision): (usize, usize),
+        chunk: &[u8],
         longest: usize,
         text: &mut Vec<u8>,
     ) -> Result<()> {
+        let text_len = revlog.entry(revision)?.text_len as usize;
+        let corrupt = |e| revlog.corrupt(revision, "a chunk that decodes", e);
+        let is_snapshot = revlog.delta_base(revision).is_none();
+        let base_use = if is_snapshot { BaseUse::None } else { RevlogDecoder::base_use(chunk) };
+        if base_use != BaseUse::None {
+            self.make_base(revlog, number, at, longest, text)?;
+        }
+        let decoded = match base_use {
+            BaseUse::None if is_snapshot => {
+                self.applied = at + 1;
+                self.decoder.decode(chunk, text_len, text)
+            }
+            BaseUse::None => self.decoder.decode(chunk, longest_payload(longest, text_len), &mut self.payloads),
+            BaseUse::Prefix => {
+                let limit = longest_payload(text.len(), text_len);
+                self.decoder.decode_on_base(chunk, text, limit, &mut self.payloads)
+            }
+            BaseUse::Patch => {
+                let mut patched = self.cache.buffer(text_len);
+                let decoded = self.decoder.decode_on_base(chunk, text, text_len, &mut patched);
+                self.cache.recycle(std::mem::replace(text, patched));
+                self.applied = at + 1;
+                decoded
+            }
+        };
+        decoded.map_err(|e| corrupt(e.to_string()))?;
+        if self.applied <= at {
+            self.ends.push(self.payloads.len());
+        }
+        Ok(())
+    }
+
+    /// Makes `text` that of the revision before the one `at` in `self.chain`, which is compressed with it. It stays in the cache:
+    /// neighbours are mostly based on the same.
+    fn make_base(
+        &mut self,
+        revlog: &Revlog,
+        number: usize,
+        at: usize,
+        longest: usize,
+        text: &mut Vec<u8>,
+    ) -> Result<()> {
+        if self.ends.is_empty() {
+            return Ok(());
+        }
+        self.apply(revlog, number, longest, text)?;
+        self.intermediate_texts += 1;
+        if let Some(base) = at.checked_sub(1).and_then(|before| self.chain.get(before)) {
+            keep(&mut self.cache, (number, *base as u64), text, false);
+        }
+        Ok(())
+    }
+
+    /// Applies the deltas that wait to `text`. A long chain is halved again and again on the way, and what the text is at those
+    /// stops goes into the cache.
+    fn apply(&mut self, revlog: &Revlog, number: usize, longest: usize, text: &mut Vec<u8>) -> Result<()> {
         let mut rest = Deltas::new(&self.payloads, &self.ends);
-        let mut at = skipped;
         while !rest.is_empty() {
             let stop = if rest.len() >= WORTH_STOPS { rest.len() / 2 } else { rest.len() };
             let (now, later) = rest.split_at(stop);
             rest = later;
-            at += stop;
-            let last = self.chain.get(at - 1).copied().unwrap_or_default();
+            self.applied += stop;
+            let last = self.chain.get(self.applied - 1).copied().unwrap_or_default();
             let applied = self.applier.apply(text, now, longest);
             applied.map_err(|e| revlog.corrupt(last, "deltas that fit their base", e.to_string()))?;
             if !rest.is_empty() {
                 keep(&mut self.cache, (number, last as u64), text, false);
             }
         }
+        self.payloads.clear();
+        self.ends.clear();
         Ok(())
     }
 }

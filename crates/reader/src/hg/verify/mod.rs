@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use repackbench_codec::{RevlogDecoder, ZlibReader};
+use repackbench_codec::{Dictionaries, RevlogDecoder, ZlibReader};
 
 use super::{
     HgRepository,
@@ -105,12 +105,19 @@ pub fn compare(
             (None, None) => {}
         }
     }
+    let mut read_dictionaries = |which, repository: &HgRepository| {
+        repository.dictionaries().unwrap_or_else(|error| {
+            on_difference(HgDifference::Damaged { which, error });
+            Dictionaries::default()
+        })
+    };
+    let dictionaries = [read_dictionaries('A', first), read_dictionaries('B', second)];
     let next = AtomicUsize::new(0);
     let found = Mutex::new((Verified::default(), Vec::new()));
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
             scope.spawn(|| {
-                let mut worker = Worker::new();
+                let mut worker = Worker::new(&dictionaries);
                 while let Some((number, (left, right))) = next_job(&next, &jobs) {
                     worker.compare(number, left, right);
                 }
@@ -143,11 +150,12 @@ struct Worker {
 }
 
 impl Worker {
-    fn new() -> Self {
+    /// A worker for two repositories with these dictionaries.
+    fn new(dictionaries: &[Dictionaries; 2]) -> Self {
         // No codec is being timed here, so zlib streams are read by the fastest reader at hand.
-        let reader = || TextReader::new(RevlogDecoder::new(ZlibReader::Libdeflate));
+        let decoder = |dictionaries| RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
         Worker {
-            readers: [reader(), reader()],
+            readers: dictionaries.each_ref().map(|dictionaries| TextReader::new(decoder(dictionaries))),
             texts: Default::default(),
             verified: Verified::default(),
             differences: Vec::new(),
