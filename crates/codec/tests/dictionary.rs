@@ -305,7 +305,7 @@ fn chunks_with_a_dictionary_are_read_under_every_choice_of_decoders() {
     let assigned = AssignedDictionaries { dictionaries: dictionaries.clone(), by_kind: [(kind, 0)].into() };
     for typed in ["zlib:9,dict=8k", "lz4hc:9,dict=8k"] {
         let mut stored = Vec::new();
-        let mut encoders = KindEncoders::new(&spec(typed), &assigned);
+        let mut encoders: KindEncoders = KindEncoders::new(&spec(typed), &assigned);
         encoders.for_kind(kind).unwrap().encode(&payload, &mut stored).unwrap();
         assert_eq!(StoredForm::of_chunk(&stored), Some(StoredForm::Dictionary), "{typed}");
         for zlib in ZlibReader::ALL {
