@@ -267,7 +267,7 @@ fn each_kind_has_its_codec_and_its_dictionary() {
     ]);
     let dictionaries = Dictionaries::new([content(), Dictionary::new(text(2_000))]);
     let assigned = AssignedDictionaries { dictionaries: dictionaries.clone(), by_kind };
-    let mut encoders = KindEncoders::new(&spec(typed), &assigned);
+    let mut encoders: KindEncoders = KindEncoders::new(&spec(typed), &assigned);
     let payload = alike();
     let mut decoder = ChunkDecoder::new(ZlibReader::Stock).with_dictionaries(&dictionaries);
     for _ in 0..2 {
