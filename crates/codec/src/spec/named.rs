@@ -3,8 +3,8 @@
 /// Every name with the spec that it stands for.
 const NAMED: [(&str, &str); 3] = [
     ("best-size", "zstd:19,dict=112k,patch,prefix"),
-    ("best-read", "zstd:9,dict=112k"),
-    ("balanced", "zstd:9,dict=112k,prefix"),
+    ("best-read", "lz4hc:12,dict=64k"),
+    ("balanced", "zstd:9,dict=112k"),
 ];
 
 /// Every named spec: its name and the spec that it stands for.
