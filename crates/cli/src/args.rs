@@ -50,12 +50,15 @@ pub(crate) enum Command {
 /// Rewrite a repository under another codec.
 ///
 /// Of a Git repository the result is a new bare one: the same refs, the same objects, each pack
-/// entry in its place with the same delta base. Under zlib, zlib-rs and libdeflate stock git
-/// reads it; under the others it stops with "unknown repository extension found".
+/// entry in its place with the same delta base. Under the zlib family (zlib, zlib-rs, miniz,
+/// sirocco, libdeflate, zopfli) without dictionaries stock git reads it; under the others it
+/// stops with "unknown repository extension found".
 ///
 /// Of a Mercurial repository it is a new one without a checkout: the same revlogs, each revision
-/// with the same delta base. Under zlib, zlib-rs, libdeflate, zstd and store stock hg reads it;
-/// under lz4, lz4hc and lz4_flex it stops and names the requirement exp-compression-lz4.
+/// with the same delta base. Under the zlib family, zstd and store, without dictionaries and
+/// bases, stock hg reads it; under the others it stops and names a requirement, such as
+/// exp-compression-lz4. Mercurial guards whole texts by hashes, which a conversion does not
+/// compute: `repackbench verify` does.
 ///
 /// The source is only read. Every chunk is decoded again and compared before the result gets its
 /// name.
@@ -68,8 +71,8 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
-    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. Options mean nothing in
-    /// Mercurial repositories.
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. checksum=,
+    /// frame=, loose= and store-if-larger= mean nothing in Mercurial repositories.
     #[arg(long, value_name = "SPEC")]
     codec: CodecSpec,
 

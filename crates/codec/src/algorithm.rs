@@ -77,6 +77,9 @@ impl std::fmt::Display for Levels {
     }
 }
 
+/// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the longest block, negative.
+const LEAST_ZSTD_LEVEL: i32 = -(1 << 17);
+
 /// How many codecs are built in.
 const ALGORITHMS: usize = if cfg!(feature = "zlib-ng") { 19 } else { 18 };
 
@@ -146,7 +149,7 @@ impl Algorithm {
             Algorithm::Miniz => (0..=10, None, 6),
             Algorithm::Libdeflate => (1..=12, None, 6),
             // To zstd, level 0 means "the default": it would measure level 3 under another name.
-            Algorithm::Zstd => (-7..=22, Some(0), 3),
+            Algorithm::Zstd => (LEAST_ZSTD_LEVEL..=22, Some(0), 3),
             // The bounds within which liblz4 keeps an acceleration.
             Algorithm::Lz4 => (1..=65_537, None, 1),
             Algorithm::Lz4hc => (1..=12, None, 9),

@@ -162,6 +162,14 @@ fn lists_and_ranges_of_levels_are_specs_of_their_own() {
     assert_eq!(listed("best-size"), ["best-size"]);
     assert_eq!(pointed_at("zstd:1,30"), "30");
     assert_eq!(pointed_at("zlib:1..10"), "zlib:1..10");
+    assert_eq!(pointed_at("zlib:10"), "10");
+    assert_eq!(pointed_at("zstd:5,tree=zlib:10"), "10");
+    assert_eq!(pointed_at("store:1"), "1");
+    assert_eq!(
+        refusal("best-read:3"),
+        "best-read stands alone: write lz4hc:12,dict=64k, which it stands for, and change that"
+    );
+    assert_eq!(refusal("zstd,tree=best-size"), refusal("best-size:1"));
     assert_eq!(
         pointed_at("zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"),
         "zstd:1..3,tree=zlib:1..9,blob=zlib:0..9,commit=zstd:1..9"
@@ -194,8 +202,8 @@ fn refusals_say_what_is_valid() {
     assert_eq!(refusal("defalte"), format!("unknown codec \"defalte\" (did you mean deflate?); valid are {codecs}"));
     assert_eq!(refusal("qqq"), format!("unknown codec \"qqq\"; valid are {codecs}"));
     assert_eq!(refusal(""), format!("unknown codec \"\"; valid are {codecs}"));
-    assert_eq!(refusal("zstd:23"), "zstd: expected a level from -7..22 without 0, found \"23\"");
-    assert_eq!(refusal("zstd:0"), "zstd: expected a level from -7..22 without 0, found \"0\"");
+    assert_eq!(refusal("zstd:23"), "zstd: expected a level from -131072..22 without 0, found \"23\"");
+    assert_eq!(refusal("zstd:0"), "zstd: expected a level from -131072..22 without 0, found \"0\"");
     assert_eq!(refusal("zlib:"), "zlib: expected a level from 0..9, found \"\"");
     assert_eq!(refusal("zlib:+6"), "zlib: expected a level from 0..9, found \"+6\"");
     assert_eq!(refusal("libdeflate:0"), "libdeflate: expected a level from 1..12, found \"0\"");
@@ -219,7 +227,7 @@ fn refusals_say_what_is_valid() {
     );
     assert_eq!(
         refusal("zstd,dict=1"),
-        "option dict: expected a size from 256 to 16384k for zstd, or file, found \"1\""
+        "option dict: expected a size from 512 to 16384k for zstd, or file, found \"1\""
     );
     assert_eq!(refusal("zstd,prefix=yes"), "option prefix: expected no value, found \"yes\"");
     assert_eq!(refusal("zstd,frame=standard,dict=1k"), "dict= does not go with frame=standard");
@@ -241,7 +249,7 @@ fn refusals_say_what_is_valid() {
     );
     assert_eq!(refusal("zstd,checksum=maybe"), "option checksum: expected yes or no, found \"maybe\"");
     assert_eq!(refusal("zstd,checksum"), "option checksum: expected yes or no, found \"\"");
-    assert_eq!(refusal("zstd,loose=40"), "zstd: expected a level from -7..22 without 0, found \"40\"");
+    assert_eq!(refusal("zstd,loose=40"), "zstd: expected a level from -131072..22 without 0, found \"40\"");
     assert_eq!(refusal("zstd,checksum=no,checksum=no"), "option checksum: expected it once, found it twice");
 }
 

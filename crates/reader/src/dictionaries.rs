@@ -33,6 +33,10 @@ pub const LONGEST_DICTIONARY: usize = 16 << 20;
 /// The most dictionaries that one byte can number.
 const MOST: usize = 1 << 8;
 
+/// The most that all dictionaries of a repository take, in bytes: one of the longest for each kind, whole and delta, and one
+/// that the user brought.
+const MOST_BYTES: usize = 9 * LONGEST_DICTIONARY;
+
 /// A line of the table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TableLine {
@@ -93,13 +97,23 @@ pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
     let malformed =
         |found: String| ReaderError::corrupt(&table, Place::Whole, "lines of number, length, SHA-256 and kinds", found);
     let text = str::from_utf8(&text).map_err(|error| malformed(error.to_string()))?;
-    let mut dictionaries = Vec::new();
+    let mut dictionaries: Vec<Dictionary> = Vec::new();
+    let mut hashes: Vec<String> = Vec::new();
+    let mut total = 0;
     for (number, line) in text.lines().enumerate() {
         if number >= MOST {
             return Err(malformed(format!("more than {MOST} of them")));
         }
         let parsed = TableLine::parse(line, number).ok_or_else(|| malformed(format!("{line:?}")))?;
+        if hashes.contains(&parsed.hash) {
+            return Err(malformed(format!("{} twice", parsed.hash)));
+        }
+        total += parsed.len;
+        if total > MOST_BYTES {
+            return Err(malformed(format!("more than {MOST_BYTES} bytes of dictionaries")));
+        }
         dictionaries.push(read_one(folder.join(parsed.file_name()), &parsed)?);
+        hashes.push(parsed.hash);
     }
     Ok(Dictionaries::new(dictionaries))
 }
@@ -107,7 +121,10 @@ pub fn read_dictionaries(folder: &Path) -> Result<Dictionaries> {
 fn read_one(path: PathBuf, line: &TableLine) -> Result<Dictionary> {
     let stored = fs::read(&path).map_err(|error| ReaderError::io("read", &path, error))?;
     let expected = || format!("a dictionary of {} bytes", line.len);
-    let mut bytes = vec![0; line.len];
+    let mut bytes = Vec::new();
+    let no_memory = |_| ReaderError::corrupt(&path, Place::Whole, expected(), "not enough memory for it");
+    bytes.try_reserve_exact(line.len).map_err(no_memory)?;
+    bytes.resize(line.len, 0);
     let consumed = ChunkDecoder::new(ZlibReader::Stock)
         .decode(&stored, &mut bytes)
         .map_err(|error| ReaderError::corrupt(&path, Place::Whole, expected(), error.to_string()))?;
@@ -151,6 +168,14 @@ mod tests {
         repackbench_codec::ChunkEncoder::new(&spec).unwrap().encode(b"content", &mut stored).unwrap();
         fs::write(folder.path().join(line.file_name()), &stored).unwrap();
         assert_eq!(read_dictionaries(folder.path()).unwrap().get(0).unwrap().bytes(), b"content");
+
+        fs::write(folder.path().join(TABLE_FILE), line.to_text(0) + &line.to_text(1)).unwrap();
+        assert!(read_dictionaries(folder.path()).unwrap_err().to_string().contains("twice"));
+        let long = |number: usize| TableLine { len: LONGEST_DICTIONARY, hash: format!("{number:064}"), ..line.clone() };
+        let table: String = (0..MOST).map(|number| long(number).to_text(number)).collect();
+        fs::write(folder.path().join(TABLE_FILE), table).unwrap();
+        let message = read_dictionaries(folder.path()).unwrap_err().to_string();
+        assert!(message.contains(&long(0).hash), "the first is not there: {message}");
 
         let other = TableLine { hash: hash(b"other"), ..line };
         fs::write(folder.path().join(TABLE_FILE), other.to_text(0)).unwrap();

@@ -86,7 +86,7 @@ fn codecs_tells_levels_origin_dictionaries_and_readers() {
     };
     for (codec, words) in [
         ("zlib", &["0..9 (6)", "stock zlib", " C ", "Zlib", "32 KiB", "git, hg"][..]),
-        ("zstd", &["-7..22 without 0 (3)", "libzstd", "BSD-3-Clause", "16 MiB", "  hg"]),
+        ("zstd", &["-131072..22 without 0 (3)", "libzstd", "BSD-3-Clause", "16 MiB", "  hg"]),
         ("lz4hc", &["1..12 (9)", "liblz4", "BSD-2-Clause", "64 KiB", "none"]),
         ("lzo", &["1..9 (3)", "repackbench", "Rust", "MIT OR Apache-2.0"]),
         ("snappy", &["none", "snap", "BSD-3-Clause"]),

@@ -345,14 +345,15 @@ impl Codec for Zstd {
 
     fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
         let before = std::mem::replace(&mut self.dictionary, dictionary.cloned());
-        // Both contexts are made at once, so that an unusable dictionary is refused here and not at the first payload.
-        match (self.new_encoder(), self.new_decoder()) {
-            (Ok(encoder), Ok(decoder)) => {
-                self.encoder = Some(encoder);
+        // One context is made at once, so that an unusable dictionary is refused here and not at the first payload. The
+        // encoder's holds tables of its own for the dictionary, which a decoder never needs.
+        match self.new_decoder() {
+            Ok(decoder) => {
+                self.encoder = None;
                 self.decoder = Some(decoder);
                 Ok(())
             }
-            (Err(error), _) | (_, Err(error)) => {
+            Err(error) => {
                 self.dictionary = before;
                 Err(error)
             }

@@ -57,6 +57,15 @@ pub enum SpecErrorKind {
         nearest: Option<&'static str>,
     },
 
+    /// A named spec with a level, a kind or options.
+    #[error("{name} stands alone: write {spec}, which it stands for, and change that")]
+    NamedWithMore {
+        /// The name.
+        name: &'static str,
+        /// What it stands for.
+        spec: &'static str,
+    },
+
     /// The codec exists, but not in this build.
     #[error("codec {codec} is not built in: build with --features {feature}, which needs cmake")]
     NotBuiltIn {

@@ -66,7 +66,7 @@ impl FromStr for CodecSpecs {
             let parsed: Result<CodecSpec, SpecError> = combination.text.parse();
             // What was typed is what the message shows, also where one of several is wrong.
             parsed.map_err(|error| {
-                let at = combination.typed_position(error.at());
+                let at = combination.typed_position(typed, error.at());
                 error.within(typed, at)
             })
         });
@@ -85,13 +85,15 @@ impl Combination {
         longer
     }
 
-    /// Where in the argument the token was typed that holds the byte at `position`, or that byte itself where the two
-    /// are the same text.
-    fn typed_position(&self, position: usize) -> usize {
+    /// Where in `typed`, the argument, the token was typed that holds the byte at `position`, or that byte itself where the
+    /// two begin alike.
+    fn typed_position(&self, typed: &str, position: usize) -> usize {
         let before = self.text.get(..position).unwrap_or_default();
         let token_start = before.rfind(',').map_or(0, |comma| comma + 1);
         let typed_at = self.typed_at.get(before.matches(',').count()).copied().unwrap_or_default();
-        typed_at + (position - token_start)
+        let token_before = self.text.get(token_start..position).unwrap_or_default();
+        let begins_alike = typed.get(typed_at..).is_some_and(|rest| rest.starts_with(token_before));
+        typed_at + if begins_alike { position - token_start } else { 0 }
     }
 }
 

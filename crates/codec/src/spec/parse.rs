@@ -5,8 +5,8 @@ use super::error::{SpecError, SpecErrorKind};
 use super::{Meaning, SpecKind};
 use crate::algorithm::{Algorithm, Levels};
 
-/// The smallest dictionary that can be asked for, in bytes: zstd trains none below it (`ZDICT_DICTSIZE_MIN`).
-const LEAST_DICTIONARY: usize = 256;
+/// The smallest dictionary that can be asked for, in bytes: none below it is trained.
+const LEAST_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
 
 /// The windows that zstd can be given, as binary logarithms of bytes: its own least, and the most that a reader accepts.
 const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd_frame::MAX_WINDOW_LOG;
@@ -108,7 +108,14 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
                 | SpecErrorKind::BadLevel { .. }
                 | SpecErrorKind::NoLevels { .. })
         );
-        let skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
+        let mut skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
+        // And one in the level behind the codec's.
+        if let Err(SpecErrorKind::BadLevel { .. } | SpecErrorKind::NoLevels { .. } | SpecErrorKind::SeveralLevels) =
+            result
+        {
+            let value = token.rfind([':', '=']).map_or(0, |separator| separator + 1);
+            skipped = skipped.max(value);
+        }
         result.map_err(|kind| SpecError::new(kind, typed, at + skipped))?;
         at += token.len() + 1;
     }
@@ -133,6 +140,9 @@ impl Part {
         };
         if cfg!(not(feature = "zlib-ng")) && name == "zlib-ng" {
             return Err(SpecErrorKind::NotBuiltIn { codec: "zlib-ng", feature: "zlib-ng" });
+        }
+        if let Some((name, spec)) = super::named_specs().iter().find(|(named, _)| *named == name) {
+            return Err(SpecErrorKind::NamedWithMore { name, spec });
         }
         let algorithm = Algorithm::from_name(name).ok_or_else(|| SpecErrorKind::unknown_codec(name))?;
         let level = match (algorithm.levels(), level) {

@@ -94,13 +94,17 @@ impl ObjectStore {
 
     /// Whether the object `id` is here.
     pub fn contains(&mut self, id: &oid) -> bool {
-        self.locate(id).is_some()
+        self.locate(id).is_some() || is_empty_tree(id)
     }
 
     /// Reads the object `id` into `content`, replacing what is there; `None` if it is not here.
     pub fn read(&mut self, id: &oid, content: &mut Vec<u8>) -> Result<Option<ObjectKind>> {
         let replacement = self.replacement(id)?;
         match self.locate(replacement.as_deref().unwrap_or(id)) {
+            None if is_empty_tree(replacement.as_deref().unwrap_or(id)) => {
+                content.clear();
+                Ok(Some(ObjectKind::Tree))
+            }
             None => Ok(None),
             Some(Location::Pack { pack, offset }) => self.read_packed(pack, offset, content).map(Some),
             Some(Location::Loose { at }) => self.read_loose(at, content).map(Some),
@@ -124,7 +128,7 @@ impl ObjectStore {
     /// The kind of the object `id`, with no more decoded than that takes; `None` if it is not here.
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>> {
         match self.locate(id) {
-            None => Ok(None),
+            None => Ok(is_empty_tree(id).then_some(ObjectKind::Tree)),
             Some(Location::Loose { at }) => {
                 let path = self.load_loose(at)?;
                 loose::read_header(&path, &self.loose_stored, self.packed.decoder()).map(|header| Some(header.kind))
@@ -242,6 +246,11 @@ impl ObjectStore {
         content.drain(..header.len);
         Ok(header.kind)
     }
+}
+
+/// Whether `id` is that of the tree without entries, which is an object everywhere without being stored, as in git.
+fn is_empty_tree(id: &oid) -> bool {
+    *id == *ObjectId::empty_tree(id.kind())
 }
 
 /// Reads all of `path` into `bytes`, replacing what is there.

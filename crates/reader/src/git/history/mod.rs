@@ -281,7 +281,8 @@ impl SeenObjects {
         // Ids are uniformly distributed, so any of their bytes make an index.
         let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
         let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return true };
-        if *recent == id {
+        // The table is filled with the null id.
+        if *recent == id && !id.is_null() {
             return false;
         }
         *recent = id.to_owned();
