@@ -3,20 +3,12 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
-use repackbench_codec::{
-    CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, Dictionary, DictionarySource, MIN_DICTIONARY_LEN,
-};
-use repackbench_reader::{
-    ObjectKind,
-    dictionaries::{LONGEST_DICTIONARY, hash},
-};
+use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, MIN_DICTIONARY_LEN};
+use repackbench_reader::ObjectKind;
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::{
-    byte_size::ByteSize,
-    failure::{FAILED, Failure},
-};
+use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -104,52 +96,6 @@ pub(crate) struct ConvertArguments {
 impl ConvertArguments {
     pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
         self.with.apply(&self.codec)
-    }
-}
-
-/// What goes with a codec spec.
-#[derive(Debug, Args)]
-pub(crate) struct SpecArguments {
-    /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, in place of trained ones: in the parts of a
-    /// spec that say dict=file, or in all that can have one.
-    #[arg(long, value_name = "FILE")]
-    dict: Option<PathBuf>,
-
-    /// Use prefix and patch only for deltas at the end of at most N deltas.
-    #[arg(long, value_name = "N")]
-    max_chain: Option<u32>,
-}
-
-impl SpecArguments {
-    /// How many digits of a dictionary's hash a spec repeats.
-    const HASH_DIGITS: usize = 16;
-
-    fn apply(&self, spec: &CodecSpec) -> Result<CodecSpec, Failure> {
-        let spec = self.max_chain.map_or_else(|| spec.clone(), |max_chain| spec.with_max_chain(max_chain));
-        let Some(path) = &self.dict else { return Ok(spec) };
-        let refuse = |why: String| Failure::new(FAILED, format!("{}: {why}", path.display()));
-        let bytes = std::fs::read(path).map_err(|error| refuse(format!("cannot read: {error}")))?;
-        if bytes.len() > LONGEST_DICTIONARY {
-            return Err(refuse(format!(
-                "expected a dictionary of at most {LONGEST_DICTIONARY} bytes, found {}",
-                bytes.len()
-            )));
-        }
-        let mut digits = hash(&bytes);
-        digits.truncate(Self::HASH_DIGITS);
-        let len = bytes.len();
-        let spec = spec.with_own_dictionary(Dictionary::new(bytes), &digits);
-        for choice in spec.choices().filter(|choice| matches!(choice.dictionary(), Some(DictionarySource::File { .. })))
-        {
-            let (codec, longest) =
-                (choice.algorithm().name(), choice.algorithm().longest_dictionary().unwrap_or_default());
-            if len > longest {
-                return Err(refuse(format!(
-                    "expected a dictionary of at most {longest} bytes for {codec}, found {len}"
-                )));
-            }
-        }
-        Ok(spec)
     }
 }
 

@@ -6,6 +6,7 @@ mod byte_size;
 mod commands;
 mod failure;
 mod progress;
+mod spec_arguments;
 
 use std::process::ExitCode;
 

@@ -27,6 +27,7 @@ pub(crate) mod zlib_rs;
 pub(crate) mod zopfli;
 pub(crate) mod zstd;
 pub(crate) mod zstd_frame;
+pub(crate) mod zstd_prefix;
 
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;

@@ -9,6 +9,7 @@ use zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBuffer, OutBuffer, ResetDirective};
 
 use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
+use super::zstd_prefix::{check_prefix, with_prefix};
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
@@ -68,7 +69,7 @@ impl Zstd {
     /// decoded.
     ///
     /// # Errors
-    /// When the library fails, or [`can_be_prefix`] does not hold.
+    /// When the library fails, or [`can_be_prefix`](super::zstd_prefix::can_be_prefix) does not hold.
     pub(crate) fn encode_on(&mut self, prefix: &[u8], payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         check_prefix(prefix)?;
         self.ensure_encoder()?;
@@ -439,41 +440,6 @@ impl Zstd {
     }
 }
 
-/// The first bytes of a dictionary of the library's own form (RFC 8878, section 5).
-const DICTIONARY_MAGIC: [u8; 4] = [0x37, 0xa4, 0x30, 0xec];
-
-/// Whether `content` can be a prefix: there is any, and no decoder takes it for a dictionary of another form.
-pub(crate) fn can_be_prefix(content: &[u8]) -> bool {
-    !content.is_empty() && !content.starts_with(&DICTIONARY_MAGIC)
-}
-
-/// The fewest bytes that a magicless frame of ours with a tag byte can have: descriptor, content size, block header.
-pub(crate) fn least_body_len(checksum: bool) -> usize {
-    const TAG_DESCRIPTOR_SIZE_BLOCK_HEADER: usize = 1 + 1 + 1 + 3;
-    TAG_DESCRIPTOR_SIZE_BLOCK_HEADER + if checksum { checksum::LEN } else { 0 }
-}
-
-fn check_prefix(prefix: &[u8]) -> Result<(), CodecError> {
-    if prefix.starts_with(&DICTIONARY_MAGIC) { Err(CodecError::BadBase { codec: FRAME }) } else { Ok(()) }
-}
-
-/// Lets `encoder` refer to `prefix` while `encode` encodes one frame.
-#[allow(unsafe_code)]
-fn with_prefix(
-    encoder: &mut CCtx<'static>,
-    prefix: &[u8],
-    encode: impl FnOnce(&mut CCtx<'static>) -> zstd_safe::SafeResult,
-) -> Result<usize, CodecError> {
-    // SAFETY: the context keeps a pointer to the prefix, and uses it for the next frame alone. It is made to forget the
-    // prefix below, whatever became of that frame, so the pointer is never used when `prefix` is no longer borrowed.
-    let unbounded: &'static [u8] = unsafe { std::slice::from_raw_parts(prefix.as_ptr(), prefix.len()) };
-    let encoded = encoder.ref_prefix(unbounded).and_then(|_| encode(encoder));
-    let forgotten = encoder.reset(ResetDirective::SessionOnly).and_then(|_| encoder.ref_prefix(&[]));
-    let written = encoded.map_err(failed)?;
-    forgotten.map_err(failed)?;
-    Ok(written)
-}
-
 /// Compares the frame's content size, where it has one, with the payload length that the caller expects.
 fn expect_content_size(header: &FrameHeader, expected: u64) -> Result<(), CodecError> {
     match header.content_size {
@@ -538,7 +504,7 @@ fn is(code: ErrorCode, kind: ZSTD_ErrorCode) -> bool {
 }
 
 /// An error that does not lie in stored data.
-fn failed(code: ErrorCode) -> CodecError {
+pub(super) fn failed(code: ErrorCode) -> CodecError {
     CodecError::Implementation { codec: "zstd", message: zstd_safe::get_error_name(code).to_owned() }
 }
 

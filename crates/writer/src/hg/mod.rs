@@ -24,7 +24,7 @@ use crate::{
 /// Converts the repository `source` into a new one at `target`: a folder with a `.hg` in it, and no checkout.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) or
+/// See [`WriterError`]; [`ReaderError::Changed`] or
 /// [`Locked`](repackbench_reader::ReaderError::Locked) when the source was written to meanwhile. Nothing is left under
 /// `target` then.
 pub fn convert(

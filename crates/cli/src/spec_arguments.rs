@@ -1,0 +1,55 @@
+//! What goes with a codec spec on the command line: the user's own dictionary, and a limit to chains.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repackbench_codec::{CodecSpec, Dictionary, DictionarySource};
+use repackbench_reader::dictionaries::{LONGEST_DICTIONARY, hash};
+
+use crate::failure::{FAILED, Failure};
+
+/// What goes with a codec spec.
+#[derive(Debug, Args)]
+pub(crate) struct SpecArguments {
+    /// Use the dictionary in FILE, from `zstd --train` or `repackbench train`, in place of trained ones: in the parts of a
+    /// spec that say dict=file, or in all that can have one.
+    #[arg(long, value_name = "FILE")]
+    dict: Option<PathBuf>,
+
+    /// Use prefix and patch only for deltas at the end of at most N deltas.
+    #[arg(long, value_name = "N")]
+    max_chain: Option<u32>,
+}
+
+impl SpecArguments {
+    /// How many digits of a dictionary's hash a spec repeats.
+    const HASH_DIGITS: usize = 16;
+
+    pub(crate) fn apply(&self, spec: &CodecSpec) -> Result<CodecSpec, Failure> {
+        let spec = self.max_chain.map_or_else(|| spec.clone(), |max_chain| spec.with_max_chain(max_chain));
+        let Some(path) = &self.dict else { return Ok(spec) };
+        let refuse = |why: String| Failure::new(FAILED, format!("{}: {why}", path.display()));
+        let bytes = std::fs::read(path).map_err(|error| refuse(format!("cannot read: {error}")))?;
+        if bytes.len() > LONGEST_DICTIONARY {
+            return Err(refuse(format!(
+                "expected a dictionary of at most {LONGEST_DICTIONARY} bytes, found {}",
+                bytes.len()
+            )));
+        }
+        let mut digits = hash(&bytes);
+        digits.truncate(Self::HASH_DIGITS);
+        let len = bytes.len();
+        let spec = spec.with_own_dictionary(Dictionary::new(bytes), &digits);
+        for choice in spec.choices().filter(|choice| matches!(choice.dictionary(), Some(DictionarySource::File { .. })))
+        {
+            let (codec, longest) =
+                (choice.algorithm().name(), choice.algorithm().longest_dictionary().unwrap_or_default());
+            if len > longest {
+                return Err(refuse(format!(
+                    "expected a dictionary of at most {longest} bytes for {codec}, found {len}"
+                )));
+            }
+        }
+        Ok(spec)
+    }
+}
