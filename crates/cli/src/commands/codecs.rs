@@ -10,13 +10,13 @@ use crate::failure::Failure;
 
 /// What is said under the table. lzo is where the GPL would come in: its only complete library is under it.
 const NOTES: &str = "\
-Stock git and stock hg read what names them; repackbench, and hg with its extension, read every codec.
+Stock git and stock hg read what names them. repackbench reads every codec, and so does hg with its extension, but for
+dictionaries and bases.
 Nothing under the GPL is linked: lzo is repackbench's own, and of libzstd's two licences the BSD one is taken.
 ";
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
-    let header =
-        ["codec", "levels (default)", "library", "version", "language", "licence", "dict up to", "stock reader"];
+    let header = ["codec", "levels (default)", "library", "version", "language", "licence", "dict up to", "stock"];
     let codecs: Vec<Vec<String>> = catalogue().iter().map(cells).collect();
     let named: Vec<Vec<String>> =
         named_specs().iter().map(|(name, spec)| vec![(*name).to_owned(), (*spec).to_owned()]).collect();
