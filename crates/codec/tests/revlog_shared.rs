@@ -148,7 +148,7 @@ fn a_delta_is_compressed_with_its_base_where_that_is_shorter() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
     fn mutated_chunks_do_not_panic(

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use repackbench_codec::{CodecSpec, Decoders, RevlogDecoder, SharedFormat, StoredForm};
+use repackbench_codec::{CodecSpec, Decoders, SharedFormat, StoredForm};
 
 use crate::{
     Chunk, History, ReaderError, Result, Store,
@@ -85,7 +85,7 @@ impl Repository {
     pub fn history(&self, decoders: impl Into<Decoders>) -> Result<Box<dyn History>> {
         match self {
             Repository::Git(git) => Ok(Box::new(GitHistory::new(git, ObjectStore::open(git, decoders)?)?)),
-            Repository::Hg(hg) => Ok(Box::new(HgHistory::new(hg, RevlogDecoder::new(decoders))?)),
+            Repository::Hg(hg) => Ok(Box::new(HgHistory::new(hg, decoders)?)),
         }
     }
 

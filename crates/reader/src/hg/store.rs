@@ -70,7 +70,7 @@ struct ChunkReader {
 
 impl ChunkReader {
     fn new(repository: &HgRepository, decoders: Decoders) -> Result<Self> {
-        let decoder = RevlogDecoder::new(decoders).with_dictionaries(&repository.dictionaries()?);
+        let decoder = repository.decoder(decoders)?;
         Ok(ChunkReader { decoder, buffer: Vec::new(), payload: Vec::new() })
     }
 

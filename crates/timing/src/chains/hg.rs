@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use repackbench_codec::{Decoders, RevlogDecoder};
+use repackbench_codec::Decoders;
 use repackbench_reader::{
     ObjectKind, ReaderError,
     hg::{
@@ -24,14 +24,17 @@ pub(super) struct RevlogChains<'a> {
 
 impl<'a> RevlogChains<'a> {
     /// The revlogs of `repository`.
-    pub(super) fn new(repository: &'a HgRepository, decoders: Decoders) -> Self {
+    ///
+    /// # Errors
+    /// When a dictionary cannot be read.
+    pub(super) fn open(repository: &'a HgRepository, decoders: Decoders) -> Result<Self, ReaderError> {
         let names = repository.revlogs().iter().map(|files| (files.kind, files.path.as_slice()));
-        RevlogChains {
+        Ok(RevlogChains {
             repository,
             numbers: names.zip(0..).collect(),
-            texts: TextReader::new(RevlogDecoder::new(decoders)),
+            texts: TextReader::new(repository.decoder(decoders)?),
             open: None,
-        }
+        })
     }
 
     /// The revlog `number`; `None` if there is none.

@@ -117,7 +117,7 @@ fn open(repository: &Repository) -> Result<Box<dyn ChainStore + '_>, ReaderError
     let decoders = repository.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
     Ok(match repository {
         Repository::Git(git) => Box::new(PackedChains::open(git, decoders)?),
-        Repository::Hg(hg) => Box::new(RevlogChains::new(hg, decoders)),
+        Repository::Hg(hg) => Box::new(RevlogChains::open(hg, decoders)?),
     })
 }
 

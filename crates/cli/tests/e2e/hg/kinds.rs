@@ -102,6 +102,7 @@ fn dictionaries_lie_in_the_store_and_count() {
         assert!(fs::read_to_string(folder.join("dictionaries")).expect("the table").starts_with("0 "), "{spec}");
         assert!(of_chunks(&variant).contains(&"exp-repackbench-dictionaries".to_owned()), "{spec}");
         assert_same_history(&source, &variant);
+        repackbench([Path::new("chains"), &source, &variant]).exits(exit::OK);
         hg::assert_refuses_plainly(Version::V72, &variant, "exp-repackbench-dictionaries");
         assert_leads_back(&source, &variant, &scratch);
         assert!(!scratch.join("back").join(".hg/store/repackbench").exists());
@@ -144,6 +145,7 @@ fn deltas_are_compressed_with_their_bases() {
             repackbench([Path::new("size"), &source, &variant]).exits(exit::OK);
         }
         let variant = scratch.join("zstd:9,patch,prefix");
+        repackbench([Path::new("chains"), &source, &variant]).exits(exit::OK);
         let stored = |repo: &Path| snapshot::bytes(&repo.join(".hg/store"));
         convert(&source, "zstd:9", &scratch.join("plain"));
         let (with_bases, plain) = (stored(&variant), stored(&scratch.join("plain")));

@@ -175,11 +175,7 @@ impl LastTrees {
         let is_successor = new.unknown <= self.spare.len() / 2;
         let at = match new.tree.filter(|_| is_successor) {
             Some(at) => at,
-            None if trees.len() < TREES => {
-                trees.push(LastTree::default());
-                trees.len() - 1
-            }
-            None => TREES - 1,
+            None => trees.len().min(TREES - 1),
         };
         let replaced = trees.get(at).map_or(0, |tree| tree.content.len());
         let kept = self.content_len - replaced + content.len();
@@ -187,6 +183,9 @@ impl LastTrees {
             return;
         }
         self.content_len = kept;
+        if at == trees.len() {
+            trees.push(LastTree::default());
+        }
         trees.get_mut(..=at).unwrap_or_default().rotate_right(1);
         let Some(last) = trees.first_mut() else { return };
         std::mem::swap(&mut last.starts, &mut self.spare);

@@ -9,7 +9,7 @@ mod revision_name;
 use std::{collections::BTreeSet, fs, path::PathBuf};
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::RevlogDecoder;
+use repackbench_codec::Decoders;
 
 use self::{manifests::Manifests, open_logs::OpenLogs};
 use super::{
@@ -44,11 +44,11 @@ struct Log {
 }
 
 impl HgHistory {
-    /// The history of `repository`, whose chunks `decoder` decodes, with the repository's dictionaries.
+    /// The history of `repository`, whose chunks are decoded by the implementations that `decoders` names.
     ///
     /// # Errors
     /// When the changelog or the manifest cannot be opened, or a dictionary not be read.
-    pub fn new(repository: &HgRepository, decoder: RevlogDecoder) -> Result<Self> {
+    pub fn new(repository: &HgRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let changelog = match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
             Some(files) => Revlog::open(files)?,
             // A repository without a commit.
@@ -59,7 +59,7 @@ impl HgHistory {
             nodes: NodeMap::new(&changelog),
             changelog,
             logs: OpenLogs::new(repository),
-            texts: TextReader::new(decoder.with_dictionaries(&repository.dictionaries()?)),
+            texts: TextReader::new(repository.decoder(decoders)?),
             manifests: Manifests::default(),
             log: Log::default(),
             text: Vec::new(),

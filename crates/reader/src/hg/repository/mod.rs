@@ -10,7 +10,7 @@ use std::{
 };
 
 pub use self::{requirements::Requirements, snapshot::HgSnapshot};
-use repackbench_codec::Dictionaries;
+use repackbench_codec::{Decoders, Dictionaries, RevlogDecoder};
 
 use super::revlog::RevlogFiles;
 use crate::{
@@ -134,6 +134,14 @@ impl HgRepository {
     /// See [`read_dictionaries`].
     pub fn dictionaries(&self) -> Result<Dictionaries> {
         read_dictionaries(&self.store_dir().join(DICTIONARY_FOLDER))
+    }
+
+    /// A decoder for its chunks.
+    ///
+    /// # Errors
+    /// As [`dictionaries`](HgRepository::dictionaries).
+    pub fn decoder(&self, decoders: impl Into<Decoders>) -> Result<RevlogDecoder> {
+        Ok(RevlogDecoder::new(decoders).with_dictionaries(&self.dictionaries()?))
     }
 
     /// Every file that belongs to the stored repository, what a copy of it holds, `requires` included, and its length in bytes.

@@ -30,7 +30,6 @@ pub struct TextReader {
     ends: Vec<usize>,
     /// How many revisions of `chain` the text holds already; the rest of those decoded wait in `payloads`.
     applied: usize,
-    intermediate_texts: u64,
 }
 
 impl std::fmt::Debug for TextReader {
@@ -51,14 +50,7 @@ impl TextReader {
             payloads: Vec::new(),
             ends: Vec::new(),
             applied: 0,
-            intermediate_texts: 0,
         }
-    }
-
-    /// How many full texts were made only because a chunk was compressed with them: without such chunks, a chain of deltas is
-    /// described first and made once.
-    pub fn intermediate_texts(&self) -> u64 {
-        self.intermediate_texts
     }
 
     /// Empties the cache of texts.
@@ -198,7 +190,6 @@ impl TextReader {
             return Ok(());
         }
         self.apply(revlog, number, longest, text)?;
-        self.intermediate_texts += 1;
         if let Some(base) = at.checked_sub(1).and_then(|before| self.chain.get(before)) {
             keep(&mut self.cache, (number, *base as u64), text, false);
         }
