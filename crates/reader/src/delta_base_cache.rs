@@ -3,6 +3,8 @@
 //! The limit counts decoded bytes and is git's default, `core.deltaBaseCacheLimit` = 96 MiB. It is the same for every
 //! variant: the policy of this cache moves timings more than most codecs do, so it must not depend on one.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 /// git's default for `core.deltaBaseCacheLimit`, in bytes.
@@ -11,8 +13,11 @@ pub(crate) const DEFAULT_LIMIT: usize = 96 << 20;
 /// Buffers kept for reuse. More would only sit there: one is taken for each one that an eviction gives.
 const SPARE_BUFFERS: usize = 64;
 
-/// A spare buffer this many times larger than what it should hold is given back to the allocator instead.
+/// A spare buffer this many times larger than what it should hold is left for something larger.
 const OVERSIZE: usize = 4;
+
+/// The most room that a new buffer has, in bytes: what it is for may be a claim.
+const MOST_ROOM: usize = 8 << 20;
 
 const NONE: usize = usize::MAX;
 
@@ -20,7 +25,7 @@ const NONE: usize = usize::MAX;
 struct Slot<T> {
     key: Key,
     tag: T,
-    data: Vec<u8>,
+    data: Arc<Vec<u8>>,
     newer: usize,
     older: usize,
 }
@@ -71,6 +76,12 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.slots.get(at).map(|slot| (slot.tag, slot.data.as_slice()))
     }
 
+    /// The same, shared: the cache may forget it meanwhile.
+    pub(crate) fn get_shared(&mut self, key: Key) -> Option<(T, Arc<Vec<u8>>)> {
+        self.get(key)?;
+        self.slots.get(self.newest).map(|slot| (slot.tag, Arc::clone(&slot.data)))
+    }
+
     /// Gives the object at `key` another tag.
     pub(crate) fn set_tag(&mut self, key: Key, tag: T) {
         if let Some(slot) = self.by_key.get(&key).and_then(|at| self.slots.get_mut(*at)) {
@@ -78,27 +89,38 @@ impl<T: Copy> DeltaBaseCache<T> {
         }
     }
 
-    /// An empty buffer for about `len` bytes, recycled where possible.
+    /// An empty buffer with room for `len` bytes, or as many as are taken on the word of an index; recycled where possible.
     pub(crate) fn buffer(&mut self, len: usize) -> Vec<u8> {
-        let mut buffer = self.spare.pop().unwrap_or_default();
-        if buffer.capacity() / OVERSIZE > len {
-            buffer = Vec::new();
-        }
+        let fits = |buffer: &Vec<u8>| buffer.capacity() >= len && buffer.capacity() / OVERSIZE <= len;
+        let mut buffer = match self.spare.iter().rposition(fits) {
+            Some(at) => self.spare.swap_remove(at),
+            // Neighbours in a chain differ a little in length: with some slack this buffer serves the next one too.
+            None => Vec::with_capacity(len.saturating_add(len / 8).min(MOST_ROOM)),
+        };
         buffer.clear();
         buffer
     }
 
     /// Takes a buffer back that was not put into the cache.
     pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
-        if self.spare.len() < SPARE_BUFFERS && buffer.capacity() > 0 {
+        if buffer.capacity() > 0 {
+            // One that nothing fitted for long makes room.
+            if self.spare.len() >= SPARE_BUFFERS {
+                self.spare.swap_remove(0);
+            }
             self.spare.push(buffer);
         }
     }
 
     /// Puts an object in, unless it is larger than half of the cache: one such would sweep all others out.
     pub(crate) fn put(&mut self, key: Key, tag: T, data: Vec<u8>) {
+        self.put_shared(key, tag, Arc::new(data));
+    }
+
+    /// The same for an object that others hold too.
+    pub(crate) fn put_shared(&mut self, key: Key, tag: T, data: Arc<Vec<u8>>) {
         if data.len() > self.limit / 2 || self.by_key.contains_key(&key) {
-            return self.recycle(data);
+            return self.let_go(data);
         }
         self.used += data.len();
         while self.used > self.limit && self.oldest != NONE {
@@ -130,7 +152,14 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.by_key.remove(&key);
         self.used -= data.len();
         self.free.push(at);
-        self.recycle(data);
+        self.let_go(data);
+    }
+
+    /// Takes the buffer back if nobody else holds it.
+    fn let_go(&mut self, data: Arc<Vec<u8>>) {
+        if let Some(buffer) = Arc::into_inner(data) {
+            self.recycle(buffer);
+        }
     }
 
     fn unlink(&mut self, at: usize) {

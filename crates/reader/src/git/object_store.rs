@@ -3,6 +3,7 @@
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use gix_hash::{ObjectId, oid};
@@ -82,6 +83,11 @@ impl ObjectStore {
         self.missing.clear();
     }
 
+    /// The packs, in the order in which objects are searched for.
+    pub fn packs(&self) -> &[PackFile] {
+        &self.packs
+    }
+
     /// How many entries and loose objects there are; one stored twice counts twice.
     pub fn len(&self) -> usize {
         self.packs.iter().map(|pack| pack.entry_count() as usize).sum::<usize>() + self.loose.len()
@@ -93,8 +99,9 @@ impl ObjectStore {
     }
 
     /// Whether the object `id` is here.
-    pub fn contains(&mut self, id: &oid) -> bool {
-        self.locate(id).is_some() || is_empty_tree(id)
+    pub fn contains(&self, id: &oid) -> bool {
+        let is_packed = self.packs.iter().any(|pack| pack.position(id).is_some());
+        is_packed || self.loose.position(id).is_some() || is_empty_tree(id)
     }
 
     /// Reads the object `id` into `content`, replacing what is there; `None` if it is not here.
@@ -109,6 +116,18 @@ impl ObjectStore {
             Some(Location::Pack { pack, offset }) => self.read_packed(pack, offset, content).map(Some),
             Some(Location::Loose { at }) => self.read_loose(at, content).map(Some),
         }
+    }
+
+    /// The object `id`, for one who does not change its content; `None` if it is not here.
+    pub fn read_shared(&mut self, id: &oid) -> Result<Option<(ObjectKind, Arc<Vec<u8>>)>> {
+        if self.replacements.is_empty()
+            && let Some(Location::Pack { pack: pack_at, offset }) = self.locate(id)
+            && let Some(pack) = self.packs.get(pack_at)
+        {
+            return self.packed.read_shared(pack, pack_at, offset).map(Some);
+        }
+        let mut content = Vec::new();
+        Ok(self.read(id, &mut content)?.map(|kind| (kind, Arc::new(content))))
     }
 
     /// Reads the object `id`, which has to be here and of `kind`.

@@ -1,5 +1,7 @@
 //! Objects out of packs: the deltas of a chain applied one after another, with the bases kept for the next.
 
+use std::sync::Arc;
+
 use repackbench_codec::{BaseUse, ChunkDecoder, CodecError};
 
 use super::{
@@ -9,7 +11,7 @@ use super::{
 };
 use crate::{
     ObjectKind, ReaderError, Result,
-    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache, Key},
+    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache},
 };
 
 /// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
@@ -71,19 +73,66 @@ impl PackedObjects {
             content.extend_from_slice(data);
             return Ok(kind);
         }
+        let kind = self.decode(pack, pack_at, offset, content)?;
+        if is_kept(kind, content) {
+            let mut copy = self.cache.buffer(content.len());
+            copy.extend_from_slice(content);
+            self.cache.put((pack_at, offset), kind, copy);
+        }
+        Ok(kind)
+    }
+
+    /// The same for one who does not change the content: it is not copied into the cache or out of it.
+    pub fn read_shared(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        if let Some(found) = self.cache.get_shared((pack_at, offset)) {
+            return Ok(found);
+        }
+        let mut content = Vec::new();
+        let kind = self.decode(pack, pack_at, offset, &mut content)?;
+        let content = Arc::new(content);
+        if is_kept(kind, &content) {
+            self.cache.put_shared((pack_at, offset), kind, Arc::clone(&content));
+        }
+        Ok((kind, content))
+    }
+
+    /// Decodes the object whose entry starts at `offset`, from the nearest of its bases that is cached.
+    fn decode(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let (header, chunk) = pack.entry(offset)?;
-        let kind = match header.kind {
+        match header.kind {
             EntryKind::Whole(kind) => {
-                decode_chunk(&mut self.decoder, pack, offset, chunk, header.payload_len, content)?;
-                kind
+                self.decode_whole(pack, offset, chunk, header.payload_len, content)?;
+                Ok(kind)
             }
             _ => {
                 let base = self.descend(pack, pack_at, offset)?;
-                self.ascend(pack, pack_at, base, content)?
+                self.ascend(pack, pack_at, base, content)
             }
-        };
-        keep(&mut self.cache, (pack_at, offset), kind, content);
-        Ok(kind)
+        }
+    }
+
+    /// Decodes the chunk of the entry at `offset`, which is at the start of `stored`.
+    fn decode_whole(
+        &mut self,
+        pack: &PackFile,
+        offset: u64,
+        stored: &[u8],
+        payload_len: u64,
+        payload: &mut Vec<u8>,
+    ) -> Result<()> {
+        self.make_room(payload, usize::try_from(payload_len).unwrap_or(usize::MAX));
+        decode_to_vec(&mut self.decoder, stored, payload_len, payload)
+            .map_err(|e| chunk_error(pack, offset, payload_len, &e))?;
+        Ok(())
+    }
+
+    /// Changes `buffer` for one of the cache's if it has no room for `len` bytes.
+    fn make_room(&mut self, buffer: &mut Vec<u8>, len: usize) {
+        let len = len.min(KEEP_LIMIT);
+        if buffer.capacity() < len {
+            let roomy = self.cache.buffer(len);
+            self.cache.recycle(std::mem::replace(buffer, roomy));
+        }
     }
 
     /// Collects the deltas from the entry at `offset` down to a base that is whole or cached. A whole one is decoded.
@@ -99,9 +148,8 @@ impl PackedObjects {
             let (header, chunk) = pack.entry(at)?;
             let next = match header.kind {
                 EntryKind::Whole(kind) => {
-                    let len = usize::try_from(header.payload_len).map_or(KEEP_LIMIT, |len| len.min(KEEP_LIMIT));
-                    let mut content = self.cache.buffer(len);
-                    decode_chunk(&mut self.decoder, pack, at, chunk, header.payload_len, &mut content)?;
+                    let mut content = Vec::new();
+                    self.decode_whole(pack, at, chunk, header.payload_len, &mut content)?;
                     return Ok(Base { offset: at, kind, decoded: Some(content) });
                 }
                 EntryKind::OffsetDelta { distance } => pack.base_offset(at, distance)?,
@@ -118,10 +166,13 @@ impl PackedObjects {
     fn ascend(&mut self, pack: &PackFile, pack_at: usize, mut base: Base, content: &mut Vec<u8>) -> Result<ObjectKind> {
         while let Some(link) = self.chain.pop() {
             let stored = pack.bytes(link.chunk, pack.end())?;
-            let mut result = match self.chain.is_empty() {
-                true => std::mem::take(content),
-                false => self.cache.buffer(0),
+            let base_len = match &base.decoded {
+                Some(bytes) => bytes.len(),
+                None => self.cache.get((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
             };
+            let mut result = if self.chain.is_empty() { std::mem::take(content) } else { Vec::new() };
+            // What a delta makes is about as long as what it is made from.
+            self.make_room(&mut result, base_len);
             let base_bytes = match &base.decoded {
                 Some(bytes) => bytes.as_slice(),
                 None => self.cache.get((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
@@ -144,29 +195,13 @@ impl PackedObjects {
     }
 }
 
-/// Decodes the chunk of the entry at `offset`, at the start of `stored`, into `payload`.
-fn decode_chunk(
-    decoder: &mut ChunkDecoder,
-    pack: &PackFile,
-    offset: u64,
-    stored: &[u8],
-    payload_len: u64,
-    payload: &mut Vec<u8>,
-) -> Result<u64> {
-    decode_to_vec(decoder, stored, payload_len, payload).map_err(|e| chunk_error(pack, offset, payload_len, &e))
-}
-
 fn chunk_error(pack: &PackFile, offset: u64, payload_len: u64, error: &CodecError) -> ReaderError {
     pack.corrupt(offset, format!("a chunk of {payload_len} payload bytes"), error.to_string())
 }
 
-/// Keeps a copy of a tree or blob that was just read. Commits and tags are read once in any walk.
-fn keep(cache: &mut DeltaBaseCache<ObjectKind>, key: Key, kind: ObjectKind, content: &[u8]) {
-    if matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT {
-        let mut copy = cache.buffer(content.len());
-        copy.extend_from_slice(content);
-        cache.put(key, kind, copy);
-    }
+/// Whether an object that was just read is kept: trees and blobs. Commits and tags are read once in any walk.
+fn is_kept(kind: ObjectKind, content: &[u8]) -> bool {
+    matches!(kind, ObjectKind::Tree | ObjectKind::Blob) && content.len() <= KEEP_LIMIT
 }
 
 /// Offset deltas only reach back, but ref deltas can form a circle.

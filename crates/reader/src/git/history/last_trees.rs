@@ -4,7 +4,7 @@
 //! that was visited at its path before was visited with that one: only the entries between what both begin with and
 //! what both end with are new. Branches that go their own way take turns in a log, so a few trees of each path are kept.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use rustc_hash::FxHashMap;
 
@@ -29,7 +29,7 @@ pub(super) struct LastTrees {
 
 #[derive(Debug, Default)]
 struct LastTree {
-    content: Vec<u8>,
+    content: Arc<Vec<u8>>,
     /// Where each entry of it starts.
     starts: Vec<u32>,
 }
@@ -95,20 +95,12 @@ impl LastTrees {
             unknown: 0,
         };
         let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
-        let in_common = |last: &[u8]| {
-            let same_start = common_prefix(last, content);
-            let rest = |bytes: &[u8]| bytes.len() - same_start;
-            same_start + common_suffix(last, content).min(rest(last)).min(rest(content))
-        };
-        let most = trees.iter().enumerate().map(|(at, tree)| (in_common(&tree.content), at)).max();
-        let Some((_, at)) = most else { return all };
+        let Some((at, common)) = most_alike(trees, content) else { return all };
         let Some(LastTree { content: last, starts }) = trees.get(at) else { return all };
-        let same_start = common_prefix(last, content);
         // The last entry that begins within is the one that differs, unless it is the first.
-        let before = starts.partition_point(|start| *start as usize <= same_start).saturating_sub(1);
+        let before = starts.partition_point(|start| *start as usize <= common.prefix).saturating_sub(1);
         let start = starts.get(before).map_or(0, |start| *start as usize);
-        let (old_rest, new_rest) = (last.get(start..).unwrap_or_default(), content.get(start..).unwrap_or_default());
-        let same_end = common_suffix(old_rest, new_rest);
+        let same_end = common.suffix.min(last.len() - start).min(content.len().saturating_sub(start));
         let first_behind = last.len() - same_end;
         let behind = starts.partition_point(|start| (*start as usize) < first_behind);
         let known_len = starts.get(behind).map_or(0, |start| last.len() - *start as usize);
@@ -123,36 +115,49 @@ impl LastTrees {
         }
     }
 
-    /// The length of the entry at `position` of `content`, if the tree that it is held against has the same.
-    pub(super) fn known_len(
+    /// Goes over the entries from `position` of `content` on that the tree which it is held against has in the same
+    /// order, and adds where each starts to `starts`. Returns where they end.
+    pub(super) fn skip_known(
         &self,
         folder: Folder,
         new: &mut NewEntries,
         content: &[u8],
         position: usize,
-    ) -> Option<usize> {
-        let last = self.folders.get(folder)?.get(new.tree?)?;
-        let entry = last.entry(new.next)?;
-        let is_same = content.get(position..)?.starts_with(entry);
-        new.next += usize::from(is_same);
-        is_same.then_some(entry.len())
+        starts: &mut Vec<u32>,
+    ) -> usize {
+        let tree = self.folders.get(folder).zip(new.tree).and_then(|(trees, at)| trees.get(at));
+        let Some((last, from)) = tree.and_then(|last| Some((last, *last.starts.get(new.next)? as usize))) else {
+            return position;
+        };
+        let rest = content.get(position..new.known_from).unwrap_or_default();
+        let same_to = from + common_prefix(last.content.get(from..).unwrap_or_default(), rest);
+        let mut start = from;
+        while let Some(end) = last.end(new.next).filter(|end| *end <= same_to) {
+            starts.extend(u32::try_from(position + (start - from)));
+            new.next += 1;
+            start = end;
+        }
+        position + (start - from)
     }
 
-    /// Goes on in the tree that `new` is held against, behind all entries for which `is_passed` holds.
-    pub(super) fn pass(&self, folder: Folder, new: &mut NewEntries, is_passed: impl Fn(&[u8]) -> bool) {
+    /// Goes on in the tree that `new` is held against, behind all entries for which `is_passed` holds. Returns whether
+    /// there was one.
+    pub(super) fn pass(&self, folder: Folder, new: &mut NewEntries, is_passed: impl Fn(&[u8]) -> bool) -> bool {
         let trees = self.folders.get(folder).map(Vec::as_slice).unwrap_or_default();
-        let Some(last) = new.tree.and_then(|at| trees.get(at)) else { return };
+        let Some(last) = new.tree.and_then(|at| trees.get(at)) else { return false };
+        let from = new.next;
         while last.entry(new.next).is_some_and(&is_passed) {
             new.next += 1;
         }
+        new.next > from
     }
 
-    /// Remembers `content` as the last tree of `folder`, and leaves some other in its place. `looked_at` are the starts of
-    /// those entries that were looked at, which end at `end`.
+    /// Remembers `content` as the last tree of `folder`. `looked_at` are the starts of those entries that were looked at,
+    /// which end at `end`.
     pub(super) fn remember(
         &mut self,
         folder: Folder,
-        content: &mut Vec<u8>,
+        content: Arc<Vec<u8>>,
         new: &NewEntries,
         looked_at: &[u32],
         end: usize,
@@ -189,17 +194,48 @@ impl LastTrees {
         trees.get_mut(..=at).unwrap_or_default().rotate_right(1);
         let Some(last) = trees.first_mut() else { return };
         std::mem::swap(&mut last.starts, &mut self.spare);
-        std::mem::swap(&mut last.content, content);
+        last.content = content;
     }
 }
 
 impl LastTree {
     /// The entry of that number.
     fn entry(&self, number: usize) -> Option<&[u8]> {
-        let start = *self.starts.get(number)? as usize;
-        let end = self.starts.get(number + 1).map_or(self.content.len(), |end| *end as usize);
-        self.content.get(start..end)
+        self.content.get(*self.starts.get(number)? as usize..self.end(number)?)
     }
+
+    /// Where the entry of that number ends.
+    fn end(&self, number: usize) -> Option<usize> {
+        match self.starts.get(number + 1) {
+            Some(end) => Some(*end as usize),
+            None => (number < self.starts.len()).then_some(self.content.len()),
+        }
+    }
+}
+
+/// How many bytes two trees both begin and end with. The two may overlap in the shorter one.
+#[derive(Debug, Clone, Copy)]
+struct Common {
+    prefix: usize,
+    suffix: usize,
+}
+
+/// Which of `trees` has the most in common with `content`, or the first one that has nearly all.
+fn most_alike(trees: &[LastTree], content: &[u8]) -> Option<(usize, Common)> {
+    /// Bytes that differ: an entry's mode, id and a name of usual length.
+    const ENTRY: usize = 64;
+    let mut best: Option<(usize, usize, Common)> = None;
+    for (at, LastTree { content: last, .. }) in trees.iter().enumerate() {
+        let common = Common { prefix: common_prefix(last, content), suffix: common_suffix(last, content) };
+        let same = (common.prefix + common.suffix).min(last.len()).min(content.len());
+        if best.is_none_or(|(most, ..)| same >= most) {
+            best = Some((same, at, common));
+        }
+        if content.len() - same < ENTRY.min(content.len() / 8) {
+            break;
+        }
+    }
+    best.map(|(_, at, common)| (at, common))
 }
 
 /// As many bytes as are compared in one go.
@@ -235,15 +271,18 @@ mod tests {
         let (mut starts, mut positions) = (Vec::new(), Vec::new());
         let mut at = new.start;
         while at < tree.len() && !new.end_at(at) {
-            starts.push(at as u32);
             last.pass(folder, &mut new, |entry| entry[0] < tree[at]);
-            if last.known_len(folder, &mut new, tree, at).is_none() {
+            let known_to = last.skip_known(folder, &mut new, tree, at, &mut starts);
+            if known_to == at {
+                starts.push(at as u32);
                 positions.push(at);
                 new.count_unknown();
+                at += 2;
+            } else {
+                at = known_to;
             }
-            at += 2;
         }
-        last.remember(folder, &mut tree.to_vec(), &new, &starts, at);
+        last.remember(folder, Arc::new(tree.to_vec()), &new, &starts, at);
         positions
     }
 

@@ -4,18 +4,19 @@ mod commit;
 mod finder;
 mod last_trees;
 mod revision_name;
+mod seen_objects;
 mod tree_diff;
 mod walk;
 
 use std::collections::HashMap;
 
 use gix_hash::{Kind, ObjectId, oid};
-use gix_hashtable::HashSet;
 
 pub use self::finder::SharedObjectStore;
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
+    seen_objects::SeenObjects,
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
@@ -104,12 +105,12 @@ impl GitHistory {
                 Some(ObjectKind::Commit) => walk.queue_tip(&mut store, id)?,
                 Some(ObjectKind::Tree) => trees.push(id),
                 Some(ObjectKind::Blob) => {
-                    if seen.insert(&id) {
+                    if seen.insert(&store, &id) {
                         visit(ObjectKind::Blob, &id);
                     }
                 }
                 Some(ObjectKind::Tag) => {
-                    if !seen.insert(&id) {
+                    if !seen.insert(&store, &id) {
                         return Ok(());
                     }
                     visit(ObjectKind::Tag, &id);
@@ -137,40 +138,44 @@ impl GitHistory {
         let mut starts = Vec::new();
         let mut store = self.store.lock();
         for root in roots {
-            if seen.insert(root) {
+            if seen.insert(&store, root) {
                 pending.push((*root, LastTrees::ROOT));
             }
             while let Some((id, folder)) = pending.pop() {
-                match store.read(&id, &mut self.content)? {
+                let content = match store.read_shared(&id)? {
                     None => {
                         store.note_missing(&id)?;
                         continue;
                     }
-                    Some(ObjectKind::Tree) => visit(ObjectKind::Tree, &id),
-                    Some(other) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
-                }
+                    Some((ObjectKind::Tree, content)) => content,
+                    Some((other, _)) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
+                };
+                visit(ObjectKind::Tree, &id);
                 let first_child = pending.len();
-                let mut new = last_trees.new_entries(folder, &self.content);
+                let mut new = last_trees.new_entries(folder, &content);
                 let mut at = new.start;
                 starts.clear();
-                while at < self.content.len() && !new.end_at(at) {
-                    starts.extend(u32::try_from(at));
-                    if let Some(len) = last_trees.known_len(folder, &mut new, &self.content, at) {
-                        at += len;
+                while at < content.len() && !new.end_at(at) {
+                    let known_to = last_trees.skip_known(folder, &mut new, &content, at, &mut starts);
+                    if known_to > at {
+                        at = known_to;
                         continue;
                     }
                     let malformed = || damaged(&store, id, "a tree", "content that is no list of entries");
-                    let rest = self.content.get(at..).unwrap_or_default();
+                    let rest = content.get(at..).unwrap_or_default();
                     let entry = parse_entry(rest, self.hash.len_in_bytes()).ok_or_else(malformed)?;
                     let child = oid::try_from_bytes(entry.id).map_err(|_| malformed())?;
-                    last_trees.pass(folder, &mut new, |last| entry.is_behind(last, self.hash));
-                    if let Some(len) = last_trees.known_len(folder, &mut new, &self.content, at) {
-                        at += len;
-                        continue;
+                    if last_trees.pass(folder, &mut new, |last| entry.is_behind(last, self.hash)) {
+                        let known_to = last_trees.skip_known(folder, &mut new, &content, at, &mut starts);
+                        if known_to > at {
+                            at = known_to;
+                            continue;
+                        }
                     }
+                    starts.extend(u32::try_from(at));
                     new.count_unknown();
                     at += entry.len;
-                    if entry.mode == Some(FileMode::Gitlink) || !seen.insert(child) {
+                    if entry.mode == Some(FileMode::Gitlink) || !seen.insert(&store, child) {
                         continue;
                     }
                     if entry.is_tree() {
@@ -181,7 +186,7 @@ impl GitHistory {
                         store.note_missing(child)?;
                     }
                 }
-                last_trees.remember(folder, &mut self.content, &new, &starts, at);
+                last_trees.remember(folder, content, &new, &starts, at);
                 pending.get_mut(first_child..).unwrap_or_default().reverse();
             }
         }
@@ -196,7 +201,7 @@ impl History for GitHistory {
 
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()> {
         let mut walk = CommitWalk::new(self.overrides.clone());
-        let mut seen = SeenObjects::new(self.hash, self.store.lock().len());
+        let mut seen = SeenObjects::new(self.hash, &self.store.lock());
         let mut trees = Vec::new();
         let mut loose_trees = Vec::new();
         for tip in self.tips.clone() {
@@ -255,37 +260,5 @@ impl History for GitHistory {
 
     fn git_objects(&self) -> Option<SharedObjectStore> {
         Some(self.objects())
-    }
-}
-
-/// The ids that a traversal has met.
-///
-/// Many look-ups repeat recent ones. A small table of those, which fits the processor's cache, answers them without a
-/// walk into the large one.
-struct SeenObjects {
-    recent: Vec<ObjectId>,
-    all: HashSet<ObjectId>,
-}
-
-impl SeenObjects {
-    const RECENT: usize = 1 << 14;
-
-    /// A set for about `objects` ids: it is not moved about while it grows.
-    fn new(hash: Kind, objects: usize) -> Self {
-        let all = HashSet::with_capacity_and_hasher(objects, Default::default());
-        SeenObjects { recent: vec![ObjectId::null(hash); Self::RECENT], all }
-    }
-
-    /// Adds `id`; `false` if it was there.
-    fn insert(&mut self, id: &oid) -> bool {
-        // Ids are uniformly distributed, so any of their bytes make an index.
-        let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
-        let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return true };
-        // The table is filled with the null id.
-        if *recent == id && !id.is_null() {
-            return false;
-        }
-        *recent = id.to_owned();
-        self.all.insert(*recent)
     }
 }

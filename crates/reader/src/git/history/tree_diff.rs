@@ -3,7 +3,7 @@
 //! Trees of neighbouring revisions are mostly the same bytes, so what both begin with is skipped before any entry is
 //! compared.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, sync::Arc};
 
 use gix_hash::{Kind, ObjectId};
 use gix_object::tree::name_order;
@@ -14,13 +14,12 @@ use crate::{Changes, FileVersion, ObjectKind, Result, git::ObjectStore, traits::
 /// git's default for `core.maxTreeDepth`. A tree that holds itself, which content that was never hashed can, ends here.
 const MAX_DEPTH: usize = 4096;
 
-/// Finds what differs between two trees. Its buffers are reused from one comparison to the next.
+/// Finds what differs between two trees.
 #[derive(Debug)]
 pub(super) struct TreeDiff {
     hash: Kind,
     path: Vec<u8>,
     levels: Vec<Level>,
-    spare: Vec<Vec<u8>>,
 }
 
 /// Two trees at one path that are being compared, and how far.
@@ -36,7 +35,7 @@ struct Level {
 #[derive(Debug)]
 struct TreeCursor {
     id: Option<ObjectId>,
-    tree: Vec<u8>,
+    tree: Arc<Vec<u8>>,
     at: usize,
 }
 
@@ -144,7 +143,7 @@ fn common_entries(old: &[u8], new: &[u8], hash_len: usize) -> usize {
 
 impl TreeDiff {
     pub(super) fn new(hash: Kind) -> Self {
-        TreeDiff { hash, path: Vec::new(), levels: Vec::new(), spare: Vec::new() }
+        TreeDiff { hash, path: Vec::new(), levels: Vec::new() }
     }
 
     /// Adds what differs between the trees `old` and `new` to `changes`. No tree counts as an empty one, and so does one
@@ -158,12 +157,12 @@ impl TreeDiff {
     ) -> Result<()> {
         self.path.clear();
         // A comparison that failed half-way has left levels behind.
-        while self.leave() {}
+        self.levels.clear();
         self.enter(store, old, new)?;
         while let Some(level) = self.levels.last_mut() {
             match level.step(store, self.hash, &mut self.path, changes)? {
                 Step::Next => {}
-                Step::Leave => drop(self.leave()),
+                Step::Leave => drop(self.levels.pop()),
                 Step::Enter(old, new) => self.enter(store, old, new)?,
             }
         }
@@ -175,35 +174,28 @@ impl TreeDiff {
             let id = new.or(old).unwrap_or_else(|| self.hash.null());
             return Err(damaged(store, id, &format!("at most {MAX_DEPTH} folders in each other"), "more"));
         }
-        let mut old = self.read(store, old)?;
-        let mut new = self.read(store, new)?;
+        let mut old = TreeCursor::open(store, old)?;
+        let mut new = TreeCursor::open(store, new)?;
         let start = common_entries(&old.tree, &new.tree, self.hash.len_in_bytes());
         (old.at, new.at) = (start, start);
         self.levels.push(Level { old, new, path_len: self.path.len() });
         Ok(())
     }
+}
 
-    /// Leaves the innermost level; `false` if there was none.
-    fn leave(&mut self) -> bool {
-        let Some(level) = self.levels.pop() else { return false };
-        self.spare.push(level.old.tree);
-        self.spare.push(level.new.tree);
-        true
-    }
-
-    fn read(&mut self, store: &mut ObjectStore, id: Option<ObjectId>) -> Result<TreeCursor> {
-        let mut tree = self.spare.pop().unwrap_or_default();
-        match id {
-            None => tree.clear(),
-            Some(id) => match store.read(&id, &mut tree)? {
-                Some(ObjectKind::Tree) => {}
-                Some(other) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
+impl TreeCursor {
+    fn open(store: &mut ObjectStore, id: Option<ObjectId>) -> Result<Self> {
+        let tree = match id {
+            None => Arc::default(),
+            Some(id) => match store.read_shared(&id)? {
+                Some((ObjectKind::Tree, tree)) => tree,
+                Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
                 None => {
-                    tree.clear();
                     store.note_missing(&id)?;
+                    Arc::default()
                 }
             },
-        }
+        };
         Ok(TreeCursor { id, tree, at: 0 })
     }
 }

@@ -7,7 +7,10 @@ use std::{
 
 use gix_hash::{ObjectId, oid};
 
-use super::entry::{EntryHeaderError, PackEntryHeader};
+use super::{
+    entry::{EntryHeaderError, PackEntryHeader},
+    search,
+};
 use crate::{
     Place, ReaderError, Result,
     git::{hash::GitHasher, repository::PackFiles},
@@ -212,7 +215,12 @@ impl PackFile {
 
     /// The offset of the entry of object `id`; any one of them where there are duplicates, always the same.
     pub fn find(&self, id: &oid) -> Option<u64> {
-        self.index.lookup(id).map(|at| self.index.pack_offset_at_index(at))
+        self.position(id).map(|at| self.index.pack_offset_at_index(at))
+    }
+
+    /// The position of object `id` in the index.
+    pub fn position(&self, id: &oid) -> Option<u32> {
+        search::position(self.index.num_objects(), |at| self.index.oid_at_index(at), id)
     }
 
     /// An error about this pack at `offset`.

@@ -2,6 +2,7 @@
 
 mod entry;
 mod file;
+mod search;
 mod stored_entry;
 mod table;
 

@@ -214,7 +214,7 @@ fn attribute_stack(files: &Changes, objects: &SharedObjectStore, folder: &Path) 
 /// The `.gitattributes` files with their paths, sorted by them. git does not follow one that is a symbolic link.
 fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Vec<(BString, ObjectId)> {
     const NAME: &[u8] = b".gitattributes";
-    let mut store = objects.lock();
+    let store = objects.lock();
     let mut found: Vec<_> = files
         .iter()
         .filter(|(path, _)| path.rsplit(|byte| *byte == b'/').next() == Some(NAME))
