@@ -30,6 +30,15 @@ pub struct ObjectStore {
     loose_stored: Vec<u8>,
 }
 
+/// Where a packed object lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PackPlace {
+    /// The pack's number in [`ObjectStore::packs`].
+    pub pack: usize,
+    /// The position in its index.
+    pub position: u32,
+}
+
 /// Where an object lies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
@@ -118,13 +127,22 @@ impl ObjectStore {
         }
     }
 
-    /// The object `id`, for one who does not change its content; `None` if it is not here.
-    pub fn read_shared(&mut self, id: &oid) -> Result<Option<(ObjectKind, Arc<Vec<u8>>)>> {
-        if self.replacements.is_empty()
-            && let Some(Location::Pack { pack: pack_at, offset }) = self.locate(id)
-            && let Some(pack) = self.packs.get(pack_at)
-        {
-            return self.packed.read_shared(pack, pack_at, offset).map(Some);
+    /// The object `id`, for one who does not change its content; `None` if it is not here. It is not searched for if
+    /// `place` tells where it lies.
+    pub fn read_shared(&mut self, id: &oid, place: Option<PackPlace>) -> Result<Option<(ObjectKind, Arc<Vec<u8>>)>> {
+        if self.replacements.is_empty() {
+            let location = match place {
+                Some(PackPlace { pack, position }) => {
+                    let offset = self.packs.get(pack).and_then(|file| file.offset_at(position));
+                    offset.map(|offset| Location::Pack { pack, offset })
+                }
+                None => self.locate(id),
+            };
+            if let Some(Location::Pack { pack: pack_at, offset }) = location
+                && let Some(pack) = self.packs.get(pack_at)
+            {
+                return self.packed.read_shared(pack, pack_at, offset).map(Some);
+            }
         }
         let mut content = Vec::new();
         Ok(self.read(id, &mut content)?.map(|kind| (kind, Arc::new(content))))

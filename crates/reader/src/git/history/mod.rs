@@ -16,7 +16,7 @@ pub use self::finder::SharedObjectStore;
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
-    seen_objects::SeenObjects,
+    seen_objects::{SeenObjects, Sighting},
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
@@ -105,12 +105,12 @@ impl GitHistory {
                 Some(ObjectKind::Commit) => walk.queue_tip(&mut store, id)?,
                 Some(ObjectKind::Tree) => trees.push(id),
                 Some(ObjectKind::Blob) => {
-                    if seen.insert(&store, &id) {
+                    if seen.insert(&store, &id) != Sighting::Seen {
                         visit(ObjectKind::Blob, &id);
                     }
                 }
                 Some(ObjectKind::Tag) => {
-                    if !seen.insert(&store, &id) {
+                    if seen.insert(&store, &id) == Sighting::Seen {
                         return Ok(());
                     }
                     visit(ObjectKind::Tag, &id);
@@ -138,11 +138,11 @@ impl GitHistory {
         let mut starts = Vec::new();
         let mut store = self.store.lock();
         for root in roots {
-            if seen.insert(&store, root) {
-                pending.push((*root, LastTrees::ROOT));
+            if let Sighting::New(place) = seen.insert(&store, root) {
+                pending.push((*root, LastTrees::ROOT, place));
             }
-            while let Some((id, folder)) = pending.pop() {
-                let content = match store.read_shared(&id)? {
+            while let Some((id, folder, place)) = pending.pop() {
+                let content = match store.read_shared(&id, place)? {
                     None => {
                         store.note_missing(&id)?;
                         continue;
@@ -175,12 +175,13 @@ impl GitHistory {
                     starts.extend(u32::try_from(at));
                     new.count_unknown();
                     at += entry.len;
-                    if entry.mode == Some(FileMode::Gitlink) || !seen.insert(&store, child) {
+                    if entry.mode == Some(FileMode::Gitlink) {
                         continue;
                     }
+                    let Sighting::New(place) = seen.insert(&store, child) else { continue };
                     if entry.is_tree() {
-                        pending.push((child.to_owned(), last_trees.folder(folder, entry.name)));
-                    } else if store.contains(child) {
+                        pending.push((child.to_owned(), last_trees.folder(folder, entry.name), place));
+                    } else if place.is_some() || store.contains(child) {
                         visit(ObjectKind::Blob, child);
                     } else {
                         store.note_missing(child)?;

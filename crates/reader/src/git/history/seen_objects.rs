@@ -3,7 +3,16 @@
 use gix_hash::{Kind, ObjectId, oid};
 use gix_hashtable::HashSet;
 
-use crate::git::{ObjectStore, pack::PackFile};
+use crate::git::{ObjectStore, object_store::PackPlace, pack::PackFile};
+
+/// What became of an id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Sighting {
+    /// It was met before.
+    Seen,
+    /// It was not; where it lies, if that is known.
+    New(Option<PackPlace>),
+}
 
 /// The ids that a traversal has met.
 ///
@@ -33,22 +42,28 @@ impl SeenObjects {
         }
     }
 
-    /// Adds `id`; `false` if it was there. `store` is the one that the set was made for.
-    pub(super) fn insert(&mut self, store: &ObjectStore, id: &oid) -> bool {
+    /// Adds `id`, and says where it lies if it is new. `store` is the one that the set was made for.
+    pub(super) fn insert(&mut self, store: &ObjectStore, id: &oid) -> Sighting {
         // Ids are uniformly distributed, so any of their bytes make an index.
         let at = id.as_bytes().iter().skip(4).take(2).fold(0usize, |at, byte| at << 8 | usize::from(*byte));
-        let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return true };
+        let Some(recent) = self.recent.get_mut(at % Self::RECENT) else { return Sighting::Seen };
         // The table is filled with the null id.
         if *recent == id && !id.is_null() {
-            return false;
+            return Sighting::Seen;
         }
         *recent = id.to_owned();
         let position = store.packs().get(self.largest_pack).and_then(|pack| pack.position(id));
-        let Some(position) = position else { return self.elsewhere.insert(*recent) };
-        let Some(bits) = self.in_largest_pack.get_mut(position as usize / 64) else { return true };
-        let bit = 1 << (position % 64);
-        let is_new = *bits & bit == 0;
-        *bits |= bit;
-        is_new
+        let place = position.map(|position| PackPlace { pack: self.largest_pack, position });
+        let bits = position.and_then(|position| self.in_largest_pack.get_mut(position as usize / 64));
+        let is_new = match position.zip(bits) {
+            Some((position, bits)) => {
+                let bit = 1 << (position % 64);
+                let is_new = *bits & bit == 0;
+                *bits |= bit;
+                is_new
+            }
+            None => self.elsewhere.insert(*recent),
+        };
+        if is_new { Sighting::New(place) } else { Sighting::Seen }
     }
 }

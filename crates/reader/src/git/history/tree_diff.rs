@@ -187,7 +187,7 @@ impl TreeCursor {
     fn open(store: &mut ObjectStore, id: Option<ObjectId>) -> Result<Self> {
         let tree = match id {
             None => Arc::default(),
-            Some(id) => match store.read_shared(&id)? {
+            Some(id) => match store.read_shared(&id, None)? {
                 Some((ObjectKind::Tree, tree)) => tree,
                 Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
                 None => {

@@ -215,7 +215,12 @@ impl PackFile {
 
     /// The offset of the entry of object `id`; any one of them where there are duplicates, always the same.
     pub fn find(&self, id: &oid) -> Option<u64> {
-        self.position(id).map(|at| self.index.pack_offset_at_index(at))
+        self.position(id).and_then(|at| self.offset_at(at))
+    }
+
+    /// The offset of the entry at `position` of the index; `None` if there are fewer.
+    pub fn offset_at(&self, position: u32) -> Option<u64> {
+        (position < self.index.num_objects()).then(|| self.index.pack_offset_at_index(position))
     }
 
     /// The position of object `id` in the index.

@@ -28,10 +28,11 @@ pub(super) fn position<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, id: &oid) -
         };
         steps += 1;
         let found = id_at(at);
-        match found.cmp(id) {
+        let found_key = leading(found);
+        match found_key.cmp(&wanted).then_with(|| found.cmp(id)) {
             Ordering::Equal => return Some(at),
-            Ordering::Less => (low, low_key) = (at + 1, leading(found)),
-            Ordering::Greater => (high, high_key) = (at, leading(found)),
+            Ordering::Less => (low, low_key) = (at + 1, found_key),
+            Ordering::Greater => (high, high_key) = (at, found_key),
         }
     }
     None
