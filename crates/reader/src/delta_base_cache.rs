@@ -10,12 +10,6 @@ use rustc_hash::FxHashMap;
 /// git's default for `core.deltaBaseCacheLimit`, in bytes.
 pub(crate) const DEFAULT_LIMIT: usize = 96 << 20;
 
-/// Buffers kept for reuse. More would only sit there: one is taken for each one that an eviction gives.
-const SPARE_BUFFERS: usize = 64;
-
-/// A spare buffer this many times larger than what it should hold is left for something larger.
-const OVERSIZE: usize = 4;
-
 /// The most room that a new buffer has, in bytes: what it is for may be a claim.
 const MOST_ROOM: usize = 8 << 20;
 
@@ -43,7 +37,7 @@ pub(crate) struct DeltaBaseCache<T> {
     by_key: FxHashMap<Key, usize>,
     newest: usize,
     oldest: usize,
-    spare: Vec<Vec<u8>>,
+    spare: SpareBuffers,
 }
 
 impl<T: Copy> DeltaBaseCache<T> {
@@ -57,13 +51,15 @@ impl<T: Copy> DeltaBaseCache<T> {
             by_key: FxHashMap::default(),
             newest: NONE,
             oldest: NONE,
-            spare: Vec::new(),
+            spare: SpareBuffers::default(),
         }
     }
 
-    /// Forgets everything, so that a run starts cold.
+    /// Forgets everything, so that a run starts cold. The buffers stay: asking the system for them is no part of a run.
     pub(crate) fn clear(&mut self) {
-        *self = DeltaBaseCache::new(self.limit);
+        while self.oldest != NONE {
+            self.evict_oldest();
+        }
     }
 
     /// The object at `key`, which becomes the most recently used.
@@ -91,24 +87,15 @@ impl<T: Copy> DeltaBaseCache<T> {
 
     /// An empty buffer with room for `len` bytes, or as many as are taken on the word of an index; recycled where possible.
     pub(crate) fn buffer(&mut self, len: usize) -> Vec<u8> {
-        let fits = |buffer: &Vec<u8>| buffer.capacity() >= len && buffer.capacity() / OVERSIZE <= len;
-        let mut buffer = match self.spare.iter().rposition(fits) {
-            Some(at) => self.spare.swap_remove(at),
-            // Neighbours in a chain differ a little in length: with some slack this buffer serves the next one too.
-            None => Vec::with_capacity(len.saturating_add(len / 8).min(MOST_ROOM)),
-        };
-        buffer.clear();
-        buffer
+        // Neighbours in a chain differ a little in length: with some slack this buffer serves the next one too.
+        let new = || Vec::with_capacity(len.saturating_add(len / 8).min(MOST_ROOM));
+        self.spare.take(len).unwrap_or_else(new)
     }
 
     /// Takes a buffer back that was not put into the cache.
     pub(crate) fn recycle(&mut self, buffer: Vec<u8>) {
-        if buffer.capacity() > 0 {
-            // One that nothing fitted for long makes room.
-            if self.spare.len() >= SPARE_BUFFERS {
-                self.spare.swap_remove(0);
-            }
-            self.spare.push(buffer);
+        if self.used + self.spare.bytes < self.limit + MOST_ROOM {
+            self.spare.put(buffer);
         }
     }
 
@@ -185,6 +172,51 @@ impl<T: Copy> DeltaBaseCache<T> {
             None => self.oldest = at,
         }
         self.newest = at;
+    }
+}
+
+/// Buffers for reuse, by the base-2 logarithm of their capacity.
+#[derive(Debug, Default)]
+struct SpareBuffers {
+    by_size: Vec<Vec<Vec<u8>>>,
+    bytes: usize,
+}
+
+impl SpareBuffers {
+    /// How many buffers of the wanted size's own class are tried: some of them are too small.
+    const TRIES: usize = 4;
+
+    fn class(len: usize) -> usize {
+        len.checked_ilog2().map_or(0, |log| log as usize)
+    }
+
+    fn put(&mut self, mut buffer: Vec<u8>) {
+        if buffer.capacity() == 0 {
+            return;
+        }
+        buffer.clear();
+        let class = Self::class(buffer.capacity());
+        if self.by_size.len() <= class {
+            self.by_size.resize_with(class + 1, Vec::new);
+        }
+        self.bytes += buffer.capacity();
+        if let Some(buffers) = self.by_size.get_mut(class) {
+            buffers.push(buffer);
+        }
+    }
+
+    /// A buffer with room for `len` bytes, and not for very many more.
+    fn take(&mut self, len: usize) -> Option<Vec<u8>> {
+        let class = Self::class(len);
+        let own = self.by_size.get_mut(class)?;
+        let first = own.len().saturating_sub(Self::TRIES);
+        let fitting = own.get(first..)?.iter().rposition(|buffer| buffer.capacity() >= len);
+        let buffer = match fitting {
+            Some(at) => own.swap_remove(first + at),
+            None => self.by_size.get_mut(class + 1)?.pop()?,
+        };
+        self.bytes -= buffer.capacity();
+        Some(buffer)
     }
 }
 
