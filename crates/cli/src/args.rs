@@ -8,7 +8,9 @@ use repackbench_reader::ObjectKind;
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments};
+use crate::{
+    byte_size::ByteSize, explain_arguments::ExplainArguments, failure::Failure, spec_arguments::SpecArguments,
+};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -30,6 +32,7 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     Size(SizeArguments),
     Bench(BenchArguments),
+    Explain(ExplainArguments),
     Replay(ReplayArguments),
     Chains(ChainsArguments),
     Payloads(PayloadsArguments),
@@ -196,7 +199,7 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     with: SpecArguments,
 
-    /// Let another implementation read the same bytes, such as zlib=libdeflate, zlib=libdeflate,zlib-rs or lz4=lz4_flex: one more
+    /// Let another implementation read the same bytes, such as zlib=libdeflate, deflate=libdeflate,zlib-rs or lz4=lz4_flex: one more
     /// row for each variant that it can read. May be given several times.
     #[arg(long = "decoder", value_name = "FORMAT=NAME")]
     decoders: Vec<DecoderChoices>,
@@ -297,7 +300,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "W")]
     pub(crate) workload: WorkloadSpec,
 
-    /// The implementation that reads a format, such as zlib=libdeflate or lz4=lz4_flex; may be given once for each format.
+    /// The implementation that reads a format, such as zlib=libdeflate, deflate=zlib-rs or lz4=lz4_flex; may be given once for each format.
     #[arg(long = "decoder", value_name = "FORMAT=NAME")]
     pub(crate) decoders: Vec<DecoderChoice>,
 

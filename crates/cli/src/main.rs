@@ -4,6 +4,7 @@
 mod args;
 mod byte_size;
 mod commands;
+mod explain_arguments;
 mod failure;
 mod progress;
 mod spec_arguments;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
+        Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),

@@ -8,7 +8,7 @@ use std::io::{BufRead, Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::{Codec, PayloadSink};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::{BodyCodecs, Decoders, Lz4Reader, ZlibReader};
+use crate::decoders::{BodyCodecs, Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, FoundLength};
 use crate::leb128;
@@ -253,6 +253,7 @@ impl ChunkDecoder {
             let mut codec: Box<dyn Codec> = match user {
                 // Not all readers take preset dictionaries.
                 DictionaryUser::ZlibStream => ZlibReader::Stock.new_codec(),
+                DictionaryUser::Tagged(Body::Deflate) => DeflateReader::Stock.new_codec(),
                 DictionaryUser::Tagged(Body::Lz4) => Lz4Reader::Liblz4.new_codec(),
                 DictionaryUser::Tagged(body) => self.decoders.new_codec(body),
             };

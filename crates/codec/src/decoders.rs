@@ -11,12 +11,13 @@ use crate::codecs::deflate::RawDeflate;
 use crate::codecs::libdeflate::Libdeflate;
 use crate::codecs::lzma::{Lzma, Xz};
 use crate::codecs::miniz::Miniz;
+use crate::codecs::raw_libdeflate::RawLibdeflate;
 use crate::codecs::sirocco::Sirocco;
 use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
 #[cfg(feature = "zlib-ng")]
 use crate::codecs::zlib_ng::ZlibNg;
-use crate::codecs::zlib_rs::ZlibRs;
+use crate::codecs::zlib_rs::{RawZlibRs, ZlibRs};
 use crate::codecs::zstd::Zstd;
 use crate::codecs::{liblz4, lz4, lz4_flex, lzo, snappy};
 use crate::decoder::UNUSED_LEVEL;
@@ -144,18 +145,56 @@ impl Lz4Reader {
     }
 }
 
+/// Which implementation reads tagged DEFLATE bodies; all of them read every body without a dictionary. One with a
+/// dictionary is for stock zlib, whatever the reader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum DeflateReader {
+    /// Stock zlib.
+    #[default]
+    Stock,
+    /// zlib-rs.
+    ZlibRs,
+    /// libdeflate; prefixes and payloads in pieces are read by stock zlib.
+    Libdeflate,
+}
+
+impl DeflateReader {
+    /// Every reader that is built in.
+    pub const ALL: [DeflateReader; 3] = [DeflateReader::Stock, DeflateReader::ZlibRs, DeflateReader::Libdeflate];
+
+    /// The codec that it is the decoder of; its name is what is typed.
+    fn algorithm(self) -> Algorithm {
+        match self {
+            DeflateReader::Stock => Algorithm::Zlib,
+            DeflateReader::ZlibRs => Algorithm::ZlibRs,
+            DeflateReader::Libdeflate => Algorithm::Libdeflate,
+        }
+    }
+
+    /// A codec that reads deflate bodies.
+    pub(crate) fn new_codec(self) -> Box<dyn Codec> {
+        match self {
+            DeflateReader::Stock => Box::new(RawDeflate::new(UNUSED_LEVEL.unsigned_abs())),
+            DeflateReader::ZlibRs => Box::new(RawZlibRs::new(UNUSED_LEVEL)),
+            DeflateReader::Libdeflate => Box::new(RawLibdeflate::new(UNUSED_LEVEL.unsigned_abs())),
+        }
+    }
+}
+
 /// The implementation that reads each format that several can read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Decoders {
     /// RFC 1950 streams.
     pub zlib: ZlibReader,
+    /// Tagged DEFLATE bodies.
+    pub deflate: DeflateReader,
     /// LZ4 blocks.
     pub lz4: Lz4Reader,
 }
 
 impl From<ZlibReader> for Decoders {
     fn from(zlib: ZlibReader) -> Self {
-        Decoders { zlib, lz4: Lz4Reader::default() }
+        Decoders { zlib, ..Decoders::default() }
     }
 }
 
@@ -177,7 +216,7 @@ impl Decoders {
             Algorithm::Lz4Flex => Lz4Reader::Lz4Flex,
             _ => Lz4Reader::Liblz4,
         };
-        Decoders { zlib, lz4 }
+        Decoders { zlib, lz4, ..Decoders::default() }
     }
 
     /// A codec that reads tagged bodies of this kind.
@@ -192,7 +231,7 @@ impl Decoders {
             Body::Lzma => Box::new(Lzma::new(UNUSED_LEVEL.unsigned_abs())),
             Body::Xz => Box::new(Xz::new(UNUSED_LEVEL.unsigned_abs())),
             Body::Bzip2 => Box::new(Bzip2::new(UNUSED_LEVEL.unsigned_abs())),
-            Body::Deflate => Box::new(RawDeflate::new(UNUSED_LEVEL.unsigned_abs())),
+            Body::Deflate => self.deflate.new_codec(),
         }
     }
 }
@@ -202,6 +241,8 @@ impl Decoders {
 pub enum DecoderChoice {
     /// Who reads RFC 1950 streams.
     Zlib(ZlibReader),
+    /// Who reads tagged DEFLATE bodies.
+    Deflate(DeflateReader),
     /// Who reads LZ4 blocks.
     Lz4(Lz4Reader),
 }
@@ -211,6 +252,7 @@ impl DecoderChoice {
     pub fn format(self) -> SharedFormat {
         match self {
             DecoderChoice::Zlib(_) => SharedFormat::Zlib,
+            DecoderChoice::Deflate(_) => SharedFormat::Deflate,
             DecoderChoice::Lz4(_) => SharedFormat::Lz4,
         }
     }
@@ -219,6 +261,7 @@ impl DecoderChoice {
     pub fn algorithm(self) -> Algorithm {
         match self {
             DecoderChoice::Zlib(reader) => reader.algorithm(),
+            DecoderChoice::Deflate(reader) => reader.algorithm(),
             DecoderChoice::Lz4(reader) => reader.algorithm(),
         }
     }
@@ -227,6 +270,7 @@ impl DecoderChoice {
     pub fn apply(self, decoders: Decoders) -> Decoders {
         match self {
             DecoderChoice::Zlib(zlib) => Decoders { zlib, ..decoders },
+            DecoderChoice::Deflate(deflate) => Decoders { deflate, ..decoders },
             DecoderChoice::Lz4(lz4) => Decoders { lz4, ..decoders },
         }
     }
@@ -235,6 +279,7 @@ impl DecoderChoice {
     fn all(format: SharedFormat) -> Vec<DecoderChoice> {
         match format {
             SharedFormat::Zlib => ZlibReader::ALL.map(DecoderChoice::Zlib).to_vec(),
+            SharedFormat::Deflate => DeflateReader::ALL.map(DecoderChoice::Deflate).to_vec(),
             SharedFormat::Lz4 => Lz4Reader::ALL.map(DecoderChoice::Lz4).to_vec(),
         }
     }
@@ -403,7 +448,7 @@ mod tests {
         assert!(message("").starts_with("expected FORMAT=IMPLEMENTATION"));
         assert_eq!(
             message("zstd=libdeflate"),
-            "expected a format that several implementations read, zlib or lz4, found \"zstd\""
+            "expected a format that several implementations read, zlib, deflate or lz4, found \"zstd\""
         );
         assert_eq!(
             message("lz4=lz4_flex,liblz4"),
@@ -420,6 +465,6 @@ mod tests {
     fn a_choice_changes_its_format_and_no_other() {
         let flex = Decoders { lz4: Lz4Reader::Lz4Flex, ..Decoders::default() };
         let changed = DecoderChoice::Zlib(ZlibReader::Miniz).apply(flex);
-        assert_eq!(changed, Decoders { zlib: ZlibReader::Miniz, lz4: Lz4Reader::Lz4Flex });
+        assert_eq!(changed, Decoders { zlib: ZlibReader::Miniz, lz4: Lz4Reader::Lz4Flex, ..Decoders::default() });
     }
 }

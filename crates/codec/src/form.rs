@@ -23,6 +23,8 @@ pub enum StoredForm {
 pub enum SharedFormat {
     /// RFC 1950 streams. One with a preset dictionary is not among them: only stock zlib reads those.
     Zlib,
+    /// Tagged DEFLATE bodies. One with a dictionary is not among them: only stock zlib reads those.
+    Deflate,
     /// LZ4 blocks. One with a dictionary is not among them: only liblz4 reads those.
     Lz4,
 }
@@ -59,12 +61,13 @@ impl StoredForm {
 
 impl SharedFormat {
     /// Every such format.
-    pub const ALL: [SharedFormat; 2] = [SharedFormat::Zlib, SharedFormat::Lz4];
+    pub const ALL: [SharedFormat; 3] = [SharedFormat::Zlib, SharedFormat::Deflate, SharedFormat::Lz4];
 
     /// The name that is typed.
     pub fn name(self) -> &'static str {
         match self {
             SharedFormat::Zlib => "zlib",
+            SharedFormat::Deflate => "deflate",
             SharedFormat::Lz4 => "lz4",
         }
     }
@@ -73,6 +76,7 @@ impl SharedFormat {
     pub fn description(self) -> &'static str {
         match self {
             SharedFormat::Zlib => "zlib streams",
+            SharedFormat::Deflate => "deflate bodies",
             SharedFormat::Lz4 => "LZ4 blocks",
         }
     }
@@ -82,7 +86,7 @@ impl SharedFormat {
     pub fn of_chunk(stored: &[u8]) -> Option<Self> {
         match Opening::of(stored).ok()? {
             Opening::ZlibStream { preset: None } => Some(SharedFormat::Zlib),
-            Opening::Tagged(tag) if tag.body == Body::Lz4 && tag.dictionary.is_none() => Some(SharedFormat::Lz4),
+            Opening::Tagged(tag) if tag.dictionary.is_none() => SharedFormat::of_body(tag.body),
             _ => None,
         }
     }
@@ -92,7 +96,11 @@ impl SharedFormat {
         match stored.first() {
             Some(b'x') => Some(SharedFormat::Zlib),
             Some(b'4') => Some(SharedFormat::Lz4),
-            _ => None,
+            None | Some(0x00 | b'u' | b'(') => None,
+            Some(_) => {
+                let tag = Tag::parse(stored).ok().filter(|tag| tag.dictionary.is_none() && !tag.needs_base)?;
+                SharedFormat::of_body(tag.body)
+            }
         }
     }
 
@@ -105,8 +113,15 @@ impl SharedFormat {
         match choice.algorithm().body() {
             _ if choice.dictionary().is_some() => None,
             None => Some(SharedFormat::Zlib),
-            Some(Body::Lz4) => Some(SharedFormat::Lz4),
-            Some(_) => None,
+            Some(body) => SharedFormat::of_body(body),
+        }
+    }
+
+    fn of_body(body: Body) -> Option<Self> {
+        match body {
+            Body::Deflate => Some(SharedFormat::Deflate),
+            Body::Lz4 => Some(SharedFormat::Lz4),
+            _ => None,
         }
     }
 }
@@ -137,6 +152,7 @@ mod tests {
             ("zlib", Some(SharedFormat::Zlib)),
             ("libdeflate", Some(SharedFormat::Zlib)),
             ("lz4hc", Some(SharedFormat::Lz4)),
+            ("deflate", Some(SharedFormat::Deflate)),
             ("lz4,checksum=no", Some(SharedFormat::Lz4)),
             ("zstd", None),
             ("zstd,frame=standard", None),

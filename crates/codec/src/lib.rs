@@ -56,7 +56,7 @@ pub use base_encoder::DeltaBase;
 pub use catalogue::{CodecInfo, catalogue};
 pub use codec::{Capabilities, Codec, PayloadSink};
 pub use decoder::ChunkDecoder;
-pub use decoders::{DecoderChoice, DecoderChoices, DecoderError, Decoders, Lz4Reader, ZlibReader};
+pub use decoders::{DecoderChoice, DecoderChoices, DecoderError, Decoders, DeflateReader, Lz4Reader, ZlibReader};
 pub use dictionary::{AssignedDictionaries, Dictionaries, Dictionary};
 pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};

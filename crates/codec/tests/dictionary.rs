@@ -6,8 +6,8 @@ use std::io::BufReader;
 
 use common::{noise, spec, text};
 use repackbench_codec::{
-    Algorithm, AssignedDictionaries, ChunkDecoder, ChunkKind, Codec, CodecError, CodecSpec, Decoders, Dictionaries,
-    Dictionary, KindEncoders, Lz4Reader, ObjectKind, StoredForm, ZlibReader,
+    Algorithm, AssignedDictionaries, ChunkDecoder, ChunkKind, Codec, CodecError, CodecSpec, Decoders, DeflateReader,
+    Dictionaries, Dictionary, KindEncoders, Lz4Reader, ObjectKind, StoredForm, ZlibReader,
 };
 
 fn zstd() -> Box<dyn Codec> {
@@ -303,18 +303,19 @@ fn chunks_with_a_dictionary_are_read_under_every_choice_of_decoders() {
     let payload = [&dictionary.bytes()[500..1_500], b"and something else"].concat();
     let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
     let assigned = AssignedDictionaries { dictionaries: dictionaries.clone(), by_kind: [(kind, 0)].into() };
-    for typed in ["zlib:9,dict=8k", "lz4hc:9,dict=8k"] {
+    for typed in ["zlib:9,dict=8k", "deflate:9,dict=8k", "lz4hc:9,dict=8k"] {
         let mut stored = Vec::new();
         let mut encoders: KindEncoders = KindEncoders::new(&spec(typed), &assigned);
         encoders.for_kind(kind).unwrap().encode(&payload, &mut stored).unwrap();
         assert_eq!(StoredForm::of_chunk(&stored), Some(StoredForm::Dictionary), "{typed}");
-        for zlib in ZlibReader::ALL {
-            for lz4 in Lz4Reader::ALL {
-                let mut decoder = ChunkDecoder::new(Decoders { zlib, lz4 }).with_dictionaries(&dictionaries);
-                let mut decoded = vec![0; payload.len()];
-                assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len(), "{typed}, {zlib:?}, {lz4:?}");
-                assert!(decoded == payload, "{typed}, {zlib:?}, {lz4:?}");
-            }
+        let zlib = ZlibReader::ALL.map(|zlib| Decoders { zlib, ..Decoders::default() });
+        let deflate = DeflateReader::ALL.map(|deflate| Decoders { deflate, ..Decoders::default() });
+        let lz4 = Lz4Reader::ALL.map(|lz4| Decoders { lz4, ..Decoders::default() });
+        for decoders in zlib.into_iter().chain(deflate).chain(lz4) {
+            let mut decoder = ChunkDecoder::new(decoders).with_dictionaries(&dictionaries);
+            let mut decoded = vec![0; payload.len()];
+            assert_eq!(decoder.decode(&stored, &mut decoded).unwrap(), stored.len(), "{typed}, {decoders:?}");
+            assert!(decoded == payload, "{typed}, {decoders:?}");
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::collections::HashMap;
+
 use common::{SPECS, noise, payload, readers, revlog_chunk, revlog_payload, spec, text};
 use proptest::prelude::*;
 use repackbench_codec::{Algorithm, CodecSpec, RevlogDecoder, RevlogEncoder, RevlogEngine, ZlibReader};
@@ -28,7 +30,7 @@ proptest! {
             prop_assert!(stored.len() <= payload.len() + 1, "{}: grew by more than its header", typed);
             prop_assert!(RevlogDecoder::identify(&stored).is_some(), "{}", typed);
             for reader in readers(&stored) {
-                assert_reads_back(&mut RevlogDecoder::new(*reader), &stored, &payload, typed);
+                assert_reads_back(&mut RevlogDecoder::new(reader), &stored, &payload, typed);
             }
         }
     }
@@ -86,7 +88,7 @@ const LENGTHS: [usize; 13] =
 
 #[test]
 fn every_length_and_texture() {
-    let mut decoders = READERS.map(RevlogDecoder::new);
+    let mut decoders = HashMap::new();
     for typed in [
         "store",
         "zlib:1",
@@ -109,7 +111,8 @@ fn every_length_and_texture() {
         for length in LENGTHS {
             for payload in [text(length), noise(length), vec![0; length], b"ab".repeat(length / 2 + 1)] {
                 let stored = revlog_chunk(typed, &payload);
-                for decoder in decoders.iter_mut().take(readers(&stored).len()) {
+                for reader in readers(&stored) {
+                    let decoder = decoders.entry(reader).or_insert_with(|| RevlogDecoder::new(reader));
                     assert_reads_back(decoder, &stored, &payload, typed);
                 }
             }

@@ -5,11 +5,11 @@ mod common;
 
 use common::{SPECS, encode, payload, readers, revlog_chunk, revlog_payload, text};
 use proptest::prelude::*;
-use repackbench_codec::{RevlogDecoder, ZlibReader};
+use repackbench_codec::{Decoders, RevlogDecoder, ZlibReader};
 
 /// Decodes with every reader; an error leaves nothing behind, a payload keeps to the limit.
 fn read_in_every_way(stored: &[u8], limit: usize) -> Vec<Result<Vec<u8>, String>> {
-    let read = |reader: &ZlibReader| {
+    let read = |reader: &Decoders| {
         let decoded = revlog_payload(&mut RevlogDecoder::new(*reader), stored, limit);
         assert!(decoded.as_ref().map_or(0, Vec::len) <= limit, "more was delivered than allowed");
         decoded
@@ -206,7 +206,7 @@ fn bombs_cost_no_more_than_the_limit() {
     ] {
         let stored = revlog_chunk(typed, &zeros);
         for limit in [0, 1, 1_000, 1 << 20, 10_000_000] {
-            for &reader in readers(&stored) {
+            for reader in readers(&stored) {
                 let mut payload = Vec::new();
                 let error = RevlogDecoder::new(reader).decode(&stored, limit, &mut payload).unwrap_err();
                 let message = error.to_string();

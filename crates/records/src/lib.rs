@@ -14,6 +14,7 @@
 
 mod chains;
 mod comparison;
+mod explanation;
 mod host;
 mod jsonl;
 mod record;
@@ -21,6 +22,7 @@ mod size;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
+pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::Host;
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{

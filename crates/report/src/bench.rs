@@ -8,7 +8,7 @@ use repackbench_records::{
 
 use crate::{
     grid::{Align, Grid, plain_text},
-    number::{TimeScale, megabytes, size_ratio, time_ratio},
+    number::{TimeScale, megabytes, ratio_cell, size_ratio},
 };
 
 /// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
@@ -112,15 +112,6 @@ fn variant_name(row: &VariantComparison) -> String {
         return label.into_owned();
     }
     format!("{label} [checksum=no]")
-}
-
-/// The estimate and its interval: `0.72 [0.70, 0.74]`.
-fn ratio_cell(estimate: &RatioEstimate) -> String {
-    let ratio = time_ratio(estimate.ratio);
-    match &estimate.interval {
-        Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
-        None => ratio,
-    }
 }
 
 /// What a reader must know beside the numbers.

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use repackbench_records::{ChainBucket, ChainComparison, RatioEstimate};
+use repackbench_records::{ChainBucket, ChainComparison};
 
 use crate::{
     grid::{Align, Grid},
-    number::{TimeScale, align_points, megabytes, size_ratio, thousands, time_ratio},
+    number::{TimeScale, align_points, megabytes, ratio_cell, size_ratio, thousands},
 };
 
 /// Objects by the number of deltas in their chains: how many there are, and, for each repository, their stored bytes and the
@@ -68,14 +68,6 @@ fn deltas(bucket: &ChainBucket) -> String {
     }
 }
 
-fn ratio_cell(estimate: &RatioEstimate) -> String {
-    let ratio = time_ratio(estimate.ratio);
-    match &estimate.interval {
-        Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
-        None => ratio,
-    }
-}
-
 fn notes(comparison: &ChainComparison) -> String {
     let most = comparison.buckets.iter().map(|bucket| bucket.sampled).max().unwrap_or(0);
     if most == 0 {
@@ -93,7 +85,7 @@ fn notes(comparison: &ChainComparison) -> String {
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{ChainCost, RatioInterval};
+    use repackbench_records::{ChainCost, RatioEstimate, RatioInterval};
 
     use super::*;
 

@@ -13,6 +13,7 @@
 mod bench;
 mod chains;
 mod convert;
+mod explain;
 mod grid;
 mod number;
 mod size;
@@ -20,5 +21,6 @@ mod size;
 pub use bench::bench_table;
 pub use chains::chain_table;
 pub use convert::convert_summary;
+pub use explain::explain_table;
 pub use grid::text_table;
 pub use size::size_table;

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use repackbench_records::RatioEstimate;
+
 /// Bytes as MB (10^6 bytes), without the unit: three significant digits, at most three decimals.
 pub(crate) fn megabytes(bytes: u64) -> String {
     let megabytes = bytes as f64 / 1e6;
@@ -87,6 +89,15 @@ pub(crate) fn align_points(numbers: &mut [String]) {
     for number in numbers {
         let missing = widest - fraction(number);
         number.extend(std::iter::repeat_n(' ', missing));
+    }
+}
+
+/// An estimate and its interval: `0.72 [0.70, 0.74]`.
+pub(crate) fn ratio_cell(estimate: &RatioEstimate) -> String {
+    let ratio = time_ratio(estimate.ratio);
+    match &estimate.interval {
+        Some(interval) => format!("{ratio} [{}, {}]", time_ratio(interval.low), time_ratio(interval.high)),
+        None => ratio,
     }
 }
 

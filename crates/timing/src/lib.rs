@@ -2,6 +2,7 @@
 //!
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
+//! - [`explain`]: what a ratio of times is made of;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`workloads`]: the jobs that are replayed;
@@ -13,6 +14,7 @@
 pub mod bench;
 pub mod chains;
 pub mod clock;
+pub mod explain;
 pub mod missing;
 pub mod schedule;
 pub mod sizes;

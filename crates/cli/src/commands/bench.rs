@@ -2,13 +2,14 @@
 
 use std::{
     fs::File,
-    io::{BufWriter, Write},
+    io::{self, BufWriter, Write},
+    path::Path,
     process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use repackbench_reader::Repository;
-use repackbench_records::write_record;
+use repackbench_records::{Record, write_record};
 use repackbench_report::bench_table;
 use repackbench_timing::{
     bench::{BenchPlan, bench},
@@ -43,26 +44,37 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         seed: arguments.seed.unwrap_or_else(seed_of_now),
         threads: arguments.effort.threads(),
     };
-    // The file is made first: an hour of measuring should not end in a misspelt folder.
-    let mut json = match &arguments.json {
-        Some(path) => Some(BufWriter::new(
-            File::create(path)
-                .map_err(|error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display())))?,
-        )),
-        None => None,
-    };
+    let mut json = RecordFile::create(arguments.json.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
-    let records = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut |record| match &mut json {
-        // Each record is on its way to disk before the next run starts: what was measured outlives a crash.
-        Some(json) => write_record(&mut *json, record).map_err(std::io::Error::other).and_then(|()| json.flush()),
-        None => Ok(()),
-    })?;
+    let on_record = &mut |record: &_| json.write(record);
+    let records = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, on_record)?;
     print(&bench_table(&compare_records(&records)))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn seed_of_now() -> u64 {
+/// Where records go, if the user wants them.
+pub(super) struct RecordFile(Option<BufWriter<File>>);
+
+impl RecordFile {
+    /// Makes the file before anything else: an hour of measuring should not end in a misspelt folder.
+    pub(super) fn create(path: Option<&Path>) -> Result<Self, Failure> {
+        let Some(path) = path else { return Ok(RecordFile(None)) };
+        let refused = |error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()));
+        Ok(RecordFile(Some(BufWriter::new(File::create(path).map_err(refused)?))))
+    }
+
+    /// Each record is on its way to disk before the next run starts: what was measured outlives a crash.
+    pub(super) fn write(&mut self, record: &Record) -> io::Result<()> {
+        match &mut self.0 {
+            Some(file) => write_record(&mut *file, record).map_err(io::Error::other).and_then(|()| file.flush()),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A seed that no other session has.
+pub(super) fn seed_of_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64)
 }

@@ -5,6 +5,7 @@ pub(crate) mod cache;
 pub(crate) mod chains;
 pub(crate) mod codecs;
 pub(crate) mod convert;
+pub(crate) mod explain;
 pub(crate) mod payloads;
 pub(crate) mod replay;
 pub(crate) mod size;

@@ -357,6 +357,7 @@ fn every_decoder_sees_the_same() {
     {
         for (codec, decoders) in [
             ("zlib:6", &["zlib=zlib", "zlib=zlib-rs", "zlib=miniz", "zlib=sirocco", "zlib=libdeflate"][..]),
+            ("deflate:6", &["deflate=zlib", "deflate=zlib-rs", "deflate=libdeflate"]),
             ("lz4hc:9", &["lz4=lz4", "lz4=lz4_flex"]),
         ] {
             let variant = scratch.join(&format!("{}-{codec}", workload.replace(':', "-")));

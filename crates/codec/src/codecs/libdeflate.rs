@@ -12,7 +12,7 @@ use std::ptr::NonNull;
 use libdeflate_sys as sys;
 
 use super::rfc1950::{STREAM, expect_no_more};
-use super::zlib::Zlib;
+use super::zlib::{Wrapping, Zlib};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength};
@@ -70,28 +70,31 @@ impl Drop for Compressor {
 }
 
 /// What became of a stream.
-enum Decompressed {
+pub(super) enum Decompressed {
     /// It was `consumed` stored bytes long and its payload `produced` bytes.
     Whole { consumed: usize, produced: usize },
     /// Its payload has more bytes than there was room for.
     DoesNotFit,
 }
 
-/// An owned decompression context of the C library.
-struct Decompressor(NonNull<sys::libdeflate_decompressor>);
+/// An owned decompression context of the C library, for streams of one wrapping.
+pub(super) struct Decompressor {
+    context: NonNull<sys::libdeflate_decompressor>,
+    wrapping: Wrapping,
+}
 
 // SAFETY: the context is a plain heap allocation without thread-local state, owned by this value alone.
 unsafe impl Send for Decompressor {}
 
 impl Decompressor {
-    fn new() -> Result<Self, CodecError> {
+    pub(super) fn new(wrapping: Wrapping) -> Result<Self, CodecError> {
         // SAFETY: takes nothing, returns null when memory is short.
         let context = unsafe { sys::libdeflate_alloc_decompressor() };
-        NonNull::new(context).map(Decompressor).ok_or_else(no_context)
+        NonNull::new(context).map(|context| Decompressor { context, wrapping }).ok_or_else(no_context)
     }
 
     /// Decodes the stream at the start of `stored` into `payload`, unless its payload does not fit.
-    fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<Decompressed, CodecError> {
+    pub(super) fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<Decompressed, CodecError> {
         // SAFETY: the library writes payload bytes and nothing else, so all of `payload` stays initialised.
         let room = unsafe { &mut *(std::ptr::from_mut(payload) as *mut [MaybeUninit<u8>]) };
         self.decompress_into(stored, room)
@@ -115,11 +118,15 @@ impl Decompressor {
     /// are produced are initialised then.
     fn decompress_into(&mut self, stored: &[u8], room: &mut [MaybeUninit<u8>]) -> Result<Decompressed, CodecError> {
         let (mut consumed, mut produced) = (0, 0);
+        let decompress = match self.wrapping {
+            Wrapping::Zlib => sys::libdeflate_zlib_decompress_ex,
+            Wrapping::None => sys::libdeflate_deflate_decompress_ex,
+        };
         // SAFETY: both buffers are valid for the lengths passed with them, one for reads and one for writes, and
         // do not overlap; the two counters are valid for writes.
         let result = unsafe {
-            sys::libdeflate_zlib_decompress_ex(
-                self.0.as_ptr(),
+            decompress(
+                self.context.as_ptr(),
                 stored.as_ptr().cast(),
                 stored.len(),
                 room.as_mut_ptr().cast(),
@@ -132,7 +139,7 @@ impl Decompressor {
             sys::libdeflate_result_LIBDEFLATE_SUCCESS => Ok(Decompressed::Whole { consumed, produced }),
             sys::libdeflate_result_LIBDEFLATE_INSUFFICIENT_SPACE => Ok(Decompressed::DoesNotFit),
             _ => Err(CodecError::Corrupt {
-                codec: STREAM,
+                codec: self.wrapping.name(),
                 expected: "a valid stream",
                 found: "damaged or truncated data".to_owned(),
             }),
@@ -143,7 +150,7 @@ impl Decompressor {
 impl Drop for Decompressor {
     fn drop(&mut self) {
         // SAFETY: allocated by the library, freed once.
-        unsafe { sys::libdeflate_free_decompressor(self.0.as_ptr()) };
+        unsafe { sys::libdeflate_free_decompressor(self.context.as_ptr()) };
     }
 }
 
@@ -170,7 +177,7 @@ impl Libdeflate {
     fn decompressor(&mut self) -> Result<&mut Decompressor, CodecError> {
         Ok(match &mut self.decompressor {
             Some(decompressor) => decompressor,
-            none => none.insert(Decompressor::new()?),
+            none => none.insert(Decompressor::new(Wrapping::Zlib)?),
         })
     }
 }

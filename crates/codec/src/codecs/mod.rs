@@ -14,6 +14,7 @@ pub(crate) mod lzma;
 pub(crate) mod lzo;
 mod lzo1x;
 pub(crate) mod miniz;
+pub(crate) mod raw_libdeflate;
 pub(crate) mod rfc1950;
 pub(crate) mod sirocco;
 pub(crate) mod snappy;

@@ -35,7 +35,10 @@ impl<M: Machine> StreamCodec<M> {
 }
 
 /// Takes the payload length, which must be `expected`.
-fn take_length<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, expected: u64) -> Result<(), CodecError> {
+pub(super) fn take_length<R: BufRead + ?Sized>(
+    stored: &mut StoredBytes<'_, R>,
+    expected: u64,
+) -> Result<(), CodecError> {
     let codec = stored.codec();
     match leb128::read(stored)? {
         claimed if claimed == expected => Ok(()),

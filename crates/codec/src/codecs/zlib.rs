@@ -107,7 +107,7 @@ pub(super) fn usable_dictionary(
 
 /// What is around the DEFLATE blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wrapping {
+pub(crate) enum Wrapping {
     /// Header and Adler-32 (RFC 1950).
     Zlib,
     /// Nothing (RFC 1951).
@@ -115,7 +115,7 @@ pub(super) enum Wrapping {
 }
 
 impl Wrapping {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Wrapping::Zlib => STREAM,
             Wrapping::None => super::deflate::BODY,

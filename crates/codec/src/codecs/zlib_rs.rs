@@ -2,8 +2,10 @@
 
 use zlib_rs::{Deflate, DeflateFlush, Inflate, InflateError, InflateFlush, Status};
 
+use super::deflate;
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step, added};
+use super::stream::{STREAMING, StreamCodec};
 use crate::codec::Capabilities;
 use crate::error::CodecError;
 
@@ -48,22 +50,75 @@ impl Inflater for Inflate {
     }
 
     fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
-        let (taken, given) = (self.total_in(), self.total_out());
-        let flush = if whole { InflateFlush::Finish } else { InflateFlush::NoFlush };
-        let status = self.decompress(input, output, flush);
-        let status = status.map_err(|error| match error {
-            InflateError::NeedDict { dict_id } => CodecError::DictionaryNeeded { codec: STREAM, id: dict_id },
-            other => CodecError::Corrupt {
-                codec: STREAM,
-                expected: "a valid stream",
-                found: self.error_message().unwrap_or(other.as_str()).to_owned(),
-            },
-        })?;
-        Ok(Step {
-            consumed: added(taken, self.total_in()),
-            produced: added(given, self.total_out()),
-            ended: status == Status::StreamEnd,
-        })
+        step(self, input, output, whole, STREAM)
+    }
+}
+
+fn step(
+    inflate: &mut Inflate,
+    input: &[u8],
+    output: &mut [u8],
+    whole: bool,
+    codec: &'static str,
+) -> Result<Step, CodecError> {
+    let (taken, given) = (inflate.total_in(), inflate.total_out());
+    let flush = if whole { InflateFlush::Finish } else { InflateFlush::NoFlush };
+    let status = inflate.decompress(input, output, flush);
+    let status = status.map_err(|error| match error {
+        InflateError::NeedDict { dict_id } => CodecError::DictionaryNeeded { codec, id: dict_id },
+        other => CodecError::Corrupt {
+            codec,
+            expected: "a valid stream",
+            found: inflate.error_message().unwrap_or(other.as_str()).to_owned(),
+        },
+    })?;
+    Ok(Step {
+        consumed: added(taken, inflate.total_in()),
+        produced: added(given, inflate.total_out()),
+        ended: status == Status::StreamEnd,
+    })
+}
+
+/// zlib-rs on tagged DEFLATE bodies.
+pub(crate) type RawZlibRs = StreamCodec<RawZlibRsLevel>;
+
+impl RawZlibRs {
+    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    pub(crate) fn new(level: i32) -> Self {
+        StreamCodec::of(RawZlibRsLevel(level))
+    }
+}
+
+/// The level of a compressing context without the wrapping of RFC 1950.
+pub(crate) struct RawZlibRsLevel(i32);
+
+impl Machine for RawZlibRsLevel {
+    const CODEC: &'static str = "zlib-rs";
+    const BODY: &'static str = deflate::BODY;
+    const CAPABILITIES: Capabilities = STREAMING;
+    type Deflater = Deflate;
+    type Inflater = RawInflate;
+
+    fn deflater(&self) -> Result<Deflate, CodecError> {
+        Ok(Deflate::new(self.0, false, WINDOW_BITS))
+    }
+
+    fn inflater(&self) -> Result<RawInflate, CodecError> {
+        Ok(RawInflate(Inflate::new(false, WINDOW_BITS)))
+    }
+}
+
+/// A decompressing context without the wrapping of RFC 1950.
+pub(crate) struct RawInflate(Inflate);
+
+impl Inflater for RawInflate {
+    fn restart(&mut self, _payload_len: u64) -> Result<(), CodecError> {
+        self.0.reset(false);
+        Ok(())
+    }
+
+    fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
+        step(&mut self.0, input, output, whole, deflate::BODY)
     }
 }
 

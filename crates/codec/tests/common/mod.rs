@@ -4,7 +4,10 @@
 use proptest::prelude::*;
 use rand::Rng;
 use rand::rngs::SmallRng;
-use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, RevlogDecoder, RevlogEncoder, ZlibReader};
+use repackbench_codec::{
+    ChunkDecoder, ChunkEncoder, CodecSpec, Decoders, DeflateReader, Lz4Reader, RevlogDecoder, RevlogEncoder,
+    SharedFormat, ZlibReader,
+};
 
 const SPEC_COUNT: usize = if cfg!(feature = "zlib-ng") { 57 } else { 54 };
 
@@ -75,10 +78,15 @@ pub(crate) const SPECS: [&str; SPEC_COUNT] = [
 /// What only shows at levels too slow for more than a few payloads.
 pub(crate) const SLOW_SPECS: [&str; 6] = ["zopfli", "brotli:0", "brotli:11", "lzma:9", "xz:9,checksum=no", "bzip2:1"];
 
-/// The readers that make a difference to a chunk: all of them to a zlib stream, one to any other.
-pub(crate) fn readers(stored: &[u8]) -> &'static [ZlibReader] {
-    let zlib = stored.first().is_some_and(|first| first & 0x0f == 8);
-    if zlib { &ZlibReader::ALL } else { &ZlibReader::ALL[..1] }
+/// The readers that make a difference to a chunk of a pack or a revlog: all of its format, or one.
+pub(crate) fn readers(stored: &[u8]) -> Vec<Decoders> {
+    let none = Decoders::default();
+    match SharedFormat::of_chunk(stored).or(SharedFormat::of_revlog_chunk(stored)) {
+        Some(SharedFormat::Zlib) => ZlibReader::ALL.map(Decoders::from).to_vec(),
+        Some(SharedFormat::Deflate) => DeflateReader::ALL.map(|deflate| Decoders { deflate, ..none }).to_vec(),
+        Some(SharedFormat::Lz4) => Lz4Reader::ALL.map(|lz4| Decoders { lz4, ..none }).to_vec(),
+        None => vec![none],
+    }
 }
 
 pub(crate) fn spec(typed: &str) -> CodecSpec {
