@@ -1,10 +1,11 @@
 //! What the benches share: which repository they measure, its chunks in memory, variants of it, child processes and
 //! paired comparisons.
 //!
-//! Five programs stand on it, each run by `cargo bench --package repackbench-benches --bench NAME`:
+//! Six programs stand on it, each run by `cargo bench --package repackbench-benches --bench NAME`:
 //! - `codec`, `pack_read` and `traverse` are criterion benches: informative, for changes to one part;
 //! - `against_stock` holds the whole program against stock git and against the work of the codecs alone, in one run
 //!   on one machine, and prints one table with the targets; `against_stock_hg` does the same with stock hg.
+//! - `instructions` counts instructions under valgrind and fails on more than the committed baseline.
 //!
 //! The environment says what is measured:
 //! - `REPACKBENCH_REPO`: the repository; by default the one that this workspace is a checkout of;

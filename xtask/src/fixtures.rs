@@ -21,10 +21,9 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     let scripts: Vec<PathBuf> = scripts.into_iter().filter(wanted).collect();
     Machine::this().install_what_is_missing()?;
     let versions_of_hg = if scripts.iter().any(|script| calls_hg(script)) { mercurial::install()? } else { Vec::new() };
-    let target = crate::target_dir().join("fixtures");
     for script in scripts {
         let Some(stem) = script.file_stem() else { continue };
-        let folder = target.join(stem);
+        let folder = folder(stem);
         match fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Failure(format!("{}: {error}", folder.display())));
@@ -33,6 +32,11 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
         }
     }
     Ok(())
+}
+
+/// Where the fixture called `name` is made.
+pub(crate) fn folder(name: impl AsRef<Path>) -> PathBuf {
+    crate::target_dir().join("fixtures").join(name)
 }
 
 /// Every fixture script, sorted by name: `git-*.sh` and `hg-*.sh` in `fixtures/`.

@@ -10,6 +10,7 @@ mod demo;
 mod environment;
 mod fixtures;
 mod hg_extension;
+mod instructions;
 mod mercurial;
 mod needs;
 mod process;
@@ -29,6 +30,8 @@ chores:
   test [ARGUMENT...]   install what the tests need, then run them all; with arguments, which go to `cargo test`, those
                        of the default build
   fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
+  instructions         count the instructions of the parts that measurements stand on, and hold them against the committed
+                       baseline; --update writes a new one
   hg-extension         build the Mercurial extension and print the folder to give to hg
 ";
 
@@ -40,6 +43,7 @@ fn main() -> ExitCode {
         Some("demo") => demo::run(&rest),
         Some("test") => tests::run(&rest),
         Some("fixtures") => fixtures::run(&rest),
+        Some("instructions") => instructions::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

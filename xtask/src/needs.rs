@@ -24,7 +24,7 @@ enum Sign {
     PythonRuns(&'static str),
 }
 
-const NEEDS: [Need; 7] = [
+const NEEDS: [Need; 8] = [
     Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
@@ -35,6 +35,7 @@ const NEEDS: [Need; 7] = [
         purpose: "the C sources of the codecs and of hg",
         sign: Sign::OnPath,
     },
+    Need { name: "valgrind", package: "valgrind", purpose: "counts of instructions", sign: Sign::OnPath },
     Need {
         name: "python3's module venv",
         package: "python3-venv",
@@ -135,7 +136,7 @@ mod tests {
             let folder = std::env::temp_dir().join(format!("xtask-needs-{}-{test}", std::process::id()));
             fs::create_dir_all(&folder).expect("a folder");
             let machine = Pretended { folder };
-            for name in ["git", "bash", "awk", "cc"] {
+            for name in ["git", "bash", "awk", "cc", "valgrind"] {
                 machine.write(name, "exit 0");
             }
             machine.write("python3", "test -e \"${0%/*}/modules\"");

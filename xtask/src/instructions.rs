@@ -1,0 +1,20 @@
+//! `cargo xtask instructions`: count the instructions of the parts that measurements stand on, and hold them against the
+//! committed baseline.
+
+use std::ffi::OsString;
+
+use crate::process::{self, Outcome, cargo};
+use crate::{fixtures, mercurial};
+
+/// The fixtures that are read.
+const FIXTURES: [&str; 2] = ["git-history", "hg-chains"];
+
+/// Runs the chore; `arguments` go to the bench: `--update` writes a new baseline.
+pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
+    fixtures::run(&FIXTURES.map(OsString::from))?;
+    let versions_of_hg = mercurial::install()?;
+    let mut bench = cargo();
+    bench.args(["bench", "--package", "repackbench-benches", "--bench", "instructions", "--locked", "--"]);
+    bench.args(FIXTURES.map(|name| fixtures::folder(name).join("repo")));
+    process::run(bench.args(arguments).envs(versions_of_hg))
+}
