@@ -18,6 +18,7 @@ mod explanation;
 mod host;
 mod jsonl;
 mod record;
+mod regression;
 mod size;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
@@ -29,6 +30,7 @@ pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
     SampleRecord, SpecText, Variant, WorkloadLabel,
 };
+pub use regression::{CellChange, Measure, ResultChange};
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
