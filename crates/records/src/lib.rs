@@ -18,6 +18,7 @@ mod host;
 mod jsonl;
 mod record;
 mod run;
+mod self_test;
 mod size;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
@@ -29,6 +30,7 @@ pub use record::{
     RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
 };
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
+pub use self_test::{SelfTest, SpuriousEffects};
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,

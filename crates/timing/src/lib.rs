@@ -14,6 +14,7 @@ pub mod bench;
 pub mod chains;
 pub mod clock;
 pub mod missing;
+mod probe;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;
