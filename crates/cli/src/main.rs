@@ -5,7 +5,9 @@ mod args;
 mod byte_size;
 mod commands;
 mod failure;
+mod pace_arguments;
 mod progress;
+mod record_file;
 mod spec_arguments;
 
 use std::process::ExitCode;

@@ -10,7 +10,7 @@ use repackbench_records::{
 use super::{
     hierarchical::hierarchical,
     median_duration, ratio_estimate,
-    verdict::{holm, is_valid, log_floor, sign_test, verdict},
+    verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
 
 /// Compares the variants of each workload with the baseline, by the time that its records name
@@ -67,6 +67,7 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     let cells = probabilities.len();
     for comparison in comparisons {
         comparison.cells = cells;
+        comparison.blocks_for_verdicts = blocks_for_verdicts(cells);
         let Some(floor) = comparison.noise_floor.filter(|_| comparison.is_valid) else { continue };
         for row in &mut comparison.rows {
             row.verdict = match (&row.ratio, row.adjusted_p) {
@@ -190,6 +191,7 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
         noise_floor: log_floor.map(f64::exp_m1),
         is_valid: interval.as_ref().is_none_or(is_valid),
         cells: 0,
+        blocks_for_verdicts: 0,
         jobs: first.jobs,
         disturbance: disturbance(records),
     })

@@ -13,12 +13,12 @@ struct Noise {
     bell: f64,
     /// How often a run is disturbed, and by how much in the mean.
     spikes: (f64, f64),
-    /// How much slower the machine gets over a block.
+    /// How much slower the machine gets from one run to the next.
     drift: f64,
 }
 
 /// What virtual machines with a neighbour look like.
-const MACHINE: Noise = Noise { bell: 0.01, spikes: (0.15, 0.08), drift: 0.005 };
+const MACHINE: Noise = Noise { bell: 0.01, spikes: (0.10, 0.05), drift: 0.001 };
 
 /// Every run is disturbed, and only ever slowed down: the worst for a mean of two runs.
 const ONE_SIDED: Noise = Noise { bell: 0.002, spikes: (1.0, 0.10), drift: 0.0 };
