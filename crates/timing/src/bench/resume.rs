@@ -102,8 +102,8 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     let slot = orders.0.get(&(block, position));
     let expected = slot.and_then(|slot| Some((slot, &subjects.get(slot.variant())?.variant)));
     let name = |slot: &Slot, variant: &Variant| {
-        let again = if *slot == Slot::BaselineAgain { " once more" } else { "" };
-        format!("{} in row {}{again}, read by {:?}", identity(variant), variant.row, variant.decoder)
+        let again = if *slot == Slot::BaselineAgain { ", once more" } else { "" };
+        format!("{} in row {}{again}", identity(variant), variant.row)
     };
     let found_slot = match record.variant.role {
         Role::BaselineAgain => Slot::BaselineAgain,
@@ -114,11 +114,14 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     Mismatch::check("variant at its turn", expected, found)
 }
 
-/// What a variant is, however its spec was typed.
+/// What a variant is, however its spec was typed. The names of a self-test are spelled like comments on one spec.
 fn identity(variant: &Variant) -> String {
-    let spec = variant.spec.as_ref().map_or("as found", |spec| spec.canonical.as_str());
-    let cache = variant.delta_cache.map_or_else(String::new, |cache| format!(", cache {cache}"));
-    format!("{spec}{cache} ({:?})", variant.deltas)
+    let mut plain = variant.clone();
+    if let Some(spec) = &mut plain.spec {
+        let name = spec.typed.split_once(" #").map(|(_, name)| format!(" #{name}"));
+        spec.typed = format!("{}{}", spec.canonical, name.unwrap_or_default());
+    }
+    plain.label().into_owned()
 }
 
 /// The records of blocks of which all `turns` are there, once each.
