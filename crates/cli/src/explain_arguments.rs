@@ -6,7 +6,10 @@ use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_timing::workloads::WorkloadSpec;
 
-use crate::args::{Effort, RangeArguments};
+use crate::{
+    args::{Effort, RangeArguments},
+    pace_arguments::PaceArguments,
+};
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.
 ///
@@ -40,9 +43,8 @@ pub(crate) struct ExplainArguments {
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// How many times each row runs each workload. Fewer than 6 give no interval.
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) blocks: u32,
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
 
     /// The seed of the random order; by default another one each time.
     #[arg(long, value_name = "N")]

@@ -6,7 +6,9 @@ mod byte_size;
 mod commands;
 mod explain_arguments;
 mod failure;
+mod pace_arguments;
 mod progress;
+mod record_file;
 mod spec_arguments;
 
 use std::process::ExitCode;

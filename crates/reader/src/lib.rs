@@ -27,8 +27,9 @@ mod payloads;
 mod repository;
 pub mod traits;
 
+pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
 pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
-pub use traits::{Change, Changes, Chunk, FileVersion, History, Revision, Store, TraverseVisitor};
+pub use traits::{Change, Changes, Chunk, DEFAULT_DELTA_CACHE, FileVersion, History, Revision, Store, TraverseVisitor};

@@ -19,18 +19,22 @@ mod host;
 mod jsonl;
 mod record;
 mod regression;
+mod run;
+mod self_test;
 mod size;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
-pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
+pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
-pub use host::Host;
+pub use host::{Host, Storage};
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{
-    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
-    SampleRecord, SpecText, Variant, WorkloadLabel,
+    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record, RepositoryState, Role,
+    RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, Measure, ResultChange};
+pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
+pub use self_test::{SelfTest, SpuriousEffects};
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,

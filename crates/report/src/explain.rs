@@ -108,7 +108,7 @@ mod tests {
             ratio: estimate(ratio),
         };
         let explanation = Explanation {
-            repository: RepositoryState { name: "sample".into(), fingerprint: "f".into(), head: None },
+            repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,
             codec: "zstd:5".into(),

@@ -16,6 +16,7 @@ mod convert;
 mod explain;
 mod grid;
 mod number;
+mod self_test;
 mod size;
 
 pub use bench::bench_table;
@@ -23,4 +24,5 @@ pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use explain::explain_table;
 pub use grid::text_table;
+pub use self_test::self_test_table;
 pub use size::size_table;

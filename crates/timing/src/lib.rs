@@ -16,6 +16,7 @@ pub mod chains;
 pub mod clock;
 pub mod explain;
 pub mod missing;
+mod probe;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;

@@ -4,20 +4,18 @@ use std::process::ExitCode;
 
 use repackbench_report::explain_table;
 use repackbench_timing::{
-    bench::{BenchPlan, bench},
+    bench::{BenchError, BenchPlan, bench},
     clock::SystemClock,
     explain::ExplainPlan,
 };
 use repackbench_writer::cache::Cache;
 
-use super::{
-    bench::{RecordFile, seed_of_now},
-    name_of, open, print, print_notes,
-};
+use super::{bench::seed_of_now, name_of, open, print, print_notes};
 use crate::{
     explain_arguments::ExplainArguments,
     failure::{Failure, USAGE},
     progress::Bar,
+    record_file::{self, RecordFile},
 };
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
@@ -25,6 +23,11 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     print_notes(&source, arguments.effort.quiet);
     let explain = ExplainPlan::new(&arguments.codec, &arguments.baseline, &source)
         .map_err(|error| Failure::new(USAGE, error.to_string()))?;
+    let earlier = match &arguments.pace.resume {
+        Some(path) => record_file::read(path)?,
+        None => Vec::new(),
+    };
+    let earlier_seed = earlier.first().map(|record| record.place.seed);
     let plan = BenchPlan {
         rechooser: None,
         codecs: explain.codecs(),
@@ -32,16 +35,20 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         decoders: explain.decoders(),
         workloads: arguments.workloads.clone(),
         range: arguments.range.range(source.default_revision()),
-        blocks: arguments.blocks,
-        seed: arguments.seed.unwrap_or_else(seed_of_now),
+        blocks: arguments.pace.blocks(),
+        time: arguments.pace.time(),
+        delta_caches: arguments.pace.delta_caches(),
+        jobs: arguments.pace.jobs,
+        is_self_test: false,
+        seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
+        earlier,
         threads: arguments.effort.threads(),
     };
-    let mut json = RecordFile::create(arguments.json.as_deref())?;
+    let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
-    let on_record = &mut |record: &_| json.write(record);
-    let records = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, on_record)?;
-    print(&explain_table(&explain.explain(&records)))?;
-    Ok(ExitCode::SUCCESS)
+    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    print(&explain_table(&explain.explain(&measured.records)))?;
+    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

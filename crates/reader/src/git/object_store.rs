@@ -15,7 +15,7 @@ use super::{
     packed_objects::{PackedObjects, check_chain},
     repository::{GitRepository, LooseObjects},
 };
-use crate::{ObjectKind, Place, ReaderError, Result};
+use crate::{CacheLookups, ObjectKind, Place, ReaderError, Result};
 
 /// Every object of a repository by id. One thread's: it owns its decoder, its cache and its buffers.
 pub struct ObjectStore {
@@ -90,6 +90,16 @@ impl ObjectStore {
         self.packed.forget();
         self.last_pack = 0;
         self.missing.clear();
+    }
+
+    /// Empties the cache of decoded objects, which holds at most so many bytes from now on; `None` for no limit.
+    pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
+        self.packed.set_cache_limit(limit_bytes);
+    }
+
+    /// How often that cache was asked since it was last emptied.
+    pub fn cache_lookups(&self) -> CacheLookups {
+        self.packed.cache_lookups()
     }
 
     /// The packs, in the order in which objects are searched for.

@@ -21,7 +21,9 @@ use self::{
     walk::{CommitWalk, ParentOverrides, damaged},
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
-use crate::{Changes, FileVersion, History, ObjectKind, Result, Revision, TraverseVisitor, traits::FileMode};
+use crate::{
+    CacheLookups, Changes, FileVersion, History, ObjectKind, Result, Revision, TraverseVisitor, traits::FileMode,
+};
 
 /// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
 pub struct GitHistory {
@@ -253,6 +255,14 @@ impl History for GitHistory {
     fn forget(&mut self) {
         self.store.lock().forget();
         self.log = CommitWalk::new(self.overrides.clone());
+    }
+
+    fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
+        self.store.lock().set_cache_limit(limit_bytes);
+    }
+
+    fn delta_cache_lookups(&self) -> CacheLookups {
+        self.store.lock().cache_lookups()
     }
 
     fn missing(&self) -> u64 {

@@ -16,7 +16,9 @@ use super::{
     HgRepository, changeset, filelog,
     revlog::{NodeMap, Revlog, TextReader},
 };
-use crate::{Changes, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, TraverseVisitor};
+use crate::{
+    CacheLookups, Changes, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, TraverseVisitor,
+};
 
 /// The number by which the changelog is known; every other revlog's is its place among [`HgRepository::revlogs`].
 const CHANGELOG: usize = usize::MAX;
@@ -224,6 +226,14 @@ impl History for HgHistory {
         self.texts.forget();
         self.logs.close();
         self.missing.clear();
+    }
+
+    fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
+        self.texts.set_cache_limit(limit_bytes);
+    }
+
+    fn delta_cache_lookups(&self) -> CacheLookups {
+        self.texts.cache_lookups()
     }
 
     fn missing(&self) -> u64 {
