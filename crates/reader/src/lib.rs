@@ -17,6 +17,7 @@
     )
 )]
 
+mod access;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;
@@ -27,6 +28,7 @@ mod payloads;
 mod repository;
 pub mod traits;
 
+pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};
 pub use error::{Place, ReaderError, Result};
 pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};

@@ -5,7 +5,7 @@ use std::{ops::Range, path::Path};
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{ChunkKind, ObjectKind};
 
-use crate::{Result, git::SharedObjectStore};
+use crate::{AccessTrace, ChunkInMemory, Recording, Result, git::SharedObjectStore};
 
 /// One chunk as it lies on disk.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +167,19 @@ pub trait History {
 
     /// How many different objects were asked for and are missing.
     fn missing(&self) -> u64;
+
+    /// Records from now on what is read. Caches should be empty, or the trace lacks what they hold.
+    fn record_accesses(&mut self, recording: Recording);
+
+    /// What was read since [`record_accesses`](History::record_accesses), and ends the recording.
+    fn take_accesses(&mut self) -> AccessTrace;
+
+    /// Decodes one chunk that a trace names into `payload`, with the contexts that reading uses, and does nothing else: no
+    /// base is looked up, and nothing is cached.
+    ///
+    /// # Errors
+    /// The chunk does not decode as it did.
+    fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()>;
 
     /// The object store behind a Git repository, for what only Git has: attributes of paths, which lie in files of the
     /// revision, and ids of content in patches. `None` for any other system.

@@ -21,7 +21,10 @@ use self::{
     walk::{CommitWalk, ParentOverrides, damaged},
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
-use crate::{Changes, FileVersion, History, ObjectKind, Result, Revision, TraverseVisitor, traits::FileMode};
+use crate::{
+    AccessTrace, Changes, ChunkInMemory, FileVersion, History, ObjectKind, Recording, Result, Revision,
+    TraverseVisitor, traits::FileMode,
+};
 
 /// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
 pub struct GitHistory {
@@ -256,6 +259,18 @@ impl History for GitHistory {
 
     fn missing(&self) -> u64 {
         self.store.lock().missing_objects().len() as u64
+    }
+
+    fn record_accesses(&mut self, recording: Recording) {
+        self.store.lock().record_accesses(recording);
+    }
+
+    fn take_accesses(&mut self) -> AccessTrace {
+        self.store.lock().take_accesses()
+    }
+
+    fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
+        self.store.lock().decode_again(chunk, payload)
     }
 
     fn git_objects(&self) -> Option<SharedObjectStore> {
