@@ -18,6 +18,7 @@ mod host;
 mod jsonl;
 mod record;
 mod size;
+mod trace;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
@@ -30,4 +31,8 @@ pub use record::{
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
+};
+pub use trace::{
+    DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads, PartAccesses,
+    TraceRecord,
 };

@@ -4,6 +4,7 @@
 //! - [`chains`]: what the length of delta chains costs;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`schedule`]: the order of runs, in random blocks;
+//! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
 //! - [`statistics`]: from records to medians, ratios and intervals.
@@ -17,4 +18,5 @@ pub mod missing;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;
+pub mod trace;
 pub mod workloads;

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fs};
 
 use gix_hash::{Kind, ObjectId, oid};
-use repackbench_reader::{Changes, FileVersion, History, Result, Revision, TraverseVisitor, traits::FileMode};
+use repackbench_reader::{
+    AccessTrace, Changes, ChunkInMemory, FileVersion, History, Recording, Result, Revision, TraverseVisitor,
+    traits::FileMode,
+};
 
 use super::{super::Counter, Checkout, Workload};
 
@@ -47,6 +50,16 @@ impl History for Files {
     }
 
     fn forget(&mut self) {}
+
+    fn record_accesses(&mut self, _recording: Recording) {}
+
+    fn take_accesses(&mut self) -> AccessTrace {
+        AccessTrace::default()
+    }
+
+    fn decode_again(&mut self, _chunk: &ChunkInMemory<'_>, _payload: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
 
     fn missing(&self) -> u64 {
         0
