@@ -8,7 +8,7 @@ use repackbench_reader::ObjectKind;
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments};
+use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments, trace_arguments::TraceArguments};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -32,6 +32,7 @@ pub(crate) enum Command {
     Bench(BenchArguments),
     Replay(ReplayArguments),
     Chains(ChainsArguments),
+    Trace(TraceArguments),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
     /// List every codec: levels, implementation and version, and who reads what it writes.

@@ -31,6 +31,18 @@ pub struct TraceRecord {
     pub memory: Vec<ModelledMemory>,
 }
 
+impl TraceRecord {
+    /// The record as one line of JSON, line feed included.
+    ///
+    /// # Errors
+    /// It cannot be expressed as JSON.
+    pub fn to_json_line(&self) -> Result<String, serde_json::Error> {
+        let mut line = serde_json::to_string(self)?;
+        line.push('\n');
+        Ok(line)
+    }
+}
+
 /// What was touched of all files of one role.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct FilePages {

@@ -16,9 +16,11 @@ mod convert;
 mod grid;
 mod number;
 mod size;
+mod trace;
 
 pub use bench::bench_table;
 pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use grid::text_table;
 pub use size::size_table;
+pub use trace::trace_table;

@@ -1,6 +1,6 @@
 //! The traces of one workload on several variants of a repository, and what follows from each.
 
-use std::io;
+use std::{io, path::Path};
 
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{AccessTrace, History, Recording, Repository};
@@ -104,7 +104,8 @@ impl TracePlan {
     }
 }
 
-/// Carries `plan` out on `source`, which tables call `name`. Each trace is handed to `on_trace` with what follows from it;
+/// Carries `plan` out on `source`, which tables call `name`. Each trace is handed to `on_trace` with what follows from it and the
+/// folder of its repository;
 /// records are returned in the order of the table.
 ///
 /// # Errors
@@ -115,7 +116,7 @@ pub fn trace_variants(
     plan: &TracePlan,
     cache: &Cache,
     progress: &dyn Progress,
-    on_trace: &mut dyn FnMut(&TraceRecord, &AccessTrace) -> io::Result<()>,
+    on_trace: &mut dyn FnMut(&TraceRecord, &AccessTrace, &Path) -> io::Result<()>,
 ) -> Result<Vec<TraceRecord>, BenchError> {
     let snapshot = source.snapshot()?;
     let repository = state(source, name, plan)?;
@@ -129,7 +130,8 @@ pub fn trace_variants(
         if progress.is_cancelled() {
             return Err(BenchError::Interrupted);
         }
-        let mut history = variant_repository.as_ref().unwrap_or(source).history(decoders)?;
+        let read = variant_repository.as_ref().unwrap_or(source);
+        let mut history = read.history(decoders)?;
         let (trace, counts) = record(workload.as_mut(), history.as_mut(), Recording::Accesses)?;
         check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
         let baseline_bytes = *baseline_bytes.get_or_insert_with(|| store_bytes(&trace));
@@ -145,7 +147,8 @@ pub fn trace_variants(
             devices: plan.devices.iter().map(|device| device.replay(&trace, usize::MAX)).collect(),
             memory: plan.memory(&trace, baseline_bytes),
         };
-        on_trace(&record, &trace).map_err(|source| BenchError::Io { action: "write a trace", source })?;
+        on_trace(&record, &trace, read.folder())
+            .map_err(|source| BenchError::Io { action: "write a trace", source })?;
         records.push(record);
     }
     snapshot.check()?;
