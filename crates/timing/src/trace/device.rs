@@ -233,6 +233,12 @@ mod tests {
     }
 
     #[test]
+    fn every_file_is_a_place_of_its_own() {
+        let both = trace(&[PAGE_LEN, PAGE_LEN], vec![chunk(0, 0, PAGE_LEN), chunk(1, 0, PAGE_LEN)]);
+        assert_eq!(counts(&both, 8, 100), (2, 2, 2));
+    }
+
+    #[test]
     fn readahead_saves_seeks_and_costs_bytes() {
         // Around page 50: 48 to 51.
         assert_eq!(counts(&pages(&[50, 51, 48, 49]), 4, 100), (1, 1, 4));

@@ -30,14 +30,16 @@ impl PageSpace {
         let mut pages = 0;
         let extent = |file: &repackbench_reader::TracedFile| {
             let start = pages;
-            pages += usize::try_from(file.len.div_ceil(PAGE_LEN)).unwrap_or(0);
-            FileExtent { pages: start..pages, role: file.role }
+            let end = start + usize::try_from(file.len.div_ceil(PAGE_LEN)).unwrap_or(0);
+            // A number that no page has: what follows a file's last page is not another file's first.
+            pages = end + 1;
+            FileExtent { pages: start..end, role: file.role }
         };
         let files = trace.files.iter().map(extent).collect();
         PageSpace { files, pages }
     }
 
-    /// The number of all pages.
+    /// One above the largest number of a page.
     pub fn len(&self) -> usize {
         self.pages
     }
@@ -296,15 +298,15 @@ mod tests {
     fn an_access_touches_the_pages_that_it_reaches_into() {
         let trace = trace(&[10 * PAGE_LEN, PAGE_LEN + 1], vec![]);
         let space = PageSpace::new(&trace);
-        assert_eq!(space.len(), 12);
+        assert_eq!(space.len(), 14);
         for (file, offset, len, pages) in [
             (0, 0, 1, 0..1),
             (0, 4095, 1, 0..1),
             (0, 4095, 2, 0..2),
             (0, 4096, 4096, 1..2),
-            (1, 0, 4097, 10..12),
+            (1, 0, 4097, 11..13),
             (1, 0, 0, 0..0),
-            (1, 4096, 1 << 40, 11..12),
+            (1, 4096, 1 << 40, 12..13),
             (9, 0, 1, 0..0),
         ] {
             assert_eq!(space.pages_of(&chunk(file, offset, len)), pages, "{file} {offset} {len}");
