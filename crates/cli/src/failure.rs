@@ -106,7 +106,8 @@ impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         match error {
             WorkloadError::Reader(error) => error.into(),
-            WorkloadError::Files { .. } => Failure::new(FAILED, error),
+            WorkloadError::Writer(error) => error.into(),
+            WorkloadError::Refused { .. } | WorkloadError::Files { .. } => Failure::new(FAILED, error),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Random access to every object of a repository, over packs and loose files.
 
+mod every;
+
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -9,6 +11,7 @@ use std::{
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::Decoders;
 
+pub use self::every::ObjectPlace;
 use super::{
     loose,
     pack::{EntryKind, PackFile},
@@ -28,6 +31,8 @@ pub struct ObjectStore {
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
     loose_stored: Vec<u8>,
+    /// Room for an object of which only the length is wanted.
+    scratch: Vec<u8>,
 }
 
 /// Where an object lies.
@@ -48,11 +53,12 @@ impl ObjectStore {
     /// `decoders` names.
     pub fn open(repository: &GitRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let decoder = repository.decoder(decoders)?;
-        let packs = repository
+        let mut packs = repository
             .packs()
             .iter()
             .map(|files| PackFile::open(files, repository.object_hash()))
             .collect::<Result<Vec<_>>>()?;
+        packs.sort_by(every::by_content);
         Ok(ObjectStore {
             packs,
             loose: repository.loose_objects()?,
@@ -63,6 +69,7 @@ impl ObjectStore {
             missing: BTreeSet::new(),
             replacements: HashMap::default(),
             loose_stored: Vec::new(),
+            scratch: Vec::new(),
         })
     }
 

@@ -6,6 +6,9 @@ use super::{
     HistoryRange, Workload,
     checkout::{Checkout, CheckoutToSink},
     diff::{PickaxeDiff, RawDiff},
+    encode::Encode,
+    every_object::{CatAll, Sizes},
+    ingest::Ingest,
     patch::PatchDiff,
     traverse::Traverse,
 };
@@ -28,17 +31,26 @@ pub enum WorkloadSpec {
     PickaxeDiff(String),
     /// `diff:patch`: compare each commit with its parent line by line.
     PatchDiff,
+    /// `sizes`: kind and size of every object.
+    Sizes,
+    /// `cat-all`: the content of every object.
+    CatAll,
+    /// `encode`: compress every payload again.
+    Encode,
+    /// `ingest`: write what the last commits brought.
+    Ingest,
 }
 
 /// A name that no workload has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING or diff:patch"
+    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
+     cat-all, encode or ingest"
 )]
 pub struct UnknownWorkload(String);
 
 impl WorkloadSpec {
-    /// All workloads with default parameters, which is what runs when none is named.
+    /// The workloads that run when none is named, with default parameters: what everybody does every day.
     pub fn all() -> Vec<WorkloadSpec> {
         vec![
             WorkloadSpec::Checkout,
@@ -50,6 +62,11 @@ impl WorkloadSpec {
         ]
     }
 
+    /// Whether it starts from a revision. A traversal starts from all refs.
+    pub fn needs_revision(&self) -> bool {
+        !matches!(self, WorkloadSpec::Traverse | WorkloadSpec::Sizes | WorkloadSpec::CatAll | WorkloadSpec::Encode)
+    }
+
     /// The workload, on `range`. A checkout writes into `into`, which is made and kept, or into a scratch folder.
     pub fn build(&self, range: &HistoryRange, into: Option<PathBuf>) -> Box<dyn Workload> {
         match self {
@@ -59,6 +76,10 @@ impl WorkloadSpec {
             WorkloadSpec::RawDiff => Box::new(RawDiff::new(range.clone())),
             WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(range.clone(), needle)),
             WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
+            WorkloadSpec::Sizes => Box::new(Sizes),
+            WorkloadSpec::CatAll => Box::new(CatAll),
+            WorkloadSpec::Encode => Box::new(Encode::default()),
+            WorkloadSpec::Ingest => Box::new(Ingest::new(range.clone(), into)),
         }
     }
 }
@@ -73,6 +94,10 @@ impl FromStr for WorkloadSpec {
             "traverse" => Ok(WorkloadSpec::Traverse),
             "diff:raw" => Ok(WorkloadSpec::RawDiff),
             "diff:patch" => Ok(WorkloadSpec::PatchDiff),
+            "sizes" => Ok(WorkloadSpec::Sizes),
+            "cat-all" => Ok(WorkloadSpec::CatAll),
+            "encode" => Ok(WorkloadSpec::Encode),
+            "ingest" => Ok(WorkloadSpec::Ingest),
             "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
@@ -91,6 +116,10 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::RawDiff => f.write_str("diff:raw"),
             WorkloadSpec::PickaxeDiff(needle) => write!(f, "diff:pickaxe={needle}"),
             WorkloadSpec::PatchDiff => f.write_str("diff:patch"),
+            WorkloadSpec::Sizes => f.write_str("sizes"),
+            WorkloadSpec::CatAll => f.write_str("cat-all"),
+            WorkloadSpec::Encode => f.write_str("encode"),
+            WorkloadSpec::Ingest => f.write_str("ingest"),
         }
     }
 }
@@ -101,7 +130,8 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for workload in WorkloadSpec::all() {
+        let others = [WorkloadSpec::Sizes, WorkloadSpec::CatAll, WorkloadSpec::Encode, WorkloadSpec::Ingest];
+        for workload in WorkloadSpec::all().into_iter().chain(others) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
         assert_eq!("diff:pickaxe=a,b=c".parse(), Ok(WorkloadSpec::PickaxeDiff("a,b=c".into())));

@@ -16,7 +16,10 @@ use super::{
     HgRepository, changeset, filelog,
     revlog::{NodeMap, Revlog, TextReader},
 };
-use crate::{Changes, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, TraverseVisitor};
+use crate::{
+    Changes, ContentVisitor, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, SizeVisitor,
+    TraverseVisitor,
+};
 
 /// The number by which the changelog is known; every other revlog's is its place among [`HgRepository::revlogs`].
 const CHANGELOG: usize = usize::MAX;
@@ -142,6 +145,27 @@ impl History for HgHistory {
                 let revlog = self.logs.open(number)?;
                 self.texts.read(revlog, number, revision, &mut self.text)?;
                 visit(revlog.files().kind, &revlog.entry(revision)?.node);
+            }
+        }
+        Ok(())
+    }
+
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for entry in revlog.entries() {
+                visit(revlog.files().kind, &entry.node, u64::from(entry.text_len));
+            }
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for (revision, entry) in revlog.entries().iter().enumerate() {
+                self.texts.read(revlog, number, revision, &mut self.text)?;
+                visit(revlog.files().kind, &entry.node, &self.text);
             }
         }
         Ok(())

@@ -3,7 +3,10 @@
 use std::{collections::BTreeMap, fs};
 
 use gix_hash::{Kind, ObjectId, oid};
-use repackbench_reader::{Changes, FileVersion, History, Result, Revision, TraverseVisitor, traits::FileMode};
+use repackbench_codec::Decoders;
+use repackbench_reader::{
+    Changes, ContentVisitor, FileVersion, History, Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
+};
 
 use super::{super::Counter, Checkout, Workload};
 
@@ -16,6 +19,14 @@ impl History for Files {
     }
 
     fn traverse(&mut self, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn sizes(&mut self, _visit: &mut SizeVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn contents(&mut self, _visit: &mut ContentVisitor<'_>) -> Result<()> {
         Ok(())
     }
 
