@@ -25,12 +25,8 @@ impl PayloadEncoders {
     /// Encoders for `spec` with the dictionaries that `variant` has.
     ///
     /// # Errors
-    /// The dictionaries cannot be read, or the spec compresses deltas with their bases, which are not at hand here.
+    /// The dictionaries cannot be read.
     pub fn of_variant(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
-        if spec.uses_bases() {
-            let why = "prefix and patch compress a delta with its base, which is not among the payloads".to_owned();
-            return Err(WriterError::Spec { spec: spec.to_string(), why });
-        }
         let encoding = Encoding::of_variant(variant, spec)?;
         let container = match variant {
             Repository::Git(_) => Container::Git {
@@ -43,6 +39,18 @@ impl PayloadEncoders {
             }
         };
         Ok(PayloadEncoders { container })
+    }
+
+    /// The same for payloads with deltas among them.
+    ///
+    /// # Errors
+    /// Also when the spec compresses deltas with their bases, which are not at hand here.
+    pub fn for_deltas(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
+        if spec.uses_bases() {
+            let why = "prefix and patch compress a delta with its base, which is not among the payloads".to_owned();
+            return Err(WriterError::Spec { spec: spec.to_string(), why });
+        }
+        PayloadEncoders::of_variant(variant, spec)
     }
 
     /// Appends the stored bytes of `payload` to `stored`, returns how many. `is_loose` says that it is a loose object's.

@@ -127,7 +127,7 @@ impl Workload for Encode {
         if self.encoders.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
             let repository = Repository::open(&variant.folder)?;
             let spec = spec_of(variant, &repository)?;
-            self.encoders = Some((variant.folder.clone(), PayloadEncoders::of_variant(&repository, &spec)?));
+            self.encoders = Some((variant.folder.clone(), PayloadEncoders::for_deltas(&repository, &spec)?));
             self.warm_up()?;
         }
         Ok(())

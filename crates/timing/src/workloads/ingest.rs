@@ -165,7 +165,12 @@ impl Workload for Ingest {
         if self.encoders.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
             let repository = Repository::open(&variant.folder)?;
             let spec = spec_of(variant, &repository)?;
-            self.encoders = Some((variant.folder.clone(), PayloadEncoders::of_variant(&repository, &spec)?));
+            let encoders = match repository {
+                // Loose objects are never deltas.
+                Repository::Git(_) => PayloadEncoders::of_variant(&repository, &spec)?,
+                Repository::Hg(_) => PayloadEncoders::for_deltas(&repository, &spec)?,
+            };
+            self.encoders = Some((variant.folder.clone(), encoders));
         }
         self.destination.make("ingest")
     }

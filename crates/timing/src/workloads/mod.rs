@@ -13,6 +13,7 @@ mod ingest;
 mod observer;
 mod patch;
 mod selection;
+mod serve;
 mod traverse;
 mod variant_place;
 
@@ -27,6 +28,7 @@ pub use self::{
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},
+    serve::{Exchange, Served},
     variant_place::VariantPlace,
 };
 

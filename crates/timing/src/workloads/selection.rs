@@ -10,6 +10,7 @@ use super::{
     every_object::{CatAll, Sizes},
     ingest::Ingest,
     patch::PatchDiff,
+    serve::{Exchange, Serve},
     traverse::Traverse,
 };
 
@@ -39,13 +40,15 @@ pub enum WorkloadSpec {
     Encode,
     /// `ingest`: write what the last commits brought.
     Ingest,
+    /// `serve:same`, `serve:zlib` and `serve:push`: make the pack for a clone, a fetch or a push.
+    Serve(Exchange),
 }
 
 /// A name that no workload has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
-     cat-all, encode or ingest"
+     cat-all, encode, ingest, serve:same, serve:zlib or serve:push"
 )]
 pub struct UnknownWorkload(String);
 
@@ -80,6 +83,7 @@ impl WorkloadSpec {
             WorkloadSpec::CatAll => Box::new(CatAll),
             WorkloadSpec::Encode => Box::new(Encode::default()),
             WorkloadSpec::Ingest => Box::new(Ingest::new(range.clone(), into)),
+            WorkloadSpec::Serve(exchange) => Box::new(Serve::new(*exchange, range, into)),
         }
     }
 }
@@ -99,6 +103,9 @@ impl FromStr for WorkloadSpec {
             "encode" => Ok(WorkloadSpec::Encode),
             "ingest" => Ok(WorkloadSpec::Ingest),
             "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
+            _ if let Some(exchange) = Exchange::ALL.into_iter().find(|exchange| exchange.name() == text) => {
+                Ok(WorkloadSpec::Serve(exchange))
+            }
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
                 _ => Err(UnknownWorkload(text.to_owned())),
@@ -120,6 +127,7 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::CatAll => f.write_str("cat-all"),
             WorkloadSpec::Encode => f.write_str("encode"),
             WorkloadSpec::Ingest => f.write_str("ingest"),
+            WorkloadSpec::Serve(exchange) => f.write_str(exchange.name()),
         }
     }
 }
@@ -131,7 +139,8 @@ mod tests {
     #[test]
     fn names_round_trip() {
         let others = [WorkloadSpec::Sizes, WorkloadSpec::CatAll, WorkloadSpec::Encode, WorkloadSpec::Ingest];
-        for workload in WorkloadSpec::all().into_iter().chain(others) {
+        let serve = Exchange::ALL.map(WorkloadSpec::Serve);
+        for workload in WorkloadSpec::all().into_iter().chain(others).chain(serve) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
         assert_eq!("diff:pickaxe=a,b=c".parse(), Ok(WorkloadSpec::PickaxeDiff("a,b=c".into())));

@@ -9,6 +9,7 @@ use super::ObjectStore;
 use crate::{
     ObjectKind, Place, ReaderError, Result,
     git::{
+        chunk::decode_delta_to_vec,
         delta::DeltaSizes,
         loose,
         pack::{EntryKind, PackFile},
@@ -144,5 +145,35 @@ impl ObjectStore {
                 Err(ReaderError::corrupt(&self.object_dir, place, "a loose object", "none"))
             }
         }
+    }
+
+    /// Decodes the chunk of the entry at `offset` of the pack number `pack` alone into `payload`, replacing what is there: a delta
+    /// stays a delta. A chunk that was compressed with its base's content has that read first.
+    ///
+    /// # Errors
+    /// The entry, or a base that is needed, is damaged, or the entry holds an object in place of its delta.
+    pub fn entry_payload(&mut self, pack: usize, offset: u64, payload: &mut Vec<u8>) -> Result<()> {
+        let number = pack;
+        let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
+        let (header, stored) = pack.entry(offset)?;
+        let base = match (ChunkDecoder::base_use(stored), header.kind) {
+            (BaseUse::None, _) => None,
+            (BaseUse::Prefix, EntryKind::OffsetDelta { distance }) => Some(pack.base_offset(offset, distance)?),
+            (BaseUse::Prefix, EntryKind::RefDelta { base }) => Some(pack.base_offset_of_id(offset, &base)?),
+            (BaseUse::Prefix | BaseUse::Patch, _) => {
+                return Err(pack.corrupt(offset, "a delta", "an object in its place"));
+            }
+        };
+        let content = match base {
+            Some(base) => {
+                self.packed.read(pack, number, base, &mut self.scratch)?;
+                Some(self.scratch.as_slice())
+            }
+            None => None,
+        };
+        decode_delta_to_vec(self.packed.decoder(), stored, content, header.payload_len, payload).map_err(|e| {
+            pack.corrupt(offset, format!("a chunk of {} payload bytes", header.payload_len), e.to_string())
+        })?;
+        Ok(())
     }
 }
