@@ -36,6 +36,30 @@ pub fn introduced_by(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut 
     Ok(())
 }
 
+/// Visits what one has who has the parents of `commits` outside of `commits`, and all before them: commits, trees and blobs.
+///
+/// # Errors
+/// As [`introduced_by`].
+pub fn held_before(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut TraverseVisitor<'_>) -> Result<()> {
+    let mut walk = Walk { seen: FxHashSet::default(), pending: Vec::new(), content: Vec::new() };
+    let mut known: FxHashSet<ObjectId> = commits.iter().copied().collect();
+    let mut parents = Vec::new();
+    let mut left = Vec::new();
+    for commit in commits {
+        walk.tree_of(store, commit, &mut parents)?;
+        left.extend(parents.iter().copied().filter(|parent| known.insert(*parent)));
+    }
+    while let Some(commit) = left.pop() {
+        if store.contains(&commit) {
+            let tree = walk.tree_of(store, &commit, &mut parents)?;
+            left.extend(parents.iter().copied().filter(|parent| known.insert(*parent)));
+            visit(ObjectKind::Commit, &commit);
+            walk.below(store, tree, visit)?;
+        }
+    }
+    Ok(())
+}
+
 struct Walk {
     seen: FxHashSet<ObjectId>,
     pending: Vec<ObjectId>,

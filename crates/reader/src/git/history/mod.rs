@@ -20,7 +20,10 @@ use self::{
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
-pub use self::{finder::SharedObjectStore, introduced::introduced_by};
+pub use self::{
+    finder::SharedObjectStore,
+    introduced::{held_before, introduced_by},
+};
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
     Changes, ContentVisitor, FileVersion, History, ObjectKind, Result, Revision, SizeVisitor, TraverseVisitor,

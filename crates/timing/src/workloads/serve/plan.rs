@@ -4,7 +4,7 @@ use gix_hash::{ObjectId, oid};
 use repackbench_reader::{
     History, ObjectKind, ReaderError,
     git::{
-        ObjectStore, introduced_by,
+        ObjectStore, held_before, introduced_by,
         object_store::ObjectPlace,
         pack::{EntryKind, EntryTable, PackFile},
     },
@@ -52,21 +52,16 @@ pub(super) struct Plan {
 impl Plan {
     /// Plans what `scope` needs of `store`, whose history is `history`.
     pub(super) fn new(history: &mut dyn History, store: &ObjectStore, scope: &Scope) -> Result<Self, WorkloadError> {
-        let mut reachable: Vec<(ObjectKind, ObjectId)> = Vec::new();
-        history.traverse(&mut |kind, id| reachable.push((kind, id.to_owned())))?;
-        let (sent, had) = match scope {
-            Scope::Clone => (reachable, FxHashSet::default()),
-            Scope::Fetch(range) => {
+        let (mut sent, mut had) = (Vec::new(), FxHashSet::default());
+        match (scope, history.git_objects()) {
+            (Scope::Fetch(range), Some(objects)) => {
                 let commits = last_commits(history, range)?;
-                let mut sent = Vec::new();
-                if let Some(objects) = history.git_objects() {
-                    introduced_by(&mut objects.lock(), &commits, &mut |kind, id| sent.push((kind, id.to_owned())))?;
-                }
-                let new: FxHashSet<ObjectId> = sent.iter().map(|(_, id)| *id).collect();
-                let had = reachable.into_iter().map(|(_, id)| id).filter(|id| !new.contains(id)).collect();
-                (sent, had)
+                let mut objects = objects.lock();
+                introduced_by(&mut objects, &commits, &mut |kind, id| sent.push((kind, id.to_owned())))?;
+                held_before(&mut objects, &commits, &mut |_, id| drop(had.insert(id.to_owned())))?;
             }
-        };
+            _ => history.traverse(&mut |kind, id| sent.push((kind, id.to_owned())))?,
+        }
         let mut plan = Plan { entries: Vec::with_capacity(sent.len()), missing: history.missing() };
         plan.locate(store, sent)?;
         plan.find_bases(store, &had)?;
