@@ -106,7 +106,8 @@ impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         match error {
             WorkloadError::Reader(error) => error.into(),
-            WorkloadError::Files { .. } => Failure::new(FAILED, error),
+            WorkloadError::Writer(error) => error.into(),
+            WorkloadError::Refused { .. } | WorkloadError::Files { .. } => Failure::new(FAILED, error),
         }
     }
 }
@@ -119,7 +120,7 @@ impl From<BenchError> for Failure {
             BenchError::Writer(error) => error.into(),
             BenchError::Interrupted => Failure::new(INTERRUPTED, error),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
-            BenchError::Io { .. } | BenchError::Differs { .. } => Failure::new(FAILED, error),
+            BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
         }
     }
 }

@@ -4,7 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use repackbench_codec::{CodecSpec, CodecSpecs};
-use repackbench_timing::{trace::Device, workloads::WorkloadSpec};
+use repackbench_timing::{
+    trace::Device,
+    workloads::{UnknownWorkload, WorkloadSpec},
+};
 
 use crate::{
     args::{Effort, RangeArguments},
@@ -21,7 +24,8 @@ use crate::{
 /// measured, so nothing else on the machine disturbs it.
 ///
 /// With --codec the variants stand beside the repository as found, with the baseline first among
-/// them. Workloads are those of `repackbench bench`.
+/// them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
+/// cat-all.
 ///
 /// Examples:
 ///   repackbench trace . --workload checkout
@@ -35,7 +39,7 @@ pub(crate) struct TraceArguments {
     pub(crate) repository: PathBuf,
 
     /// The workload.
-    #[arg(long, value_name = "W")]
+    #[arg(long, value_name = "W", value_parser = parse_workload)]
     pub(crate) workload: WorkloadSpec,
 
     /// A codec to trace a variant of, or several levels of one, such as zlib:1..9; may be given several times.
@@ -81,6 +85,18 @@ impl TraceArguments {
 
     pub(crate) fn devices(&self) -> Vec<Device> {
         if self.devices.is_empty() { Device::defaults() } else { self.devices.clone() }
+    }
+}
+
+fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
+    let workload: WorkloadSpec = typed.parse().map_err(|error: UnknownWorkload| error.to_string())?;
+    match workload.is_traced() {
+        true => Ok(workload),
+        false => Err(
+            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all: what \
+                      others read is not all in the trace"
+                .to_owned(),
+        ),
     }
 }
 

@@ -33,4 +33,6 @@ pub use error::{Place, ReaderError, Result};
 pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
-pub use traits::{Change, Changes, Chunk, FileVersion, History, Revision, Store, TraverseVisitor};
+pub use traits::{
+    Change, Changes, Chunk, ContentVisitor, FileVersion, History, Revision, SizeVisitor, Store, TraverseVisitor,
+};

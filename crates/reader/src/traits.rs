@@ -136,6 +136,12 @@ pub struct Revision {
 /// Told of every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
+/// Told of kind and size of an object.
+pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
+
+/// Told of kind and content of an object.
+pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, &[u8]) + 'a;
+
 /// A repository as revisions and content: what workloads read.
 ///
 /// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
@@ -146,6 +152,13 @@ pub trait History {
     /// Visits everything reachable from every reference, and counts what `git rev-list --objects --all` counts. Trees
     /// are parsed, blobs are not decoded.
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
+
+    /// Tells kind and size of every stored object, reachable or not, with no more decoded than that takes. Git's are sorted by
+    /// id, each once; Mercurial's come revlog after revlog, and their sizes are in the index.
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()>;
+
+    /// Tells kind and content of every stored object, reachable or not, each once, in the order in which they lie on disk.
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()>;
 
     /// Starts a log at `from`; the revisions come from [`next_revision`](History::next_revision).
     fn start_log(&mut self, from: ObjectId) -> Result<()>;

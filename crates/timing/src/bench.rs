@@ -29,7 +29,7 @@ use crate::{
     clock::{Clock, Sample, measure},
     schedule::{BASELINE, Schedule, Slot, Turn},
     sizes::{self, SharedFormats},
-    workloads::{Counter, Counts, Digester, HistoryRange, Workload, WorkloadError, WorkloadSpec},
+    workloads::{Counter, Counts, Digester, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec},
 };
 
 /// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
@@ -87,7 +87,7 @@ impl BenchPlan {
 
     /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
     fn needs_revision(&self) -> bool {
-        self.workloads.iter().any(|workload| !matches!(workload, WorkloadSpec::Traverse))
+        self.workloads.iter().any(WorkloadSpec::needs_revision)
     }
 }
 
@@ -127,6 +127,9 @@ pub enum BenchError {
         /// Why there is nothing to see.
         why: String,
     },
+    /// Something cannot be read cold.
+    #[error(transparent)]
+    Cold(#[from] crate::cold::ColdError),
     /// The user stopped the work.
     #[error("interrupted; variants and records that were finished are kept")]
     Interrupted,
@@ -168,6 +171,7 @@ struct Subject {
     decoder: String,
     size: SizeRecord,
     history: Box<dyn History>,
+    place: VariantPlace,
     /// Which of its chunks' formats several implementations read.
     formats: SharedFormats,
     /// Keeps a cached variant from being pruned.
@@ -179,21 +183,30 @@ struct Opening<'a> {
     repository: &'a Repository,
     variant: Variant,
     spec: Option<&'a CodecSpec>,
+    /// The repository whose payloads it holds, if it is another one.
+    source: Option<&'a Repository>,
     in_use: Option<VariantDir>,
 }
 
 impl Opening<'_> {
     /// The rows of the variant: read by its own implementation, then by those of `choices` that make rows of their own.
     fn rows(self, choices: &[DecoderChoice]) -> Result<Vec<Subject>, BenchError> {
-        let Opening { repository, variant, spec, in_use } = self;
+        let Opening { repository, variant, spec, source, in_use } = self;
         let (size, formats) = sizes::examine(repository, &variant.label())?;
         let has = |format: SharedFormat| formats.contains(&format);
         let readable = Readable { spec, has: &has };
         let own = readable.own_decoders();
+        let place = |decoders| VariantPlace {
+            folder: repository.own_folder().to_owned(),
+            payloads: source.unwrap_or(repository).own_folder().to_owned(),
+            spec: spec.cloned(),
+            decoders,
+        };
         let mut subjects = vec![Subject {
             decoder: decoders::name(spec, None),
             size: size.clone(),
             history: repository.history(own)?,
+            place: place(own),
             formats: formats.clone(),
             variant: variant.clone(),
             _in_use: in_use,
@@ -206,6 +219,7 @@ impl Opening<'_> {
                 decoder: decoders::name(spec, Some(choice)),
                 size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
                 history: repository.history(choice.apply(own))?,
+                place: place(choice.apply(own)),
                 formats: formats.clone(),
                 variant,
                 _in_use: None,
@@ -220,7 +234,7 @@ fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subject>, Bench
     let spec = source.recorded_spec();
     let variant =
         Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas: DeltaOrigin::Kept, decoder: None };
-    Opening { repository: source, variant, spec: spec.as_ref(), in_use: None }.rows(&plan.decoders)
+    Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(&plan.decoders)
 }
 
 /// Checks that each decoder that `plan` names has something to read, before variants are made.
@@ -254,7 +268,8 @@ fn subjects(
             deltas,
             decoder: None,
         };
-        let opening = Opening { repository, variant, spec: Some(spec), in_use: Some(folder) };
+        let payloads = (deltas == DeltaOrigin::Kept).then_some(source);
+        let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
         subjects.extend(opening.rows(&plan.decoders)?);
         Ok::<(), BenchError>(())
     };
@@ -359,7 +374,7 @@ impl Session<'_> {
             self.go_on()?;
             let mut digester = Digester::default();
             subject.history.forget();
-            workload.prepare()?;
+            workload.prepare(&subject.place)?;
             workload.run(subject.history.as_mut(), &mut digester)?;
             workload.clean_up()?;
             let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
@@ -390,7 +405,7 @@ impl Session<'_> {
     ) -> Result<Sample, BenchError> {
         self.go_on()?;
         let mut counter = Counter::default();
-        workload.prepare()?;
+        workload.prepare(&subject.place)?;
         subject.history.forget();
         let (result, sample) = measure(self.clock, || workload.run(subject.history.as_mut(), &mut counter))
             .map_err(|source| BenchError::Io { action: "read the clock", source })?;

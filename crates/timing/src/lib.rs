@@ -2,6 +2,7 @@
 //!
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
+//! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`trace`]: what workloads read, and what follows from it;
@@ -14,6 +15,7 @@
 pub mod bench;
 pub mod chains;
 pub mod clock;
+pub mod cold;
 pub mod missing;
 pub mod schedule;
 pub mod sizes;

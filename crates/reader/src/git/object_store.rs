@@ -1,5 +1,7 @@
 //! Random access to every object of a repository, over packs and loose files.
 
+mod every;
+
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -9,6 +11,7 @@ use std::{
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::Decoders;
 
+pub use self::every::ObjectPlace;
 use super::{
     chunk::decode_delta_to_vec,
     loose,
@@ -34,6 +37,8 @@ pub struct ObjectStore {
     loose_stored: Vec<u8>,
     /// Where accesses are recorded, while they are. Packs have it too.
     log: Option<Arc<AccessLog>>,
+    /// Room for an object of which only the length is wanted.
+    scratch: Vec<u8>,
 }
 
 /// Where an object lies.
@@ -54,11 +59,12 @@ impl ObjectStore {
     /// `decoders` names.
     pub fn open(repository: &GitRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let decoder = repository.decoder(decoders)?;
-        let packs = repository
+        let mut packs = repository
             .packs()
             .iter()
             .map(|files| PackFile::open(files, repository.object_hash()))
             .collect::<Result<Vec<_>>>()?;
+        packs.sort_by(every::by_content);
         Ok(ObjectStore {
             packs,
             loose: repository.loose_objects()?,
@@ -70,6 +76,7 @@ impl ObjectStore {
             replacements: HashMap::default(),
             loose_stored: Vec::new(),
             log: None,
+            scratch: Vec::new(),
         })
     }
 

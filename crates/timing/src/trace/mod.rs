@@ -16,18 +16,19 @@ pub mod plan;
 use repackbench_reader::{AccessTrace, FileRole, History, Recording};
 
 pub use self::device::{BadDevice, Device};
-use crate::workloads::{Counter, Counts, Workload, WorkloadError};
+use crate::workloads::{Counter, Counts, VariantPlace, Workload, WorkloadError};
 
-/// Runs `workload` once on `history`, from empty caches, and returns what it read and what it counted.
+/// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
 ///
 /// # Errors
 /// What the workload says.
 pub fn record(
     workload: &mut dyn Workload,
     history: &mut dyn History,
+    place: &VariantPlace,
     recording: Recording,
 ) -> Result<(AccessTrace, Counts), WorkloadError> {
-    workload.prepare()?;
+    workload.prepare(place)?;
     history.forget();
     history.record_accesses(recording);
     let mut counter = Counter::default();

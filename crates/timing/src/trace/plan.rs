@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     bench::BenchError,
-    workloads::{Counts, HistoryRange, WorkloadSpec},
+    workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec},
 };
 
 /// What to trace.
@@ -132,7 +132,9 @@ pub fn trace_variants(
         }
         let read = variant_repository.as_ref().unwrap_or(source);
         let mut history = read.history(decoders)?;
-        let (trace, counts) = record(workload.as_mut(), history.as_mut(), Recording::Accesses)?;
+        let folder = read.own_folder().to_owned();
+        let place = VariantPlace { payloads: folder.clone(), folder, spec: read.recorded_spec(), decoders };
+        let (trace, counts) = record(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
         check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
         let baseline_bytes = *baseline_bytes.get_or_insert_with(|| store_bytes(&trace));
         let record = TraceRecord {
@@ -177,13 +179,12 @@ fn check_counts(
 }
 
 fn state(source: &Repository, name: &str, plan: &TracePlan) -> Result<RepositoryState, BenchError> {
-    let head = match plan.workload {
-        WorkloadSpec::Traverse => None,
+    let head = if plan.workload.needs_revision() {
         // Before variants are made: a misspelt revision should not cost the time that those take.
-        _ => {
-            let mut history: Box<dyn History> = source.history(Decoders::default())?;
-            Some(history.resolve(&plan.range.revision)?.to_string())
-        }
+        let mut history: Box<dyn History> = source.history(Decoders::default())?;
+        Some(history.resolve(&plan.range.revision)?.to_string())
+    } else {
+        None
     };
     Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
 }

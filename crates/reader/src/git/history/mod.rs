@@ -2,6 +2,7 @@
 
 mod commit;
 mod finder;
+mod introduced;
 mod last_trees;
 mod revision_name;
 mod seen_objects;
@@ -12,7 +13,6 @@ use std::collections::HashMap;
 
 use gix_hash::{Kind, ObjectId, oid};
 
-pub use self::finder::SharedObjectStore;
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
@@ -20,10 +20,14 @@ use self::{
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
+pub use self::{
+    finder::SharedObjectStore,
+    introduced::{held_before, introduced_by},
+};
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
-    AccessTrace, Changes, ChunkInMemory, FileVersion, History, ObjectKind, Recording, Result, Revision,
-    TraverseVisitor, traits::FileMode,
+    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, ObjectKind, Recording, Result, Revision,
+    SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
 /// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
@@ -218,6 +222,24 @@ impl History for GitHistory {
         drop(walk);
         trees.append(&mut loose_trees);
         self.visit_trees(&trees, &mut seen, visit)
+    }
+
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
+        let mut store = self.store.lock();
+        for place in store.every_object() {
+            let (kind, size) = store.kind_and_size(&place)?;
+            visit(kind, &place.id, size);
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
+        let mut store = self.store.lock();
+        for place in store.every_object_in_file_order() {
+            let kind = store.read_place(&place, &mut self.content)?;
+            visit(kind, &place.id, &self.content);
+        }
+        Ok(())
     }
 
     fn start_log(&mut self, from: ObjectId) -> Result<()> {

@@ -17,8 +17,8 @@ use super::{
     revlog::{NodeMap, Revlog, TextReader},
 };
 use crate::{
-    AccessTrace, Changes, ChunkInMemory, FileRole, FileVersion, History, ObjectKind, Place, ReaderError, Recording,
-    Result, Revision, TraverseVisitor,
+    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileRole, FileVersion, History, ObjectKind, Place,
+    ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
     access::{Access, AccessLog, AccessPart},
 };
 
@@ -154,6 +154,27 @@ impl History for HgHistory {
                 let revlog = self.logs.open(number)?;
                 self.texts.read(revlog, number, revision, &mut self.text)?;
                 visit(revlog.files().kind, &revlog.entry(revision)?.node);
+            }
+        }
+        Ok(())
+    }
+
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for entry in revlog.entries() {
+                visit(revlog.files().kind, &entry.node, u64::from(entry.text_len));
+            }
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for (revision, entry) in revlog.entries().iter().enumerate() {
+                self.texts.read(revlog, number, revision, &mut self.text)?;
+                visit(revlog.files().kind, &entry.node, &self.text);
             }
         }
         Ok(())

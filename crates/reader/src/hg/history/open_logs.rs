@@ -151,6 +151,11 @@ impl OpenLogs {
         self.log = log;
     }
 
+    /// The numbers of all of them and of the changelog.
+    pub(super) fn all_numbers(&self) -> std::ops::Range<usize> {
+        0..self.files.len()
+    }
+
     /// The numbers of all of them.
     pub(super) fn numbers(&self) -> Vec<usize> {
         let numbers = self.files.iter().enumerate().filter(|(_, files)| files.kind != ObjectKind::Changelog);

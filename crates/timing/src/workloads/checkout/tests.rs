@@ -3,9 +3,10 @@
 use std::{collections::BTreeMap, fs};
 
 use gix_hash::{Kind, ObjectId, oid};
+use repackbench_codec::Decoders;
 use repackbench_reader::{
-    AccessTrace, Changes, ChunkInMemory, FileVersion, History, Recording, Result, Revision, TraverseVisitor,
-    traits::FileMode,
+    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, Recording, Result, Revision,
+    SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
 use super::{super::Counter, Checkout, Workload};
@@ -19,6 +20,14 @@ impl History for Files {
     }
 
     fn traverse(&mut self, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn sizes(&mut self, _visit: &mut SizeVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn contents(&mut self, _visit: &mut ContentVisitor<'_>) -> Result<()> {
         Ok(())
     }
 
