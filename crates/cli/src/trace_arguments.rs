@@ -74,6 +74,12 @@ pub(crate) struct TraceArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) pages: Option<PathBuf>,
 
+    /// Hold the model against cold reads instead: copies the repository four times into this folder, which should be on the disk
+    /// in question, measures the disk's latency and bandwidth, and shows modelled and measured times of the workload's reads. The
+    /// copies are removed again.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "devices", "memory", "json", "pages"])]
+    pub(crate) check_device: Option<PathBuf>,
+
     #[command(flatten)]
     pub(crate) effort: Effort,
 }

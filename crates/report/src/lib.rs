@@ -23,4 +23,4 @@ pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use grid::text_table;
 pub use size::size_table;
-pub use trace::trace_table;
+pub use trace::{device_check_table, trace_table};

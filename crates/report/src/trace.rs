@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use repackbench_records::{FilePages, ModelledReads, PartAccesses, TraceRecord};
+use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
 
 use crate::{
     grid::{Align, Grid},
-    number::{TimeScale, megabytes, thousands, time_ratio},
+    number::{TimeScale, megabytes, single_time, thousands, time_ratio},
 };
 
 /// The traces of one workload on several variants: pages by file, what they were read for, and modelled times, with notes.
@@ -185,13 +185,50 @@ fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [
     [thousands(reads.seeks), megabytes(reads.bytes), TimeScale::for_smallest(reads.time).show(reads.time), ratio]
 }
 
+/// The device model's answers beside cold reads.
+pub fn device_check_table(check: &DeviceCheck) -> String {
+    let device = &check.device;
+    let mut grid = Grid::new(&[
+        ("read cold", Align::Words),
+        ("modelled", Align::Numbers),
+        ("measured: median", Align::Numbers),
+        ("least", Align::Numbers),
+        ("most", Align::Numbers),
+        ("modelled/measured", Align::Numbers),
+    ]);
+    for row in &check.rows {
+        let mut measured = row.measured.clone();
+        measured.sort_unstable();
+        let shown = |at: Option<&Duration>| at.map_or_else(|| "-".to_owned(), |time| single_time(*time));
+        let median = measured.get(measured.len().saturating_sub(1) / 2);
+        let ratio = match median.filter(|median| !median.is_zero()) {
+            Some(median) => time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()),
+            None => "-".to_owned(),
+        };
+        let how = row.how.clone();
+        let modelled = single_time(row.modelled);
+        grid.row([how, modelled, shown(median), shown(measured.first()), shown(measured.last()), ratio]);
+    }
+    let copies = check.rows.iter().map(|row| row.measured.len()).max().unwrap_or(0);
+    format!(
+        "{}, {} MB in packs or revlogs and their indexes, {copies} copies, each evicted and looked up with mincore before it was read\n\
+         {}: latency {}, {} MB/s read on and on, as measured just before\n\n{}",
+        check.workload,
+        megabytes(check.store_bytes),
+        device.name,
+        single_time(device.latency),
+        thousands((device.bytes_per_second / 1e6) as u64),
+        grid.render()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
     use repackbench_records::{
-        DeltaOrigin, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, SpecText,
-        Variant, WorkloadLabel,
+        DeltaOrigin, DeviceCheckRow, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION,
+        SpecText, Variant, WorkloadLabel,
     };
 
     use super::*;
@@ -253,6 +290,22 @@ mod tests {
         has("zlib:6 hdd 20 3.00 100 ms 1.00");
         has("as found 25% (1.00 MB) hdd 35 3.00 300 ms 1.50");
         assert!(!text.contains("pack index") && text.contains("Modelled times are a model's"), "{text}");
+    }
+
+    #[test]
+    fn a_check_shows_the_model_beside_the_median_of_the_copies() {
+        let times = [40, 10, 30, 20].map(Duration::from_millis).to_vec();
+        let row = DeviceCheckRow { how: "by page".into(), modelled: Duration::from_millis(30), measured: times };
+        let check = DeviceCheck {
+            workload: "traverse".into(),
+            store_bytes: 12_000_000,
+            device: reads(0, 0).device,
+            rows: vec![row],
+        };
+        let text = device_check_table(&check);
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last.join(" "), "by page 30.0 ms 20.0 ms 10.0 ms 40.0 ms 1.50");
+        assert!(text.contains("traverse, 12.0 MB") && text.contains("4 copies") && text.contains("200 MB/s"), "{text}");
     }
 
     #[test]

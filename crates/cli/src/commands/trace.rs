@@ -7,11 +7,16 @@ use std::{
     process::ExitCode,
 };
 
+use repackbench_codec::Decoders;
+use repackbench_reader::Repository;
 use repackbench_records::TraceRecord;
-use repackbench_report::trace_table;
-use repackbench_timing::trace::{
-    page_map::{PAGE_MAP_HEADER, write_page_map},
-    plan::{TracePlan, trace_variants},
+use repackbench_report::{device_check_table, trace_table};
+use repackbench_timing::{
+    cold::check::check_device,
+    trace::{
+        page_map::{PAGE_MAP_HEADER, write_page_map},
+        plan::{TracePlan, trace_variants},
+    },
 };
 use repackbench_writer::cache::Cache;
 
@@ -25,6 +30,9 @@ use crate::{
 pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
+    if let Some(folder) = &arguments.check_device {
+        return check(arguments, &source, folder);
+    }
     let plan = TracePlan {
         codecs: arguments.codecs()?,
         baseline: arguments.baseline.clone(),
@@ -55,6 +63,15 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         file.flush()?;
     }
     print(&trace_table(&records))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Holds the model against cold reads of copies in `folder`.
+fn check(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
+    let decoders = source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
+    let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
+    let checked = check_device(source, decoders, workload.as_mut(), folder)?;
+    print(&device_check_table(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -1,8 +1,8 @@
 //! The device model held against cold reads on this machine.
 //!
-//! The device is measured first, on a copy: the median time of reading single pages here and there, and the speed of reading on
-//! and on. With those two numbers the model says what the trace should take, and that stands beside what it takes: read page
-//! by page in the order of first touches, without readahead; and as the workload itself, with the kernel's.
+//! The device is measured first, on a copy: the mean time of reading single pages here and there, and the speed of reading on and
+//! on. With those two numbers the model says what the trace should take, and that stands beside what it takes: its
+//! pages in the order of first touches, without readahead; and as the workload itself, with the kernel's.
 
 use std::{
     fs::{self, File},
@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// How many single pages are read to learn the latency.
-const SINGLE_READS: usize = 400;
+const SINGLE_READS: u32 = 400;
 
 /// How much is read at a time to learn the bandwidth.
 const LONG_READ: usize = 1 << 20;
@@ -68,7 +68,7 @@ pub fn check_device(
     let with_readahead = Device { readahead, ..device.clone() };
     let rows = vec![
         DeviceCheckRow {
-            how: "the trace, page by page, no readahead".to_owned(),
+            how: "the trace's pages alone, no readahead".to_owned(),
             modelled: device.replay(&trace, usize::MAX).time,
             measured: by_page,
         },
@@ -99,21 +99,7 @@ fn measure_device(folder: &Path, files: &[PathBuf]) -> Result<Device, BenchError
     };
     let pages = (len(longest) / PAGE_LEN).max(1);
     make_cold(folder)?;
-    let latency = {
-        let file = File::open(longest).map_err(io_error("open", longest))?;
-        expect_random_reads(&file).map_err(io_error("advise on", longest))?;
-        let mut random = SmallRng::seed_from_u64(SEED);
-        let mut times = Vec::with_capacity(SINGLE_READS);
-        let mut page = [0; PAGE_LEN as usize];
-        for _ in 0..SINGLE_READS.min(usize::try_from(pages / 4).unwrap_or(usize::MAX).max(1)) {
-            let offset = random.random_range(0..pages) * PAGE_LEN;
-            let started = Instant::now();
-            file.read_at(&mut page, offset).map_err(io_error("read", longest))?;
-            times.push(started.elapsed());
-        }
-        times.sort_unstable();
-        times.get(times.len() / 2).copied().unwrap_or_default()
-    };
+    let single = time_of_single_pages(longest, pages)?;
     make_cold(folder)?;
     let file = File::open(longest).map_err(io_error("open", longest))?;
     let mut buffer = vec![0; LONG_READ];
@@ -126,7 +112,25 @@ fn measure_device(folder: &Path, files: &[PathBuf]) -> Result<Device, BenchError
         total += len as u64;
     }
     let bytes_per_second = total.max(1) as f64 / started.elapsed().as_secs_f64().max(1e-9);
+    let transfer = Duration::try_from_secs_f64(PAGE_LEN as f64 / bytes_per_second).unwrap_or_default();
+    let latency = single.saturating_sub(transfer);
     Ok(Device { name: "this disk".to_owned(), latency, bytes_per_second, readahead: PAGE_LEN })
+}
+
+/// The mean time to read one page of the cold file at `path`, here and there among its `pages`.
+fn time_of_single_pages(path: &Path, pages: u64) -> Result<Duration, BenchError> {
+    let file = File::open(path).map_err(io_error("open", path))?;
+    expect_random_reads(&file).map_err(io_error("advise on", path))?;
+    let mut random = SmallRng::seed_from_u64(SEED);
+    let mut page = [0; PAGE_LEN as usize];
+    // Few enough that hardly any is met twice.
+    let reads = u32::try_from(pages / 4).unwrap_or(u32::MAX).clamp(1, SINGLE_READS);
+    let started = Instant::now();
+    for _ in 0..reads {
+        let offset = random.random_range(0..pages) * PAGE_LEN;
+        file.read_at(&mut page, offset).map_err(io_error("read", path))?;
+    }
+    Ok(started.elapsed() / reads)
 }
 
 /// How far the kernel reads ahead on the device that `path` lies on, in bytes; `None` if it does not say.
@@ -140,35 +144,39 @@ fn kernel_readahead(path: &Path) -> Option<u64> {
 }
 
 /// The time to read the pages of `trace`, which was taken of the copy `traced`, from the cold `copy` in the order of first
-/// touches.
+/// touches. Pages that follow each other, in that order and in the file, are one read, as they are to the model.
 fn read_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<Duration, BenchError> {
     let space = PageSpace::new(trace);
     let order = space.first_touches(trace);
     make_cold(copy)?;
-    let mut files = Vec::with_capacity(trace.files.len());
-    for file in &trace.files {
-        let path = copy.join(file.path.strip_prefix(traced).unwrap_or(&file.path));
-        files.push(path);
-    }
-    let mut open: Vec<Option<File>> = files.iter().map(|_| None).collect();
-    let mut page_bytes = [0; PAGE_LEN as usize];
+    let mut open: Vec<Option<File>> = trace.files.iter().map(|_| None).collect();
+    let mut buffer = vec![0; LONG_READ];
     let started = Instant::now();
-    for (number, page) in order {
-        let (Some(path), Some(slot), Some(extent)) =
-            (files.get(number), open.get_mut(number), space.files().get(number))
+    for run in order.chunk_by(|(file, page), (next_file, next)| file == next_file && *next == page + 1) {
+        let Some((number, first)) = run.first().copied() else { continue };
+        let (Some(traced_file), Some(slot), Some(extent)) =
+            (trace.files.get(number), open.get_mut(number), space.files().get(number))
         else {
             continue;
         };
+        let path = copy.join(traced_file.path.strip_prefix(traced).unwrap_or(&traced_file.path));
         let file = match slot {
             Some(file) => file,
             None => {
-                let file = File::open(path).map_err(io_error("open", path))?;
-                expect_random_reads(&file).map_err(io_error("advise on", path))?;
+                let file = File::open(&path).map_err(io_error("open", &path))?;
+                expect_random_reads(&file).map_err(io_error("advise on", &path))?;
                 slot.insert(file)
             }
         };
-        let offset = (page - extent.pages.start) as u64 * PAGE_LEN;
-        file.read_at(&mut page_bytes, offset).map_err(io_error("read", path))?;
+        let mut offset = (first - extent.pages.start) as u64 * PAGE_LEN;
+        let mut left = run.len() * PAGE_LEN as usize;
+        while left > 0 {
+            let wanted = left.min(LONG_READ);
+            let room = buffer.get_mut(..wanted).unwrap_or_default();
+            file.read_at(room, offset).map_err(io_error("read", &path))?;
+            offset += wanted as u64;
+            left -= wanted;
+        }
     }
     Ok(started.elapsed())
 }
