@@ -10,7 +10,7 @@ use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::Payload
 
 use crate::{
     byte_size::ByteSize, explain_arguments::ExplainArguments, failure::Failure, pace_arguments::PaceArguments,
-    spec_arguments::SpecArguments,
+    spec_arguments::SpecArguments, trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Explain(ExplainArguments),
     Replay(ReplayArguments),
     Chains(ChainsArguments),
+    Trace(TraceArguments),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
     /// List every codec: levels, implementation and version, and who reads what it writes.

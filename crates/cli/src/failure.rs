@@ -106,7 +106,8 @@ impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         match error {
             WorkloadError::Reader(error) => error.into(),
-            WorkloadError::Files { .. } => Failure::new(FAILED, error),
+            WorkloadError::Writer(error) => error.into(),
+            WorkloadError::Refused { .. } | WorkloadError::Files { .. } => Failure::new(FAILED, error),
         }
     }
 }
@@ -121,7 +122,7 @@ impl From<BenchError> for Failure {
             BenchError::Resume { .. } => Failure::new(USAGE, error)
                 .with_hint("give the options of the session that wrote the records, or --json FILE for a new one"),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
-            BenchError::Io { .. } | BenchError::Differs { .. } => Failure::new(FAILED, error),
+            BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
         }
     }
 }

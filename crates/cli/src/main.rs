@@ -10,6 +10,7 @@ mod pace_arguments;
 mod progress;
 mod record_file;
 mod spec_arguments;
+mod trace_arguments;
 
 use std::process::ExitCode;
 
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Codecs => commands::codecs::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     };

@@ -69,3 +69,31 @@ pub struct ChunkKind {
     /// Whether the payload is a delta against another object.
     pub is_delta: bool,
 }
+
+impl ChunkKind {
+    /// The kind that is displayed as `name`.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (object, is_delta) = match name.strip_suffix("-delta") {
+            Some(object) => (object, true),
+            None => (name, false),
+        };
+        let object = ObjectKind::GIT.into_iter().chain(ObjectKind::HG).find(|kind| kind.name() == object)?;
+        Some(ChunkKind { object, is_delta })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_read_as_they_are_displayed() {
+        for object in ObjectKind::GIT.into_iter().chain(ObjectKind::HG) {
+            for is_delta in [false, true] {
+                let kind = ChunkKind { object, is_delta };
+                assert_eq!(ChunkKind::from_name(&kind.to_string()), Some(kind));
+            }
+        }
+        assert_eq!(ChunkKind::from_name("delta"), None);
+    }
+}

@@ -77,12 +77,9 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.lookups
     }
 
-    /// Forgets everything, so that a run starts cold. The buffers stay: asking the system for them is no part of a run.
+    /// Forgets everything, so that a run starts cold. The buffers go too: several repositories may be open at once.
     pub(crate) fn clear(&mut self) {
-        while self.oldest != NONE {
-            self.evict_oldest();
-        }
-        self.lookups = CacheLookups::default();
+        *self = DeltaBaseCache::new(self.limit);
     }
 
     /// The object at `key`, which becomes the most recently used. Counted as a look-up.

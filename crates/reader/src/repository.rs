@@ -61,6 +61,14 @@ impl Repository {
         }
     }
 
+    /// The folder to open it by again: of a linked work tree its own git directory, which has its own HEAD.
+    pub fn own_folder(&self) -> &Path {
+        match self {
+            Repository::Git(git) => git.git_dir(),
+            Repository::Hg(hg) => hg.hg_dir(),
+        }
+    }
+
     /// The revision that users mean when they name none: `HEAD`, or `tip`.
     pub fn default_revision(&self) -> &'static str {
         match self {

@@ -5,7 +5,10 @@ use std::{ops::Range, path::Path};
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{ChunkKind, ObjectKind};
 
-use crate::{CacheLookups, Result, delta_base_cache::DEFAULT_LIMIT, git::SharedObjectStore};
+use crate::{
+    AccessTrace, CacheLookups, ChunkInMemory, Recording, Result, delta_base_cache::DEFAULT_LIMIT,
+    git::SharedObjectStore,
+};
 
 /// One chunk as it lies on disk.
 #[derive(Debug, Clone, Copy)]
@@ -140,6 +143,12 @@ pub const DEFAULT_DELTA_CACHE: u64 = DEFAULT_LIMIT as u64;
 /// Told of every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
+/// Told of kind and size of an object.
+pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
+
+/// Told of kind and content of an object.
+pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, &[u8]) + 'a;
+
 /// A repository as revisions and content: what workloads read.
 ///
 /// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
@@ -152,6 +161,13 @@ pub trait History: Send {
     /// Visits everything reachable from every reference, and counts what `git rev-list --objects --all` counts. Trees
     /// are parsed, blobs are not decoded.
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
+
+    /// Tells kind and size of every stored object, reachable or not, with no more decoded than that takes. Git's are sorted by
+    /// id, each once; Mercurial's come revlog after revlog, and their sizes are in the index.
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()>;
+
+    /// Tells kind and content of every stored object, reachable or not, each once, in the order in which they lie on disk.
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()>;
 
     /// Starts a log at `from`; the revisions come from [`next_revision`](History::next_revision).
     fn start_log(&mut self, from: ObjectId) -> Result<()>;
@@ -184,6 +200,19 @@ pub trait History: Send {
 
     /// How many different objects were asked for and are missing.
     fn missing(&self) -> u64;
+
+    /// Records from now on what is read. Caches should be empty, or the trace lacks what they hold.
+    fn record_accesses(&mut self, recording: Recording);
+
+    /// What was read since [`record_accesses`](History::record_accesses), and ends the recording.
+    fn take_accesses(&mut self) -> AccessTrace;
+
+    /// Decodes one chunk that a trace names into `payload`, with the contexts that reading uses, and does nothing else: no
+    /// base is looked up, and nothing is cached.
+    ///
+    /// # Errors
+    /// The chunk does not decode as it did.
+    fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()>;
 
     /// The object store behind a Git repository, for what only Git has: attributes of paths, which lie in files of the
     /// revision, and ids of content in patches. `None` for any other system.

@@ -22,6 +22,7 @@ mod regression;
 mod run;
 mod self_test;
 mod size;
+mod trace;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
@@ -38,4 +39,8 @@ pub use self_test::{SelfTest, SpuriousEffects};
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
+};
+pub use trace::{
+    DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads, PartAccesses,
+    TraceRecord,
 };

@@ -18,6 +18,7 @@ mod grid;
 mod number;
 mod self_test;
 mod size;
+mod trace;
 
 pub use bench::bench_table;
 pub use chains::chain_table;
@@ -26,3 +27,4 @@ pub use explain::explain_table;
 pub use grid::text_table;
 pub use self_test::self_test_table;
 pub use size::size_table;
+pub use trace::{device_check_table, trace_table};

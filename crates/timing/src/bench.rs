@@ -125,7 +125,7 @@ impl BenchPlan {
 
     /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
     fn needs_revision(&self) -> bool {
-        self.workloads.iter().any(|workload| !matches!(workload, WorkloadSpec::Traverse))
+        self.workloads.iter().any(WorkloadSpec::needs_revision)
     }
 }
 
@@ -165,6 +165,9 @@ pub enum BenchError {
         /// Why there is nothing to see.
         why: String,
     },
+    /// Something cannot be read cold.
+    #[error(transparent)]
+    Cold(#[from] crate::cold::ColdError),
     /// Earlier records are not of the session that is to go on.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {

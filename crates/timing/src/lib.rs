@@ -3,8 +3,10 @@
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
 //! - [`explain`]: what a ratio of times is made of;
+//! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`schedule`]: the order of runs, in random blocks;
+//! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
 //! - [`statistics`]: from records to medians, ratios and intervals.
@@ -14,10 +16,12 @@
 pub mod bench;
 pub mod chains;
 pub mod clock;
+pub mod cold;
 pub mod explain;
 pub mod missing;
 mod probe;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;
+pub mod trace;
 pub mod workloads;

@@ -1,12 +1,15 @@
 //! What a conversion writes with: the spec, and the dictionaries that belong to it.
 
-use std::{fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path};
 
 use repackbench_codec::{
     AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, KindEncoders,
     RevlogDecoder, RevlogEncoder, ZlibReader,
 };
-use repackbench_reader::dictionaries::{TABLE_FILE, TableLine};
+use repackbench_reader::{
+    ReaderError, Repository,
+    dictionaries::{DICTIONARY_FOLDER, TABLE_FILE, TableLine},
+};
 
 use crate::{Result, WriterError};
 
@@ -26,6 +29,22 @@ impl Encoding {
     /// `spec` with the dictionaries that were made for it.
     pub fn new(spec: &CodecSpec, assigned: AssignedDictionaries) -> Self {
         Encoding { spec: spec.clone(), assigned }
+    }
+
+    /// `spec` with the dictionaries that `variant` was written with, each for the kinds that its table names.
+    ///
+    /// # Errors
+    /// When the dictionaries cannot be read.
+    pub fn of_variant(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
+        let (dictionaries, folder) = match variant {
+            Repository::Git(git) => {
+                let objects = git.object_dirs().first().cloned().unwrap_or_default();
+                (git.dictionaries()?, objects.join("info").join(DICTIONARY_FOLDER))
+            }
+            Repository::Hg(hg) => (hg.dictionaries()?, hg.store_dir().join(DICTIONARY_FOLDER)),
+        };
+        let by_kind = if dictionaries.is_empty() { BTreeMap::new() } else { assigned_kinds(&folder)? };
+        Ok(Encoding::new(spec, AssignedDictionaries { dictionaries, by_kind }))
     }
 
     /// The spec.
@@ -93,4 +112,16 @@ impl Encoding {
         }
         crate::git::write_file(&folder.join(TABLE_FILE), table.as_bytes())
     }
+}
+
+/// The number of the dictionary of each kind, from the table in `folder`, which was read and found sound before.
+fn assigned_kinds(folder: &Path) -> Result<BTreeMap<ChunkKind, u8>> {
+    let table = folder.join(TABLE_FILE);
+    let text = fs::read_to_string(&table).map_err(|error| ReaderError::io("read", &table, error))?;
+    let mut by_kind = BTreeMap::new();
+    for (number, line) in (0..=u8::MAX).zip(text.lines()) {
+        let kinds = line.splitn(4, ' ').nth(3).unwrap_or_default();
+        by_kind.extend(kinds.split(',').filter_map(ChunkKind::from_name).map(|kind| (kind, number)));
+    }
+    Ok(by_kind)
 }

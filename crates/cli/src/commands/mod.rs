@@ -9,6 +9,7 @@ pub(crate) mod explain;
 pub(crate) mod payloads;
 pub(crate) mod replay;
 pub(crate) mod size;
+pub(crate) mod trace;
 pub(crate) mod train;
 pub(crate) mod verify;
 

@@ -8,9 +8,9 @@ use std::{
 use gix_hash::oid;
 use repackbench_codec::{DecoderChoice, Decoders, SharedFormat};
 use repackbench_reader::{Change, Chunk, FileVersion, LeftOut, ObjectKind, ReaderError, Repository};
-use repackbench_timing::workloads::{Observer, WorkloadSpec, put_quoted};
+use repackbench_timing::workloads::{Observer, VariantPlace, WorkloadSpec, put_quoted};
 
-use super::open;
+use super::{open, print};
 use crate::{
     args::ReplayArguments,
     failure::{Failure, USAGE},
@@ -18,7 +18,8 @@ use crate::{
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
-    let mut history = repository.history(decoders(&repository, &arguments.decoders)?)?;
+    let decoders = decoders(&repository, &arguments.decoders)?;
+    let mut history = repository.history(decoders)?;
     let range = arguments.range.range(repository.default_revision());
     let mut workload = arguments.workload.build(&range, arguments.into.clone());
     let mut printer = Printer {
@@ -28,11 +29,19 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         failed: None,
         missing: 0,
     };
-    workload.prepare()?;
+    workload.prepare(&place(&repository, decoders))?;
     workload.run(history.as_mut(), &mut printer)?;
+    let extra = workload.extra();
     workload.clean_up()?;
     printer.finish()?;
+    print(&extra.iter().map(|(name, count)| format!("{name}: {count}\n")).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// The repository as a workload may have to look at it again.
+fn place(repository: &Repository, decoders: Decoders) -> VariantPlace {
+    let folder = repository.own_folder().to_owned();
+    VariantPlace { payloads: folder.clone(), folder, spec: repository.recorded_spec(), decoders }
 }
 
 /// Who reads: stock git's and hg's own implementations, but for what the user chose.
@@ -110,6 +119,18 @@ impl<W: Write> Printer<W> {
 impl<W: Write> Observer for Printer<W> {
     fn object(&mut self, _kind: ObjectKind, id: &oid) {
         self.line(|out| writeln!(out, "{id}"));
+    }
+
+    fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
+        self.line(|out| writeln!(out, "{id} {kind} {size}"));
+    }
+
+    fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
+        self.line(|out| {
+            writeln!(out, "{id} {kind} {}", content.len())?;
+            out.write_all(content)?;
+            out.write_all(b"\n")
+        });
     }
 
     fn commit(&mut self, id: &oid) {

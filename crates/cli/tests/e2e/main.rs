@@ -23,6 +23,7 @@ mod side_files;
 mod size;
 mod streaming;
 mod support;
+mod trace;
 mod train;
 mod usage;
 mod verify;

@@ -199,7 +199,12 @@ impl LargeLoose {
     }
 }
 
-fn read_header_from(path: &Path, stored: &mut dyn BufRead, decoder: &mut ChunkDecoder) -> Result<LooseHeader> {
+/// As [`read_header`], from a file at its start.
+pub(crate) fn read_header_from(
+    path: &Path,
+    stored: &mut dyn BufRead,
+    decoder: &mut ChunkDecoder,
+) -> Result<LooseHeader> {
     let mut prefix = [0u8; MAX_HEADER_LEN];
     let filled = decoder.decode_prefix_from(stored, &mut prefix).map_err(|error| damaged_or_unreadable(path, error))?;
     parse_header(path, prefix.get(..filled).unwrap_or_default())

@@ -1,5 +1,7 @@
 //! Random access to every object of a repository, over packs and loose files.
 
+mod every;
+
 use std::{
     collections::{BTreeSet, HashMap},
     path::{Path, PathBuf},
@@ -9,13 +11,18 @@ use std::{
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::Decoders;
 
+pub use self::every::ObjectPlace;
 use super::{
+    chunk::decode_delta_to_vec,
     loose,
     pack::{EntryKind, PackFile},
     packed_objects::{PackedObjects, check_chain},
     repository::{GitRepository, LooseObjects},
 };
-use crate::{CacheLookups, ObjectKind, Place, ReaderError, Result};
+use crate::{
+    AccessTrace, CacheLookups, ChunkInMemory, ChunkKind, ObjectKind, Place, ReaderError, Recording, Result,
+    access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
+};
 
 /// Every object of a repository by id. One thread's: it owns its decoder, its cache and its buffers.
 pub struct ObjectStore {
@@ -28,6 +35,10 @@ pub struct ObjectStore {
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
     loose_stored: Vec<u8>,
+    /// Where accesses are recorded, while they are. Packs have it too.
+    log: Option<Arc<AccessLog>>,
+    /// Room for an object of which only the length is wanted.
+    scratch: Vec<u8>,
 }
 
 /// Where a packed object lies.
@@ -57,11 +68,12 @@ impl ObjectStore {
     /// `decoders` names.
     pub fn open(repository: &GitRepository, decoders: impl Into<Decoders>) -> Result<Self> {
         let decoder = repository.decoder(decoders)?;
-        let packs = repository
+        let mut packs = repository
             .packs()
             .iter()
             .map(|files| PackFile::open(files, repository.object_hash()))
             .collect::<Result<Vec<_>>>()?;
+        packs.sort_by(every::by_content);
         Ok(ObjectStore {
             packs,
             loose: repository.loose_objects()?,
@@ -72,6 +84,8 @@ impl ObjectStore {
             missing: BTreeSet::new(),
             replacements: HashMap::default(),
             loose_stored: Vec::new(),
+            log: None,
+            scratch: Vec::new(),
         })
     }
 
@@ -100,6 +114,35 @@ impl ObjectStore {
     /// How often that cache was asked since it was last emptied.
     pub fn cache_lookups(&self) -> CacheLookups {
         self.packed.cache_lookups()
+    }
+
+    /// Records from now on what is read: see [`History::record_accesses`](crate::History::record_accesses).
+    pub fn record_accesses(&mut self, recording: Recording) {
+        let log = AccessLog::new(recording);
+        self.packs.iter_mut().for_each(|pack| pack.set_log(Some(&log)));
+        self.log = Some(log);
+    }
+
+    /// What was read since then, and ends the recording.
+    pub fn take_accesses(&mut self) -> AccessTrace {
+        self.packs.iter_mut().for_each(|pack| pack.set_log(None));
+        self.log.take().map(|log| log.take()).unwrap_or_default()
+    }
+
+    /// Decodes a chunk again: see [`History::decode_again`](crate::History::decode_again).
+    ///
+    /// # Errors
+    /// It does not decode as it did.
+    pub fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
+        let ChunkInMemory { file, decode, stored, base } = *chunk;
+        let decoded = decode_delta_to_vec(self.packed.decoder(), stored, base, decode.payload_limit, payload);
+        let found = match decoded {
+            Ok(consumed) if consumed == decode.stored_len => return Ok(()),
+            Ok(consumed) => format!("one of {consumed}"),
+            Err(error) => error.to_string(),
+        };
+        let expected = format!("a chunk of {} stored bytes, as before", decode.stored_len);
+        Err(ReaderError::corrupt(file, Place::Offset(decode.offset), expected, found))
     }
 
     /// The packs, in the order in which objects are searched for.
@@ -284,12 +327,28 @@ impl ObjectStore {
     fn load_loose(&mut self, at: usize) -> Result<PathBuf> {
         let path = self.loose.path(at).unwrap_or_default();
         read_file(&path, &mut self.loose_stored)?;
+        if let Some(log) = &self.log {
+            let len = self.loose_stored.len() as u64;
+            let file = log.file(&path, FileRole::LooseObject, len);
+            log.access(Access { file, part: AccessPart::Chunk, kind: None, offset: 0, len });
+        }
         Ok(path)
     }
 
     fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let path = self.load_loose(at)?;
         let header = loose::decode(&path, &self.loose_stored, self.packed.decoder(), content)?;
+        if let Some(log) = &self.log {
+            let stored_len = self.loose_stored.len() as u64;
+            log.decode(TracedDecode {
+                file: log.file(&path, FileRole::LooseObject, stored_len),
+                offset: 0,
+                stored_len,
+                payload_limit: header.payload_len(),
+                kind: ChunkKind { object: header.kind, is_delta: false },
+                base: None,
+            });
+        }
         content.drain(..header.len);
         Ok(header.kind)
     }

@@ -7,10 +7,10 @@ use repackbench_codec::{BaseUse, ChunkDecoder, CodecError};
 use super::{
     chunk::{decode_delta_to_vec, decode_to_vec},
     delta,
-    pack::{EntryKind, PackFile},
+    pack::{DecodedChunk, EntryKind, PackEntryHeader, PackFile},
 };
 use crate::{
-    ObjectKind, ReaderError, Result,
+    ChunkKind, ObjectKind, ReaderError, Result,
     delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
 };
 
@@ -111,7 +111,7 @@ impl PackedObjects {
         let (header, chunk) = pack.entry(offset)?;
         match header.kind {
             EntryKind::Whole(kind) => {
-                self.decode_whole(pack, offset, chunk, header.payload_len, content)?;
+                self.decode_whole(pack, offset, kind, (&header, chunk), content)?;
                 Ok(kind)
             }
             _ => {
@@ -121,18 +121,24 @@ impl PackedObjects {
         }
     }
 
-    /// Decodes the chunk of the entry at `offset`, which is at the start of `stored`.
+    /// Decodes the chunk of the entry at `offset`, an object of `kind` with that header, which is at the start of `stored`.
     fn decode_whole(
         &mut self,
         pack: &PackFile,
         offset: u64,
-        stored: &[u8],
-        payload_len: u64,
+        kind: ObjectKind,
+        (header, stored): (&PackEntryHeader, &[u8]),
         payload: &mut Vec<u8>,
     ) -> Result<()> {
+        let payload_len = header.payload_len;
         self.make_room(payload, usize::try_from(payload_len).unwrap_or(usize::MAX));
-        decode_to_vec(&mut self.decoder, stored, payload_len, payload)
+        let consumed = decode_to_vec(&mut self.decoder, stored, payload_len, payload)
             .map_err(|e| chunk_error(pack, offset, payload_len, &e))?;
+        if let Some(log) = pack.log() {
+            let chunk = offset.saturating_add(header.header_len as u64);
+            let kind = ChunkKind { object: kind, is_delta: false };
+            log.chunk(&DecodedChunk { start: offset, chunk, consumed, payload_len, kind, base: None });
+        }
         Ok(())
     }
 
@@ -153,13 +159,20 @@ impl PackedObjects {
             if !self.chain.is_empty()
                 && let Some((kind, _)) = self.cache.get((pack_at, at))
             {
+                self.name_headers(pack, kind);
                 return Ok(Base { offset: at, kind, decoded: None });
             }
             let (header, chunk) = pack.entry(at)?;
+            if let Some(log) = pack.log()
+                && !matches!(header.kind, EntryKind::Whole(_))
+            {
+                log.header(at, &header);
+            }
             let next = match header.kind {
                 EntryKind::Whole(kind) => {
                     let mut content = Vec::new();
-                    self.decode_whole(pack, at, chunk, header.payload_len, &mut content)?;
+                    self.decode_whole(pack, at, kind, (&header, chunk), &mut content)?;
+                    self.name_headers(pack, kind);
                     return Ok(Base { offset: at, kind, decoded: Some(content) });
                 }
                 EntryKind::OffsetDelta { distance } => pack.base_offset(at, distance)?,
@@ -169,6 +182,13 @@ impl PackedObjects {
             self.chain.push(Link { offset: at, chunk, payload_len: header.payload_len });
             check_chain(pack, at, self.chain.len())?;
             at = next;
+        }
+    }
+
+    /// Tells the log, if there is one, what the collected deltas belong to.
+    fn name_headers(&self, pack: &PackFile, kind: ObjectKind) {
+        if let Some(log) = pack.log() {
+            log.name_headers(self.chain.len(), kind);
         }
     }
 
@@ -187,10 +207,21 @@ impl PackedObjects {
                 Some(bytes) => bytes.as_slice(),
                 None => self.cache.get_again((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
             };
-            let is_patch = ChunkDecoder::base_use(stored) == BaseUse::Patch;
+            let base_use = ChunkDecoder::base_use(stored);
+            let is_patch = base_use == BaseUse::Patch;
             let payload = if is_patch { &mut result } else { &mut self.delta_payload };
-            decode_delta_to_vec(&mut self.decoder, stored, Some(base_bytes), link.payload_len, payload)
+            let consumed = decode_delta_to_vec(&mut self.decoder, stored, Some(base_bytes), link.payload_len, payload)
                 .map_err(|e| chunk_error(pack, link.offset, link.payload_len, &e))?;
+            if let Some(log) = pack.log() {
+                log.chunk(&DecodedChunk {
+                    start: link.chunk,
+                    chunk: link.chunk,
+                    consumed,
+                    payload_len: link.payload_len,
+                    kind: ChunkKind { object: base.kind, is_delta: true },
+                    base: (base_use != BaseUse::None).then_some((base.offset, base_bytes)),
+                });
+            }
             if !is_patch {
                 delta::apply(base_bytes, &self.delta_payload, &mut result)
                     .map_err(|e| pack.corrupt(link.offset, "a delta that fits its base", e.to_string()))?;

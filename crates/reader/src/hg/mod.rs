@@ -9,6 +9,7 @@ mod file_index;
 pub mod filelog;
 mod history;
 mod manifest;
+pub mod new_chunks;
 pub mod repository;
 pub mod revlog;
 pub(crate) mod store;

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     schedule::BASELINE,
     sizes::{self, SharedFormats},
+    workloads::VariantPlace,
 };
 
 /// Under how many names a self-test measures the baseline besides its own.
@@ -27,6 +28,7 @@ pub(super) struct Subject {
     pub(super) decoder: String,
     pub(super) size: SizeRecord,
     pub(super) histories: Vec<Box<dyn History>>,
+    pub(super) place: VariantPlace,
     /// The limit of the cache of delta bases; `None` for none.
     pub(super) delta_cache: Option<u64>,
     pub(super) checks: Checks,
@@ -41,6 +43,8 @@ struct Opening<'a> {
     repository: &'a Repository,
     variant: Variant,
     spec: Option<&'a CodecSpec>,
+    /// The repository whose payloads it holds, if it is another one.
+    source: Option<&'a Repository>,
     in_use: Option<VariantDir>,
 }
 
@@ -58,6 +62,12 @@ impl Opening<'_> {
             Ok::<Subject, BenchError>(Subject {
                 size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
                 histories: histories(self.repository, decoders, delta_cache, plan.jobs)?,
+                place: VariantPlace {
+                    folder: self.repository.own_folder().to_owned(),
+                    payloads: self.source.unwrap_or(self.repository).own_folder().to_owned(),
+                    spec: self.spec.cloned(),
+                    decoders,
+                },
                 checks: self.checks(&formats),
                 formats: formats.clone(),
                 variant,
@@ -125,7 +135,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subj
         decoder: None,
         delta_cache: None,
     };
-    Opening { repository: source, variant, spec: spec.as_ref(), in_use: None }.rows(plan)
+    Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
 
 /// Checks that each decoder that `plan` names has something to read, before variants are made.
@@ -169,7 +179,8 @@ pub(super) fn subjects(
         let repository = &Repository::open(folder.path())?;
         let role = if subjects.is_empty() { Role::Baseline } else { Role::Candidate };
         let variant = variant(source, spec, role, deltas);
-        let opening = Opening { repository, variant, spec: Some(spec), in_use: Some(folder) };
+        let payloads = (deltas == DeltaOrigin::Kept).then_some(source);
+        let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
         subjects.extend(opening.rows(plan)?);
         Ok::<(), BenchError>(())
     };
@@ -209,7 +220,7 @@ fn same_under_other_names(
         if let Some(text) = variant.spec.as_mut().filter(|_| row > 0) {
             text.typed = format!("{} #{row}", text.typed);
         }
-        let opening = Opening { repository, variant, spec: Some(&spec), in_use: in_use.take() };
+        let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
         // One row of each name: decoders and limits of the cache would make real differences.
         subjects.extend(opening.rows(plan)?.into_iter().take(1));
     }

@@ -20,7 +20,7 @@ use crate::{
     clock::{Clock, ClockReading, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     schedule::{Slot, Turn},
-    workloads::{Counter, Counts, Digester, Workload, WorkloadSpec},
+    workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
 
 /// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
@@ -106,7 +106,7 @@ impl Session<'_> {
             let Some(history) = subject.histories.first_mut() else { continue };
             let mut digester = Digester::default();
             history.forget();
-            job.workload.prepare()?;
+            job.workload.prepare(&subject.place)?;
             job.workload.run(history.as_mut(), &mut digester)?;
             job.workload.clean_up()?;
             history.forget();
@@ -141,8 +141,8 @@ impl Session<'_> {
     fn run_once(&self, job: &mut Job<'_>, subject: &mut Subject, reference: &Reference) -> Result<JobRun, BenchError> {
         self.go_on()?;
         let run = match subject.histories.as_mut_slice() {
-            [history] => self.run_alone(job.workload.as_mut(), history.as_mut())?,
-            histories => self.run_copies(job.spec, histories)?,
+            [history] => self.run_alone(job.workload.as_mut(), history.as_mut(), &subject.place)?,
+            histories => self.run_copies(job.spec, histories, &subject.place)?,
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
             let seen = Reference { counts: counts.clone(), digest: reference.digest.clone(), iterations: 1 };
@@ -151,9 +151,14 @@ impl Session<'_> {
         Ok(run)
     }
 
-    fn run_alone(&self, workload: &mut dyn Workload, history: &mut dyn History) -> Result<JobRun, BenchError> {
+    fn run_alone(
+        &self,
+        workload: &mut dyn Workload,
+        history: &mut dyn History,
+        place: &VariantPlace,
+    ) -> Result<JobRun, BenchError> {
         let mut counter = Counter::default();
-        workload.prepare()?;
+        workload.prepare(place)?;
         history.forget();
         let (calls, faults) = (ReadCalls::now(), Faults::now());
         let (result, sample) = measure(self.clock, || workload.run(history, &mut counter)).map_err(clock_error)?;
@@ -167,14 +172,21 @@ impl Session<'_> {
     }
 
     /// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
-    fn run_copies(&self, spec: &WorkloadSpec, histories: &mut [Box<dyn History>]) -> Result<JobRun, BenchError> {
+    fn run_copies(
+        &self,
+        spec: &WorkloadSpec,
+        histories: &mut [Box<dyn History>],
+        place: &VariantPlace,
+    ) -> Result<JobRun, BenchError> {
         let barrier = Barrier::new(histories.len());
         let (barrier, clock, range) = (&barrier, self.clock, &self.plan.range);
         let calls = ReadCalls::now();
         let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
             let threads: Vec<_> = histories
                 .iter_mut()
-                .map(|history| scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), barrier, clock)))
+                .map(|history| {
+                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, barrier, clock))
+                })
                 .collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
                 thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
@@ -249,11 +261,12 @@ struct CopyRun {
 fn run_copy(
     mut workload: Box<dyn Workload>,
     history: &mut dyn History,
+    place: &VariantPlace,
     barrier: &Barrier,
     clock: &(dyn Clock + Sync),
 ) -> Result<CopyRun, BenchError> {
     let mut counter = Counter::default();
-    let prepared = workload.prepare();
+    let prepared = workload.prepare(place);
     history.forget();
     // Also after a failure: the others wait for all.
     barrier.wait();

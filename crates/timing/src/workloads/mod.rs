@@ -5,20 +5,32 @@
 //! and `repackbench replay` prints it, so that it can be held against stock git.
 
 mod checkout;
+mod destination;
 mod diff;
+mod encode;
+mod every_object;
+mod floor;
+mod ingest;
 mod observer;
 mod patch;
 mod selection;
+mod serve;
 mod traverse;
+mod variant_place;
+
+use std::path::Path;
 
 use gix_hash::ObjectId;
 use repackbench_reader::{History, ReaderError};
 use repackbench_records::{ComparedTime, WorkloadLabel};
+use repackbench_writer::WriterError;
 
 pub use self::{
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},
+    serve::{Exchange, Served},
+    variant_place::VariantPlace,
 };
 
 /// Why a workload could not be run.
@@ -27,6 +39,15 @@ pub enum WorkloadError {
     /// The repository cannot be read.
     #[error(transparent)]
     Reader(#[from] ReaderError),
+    /// What the workload needs cannot be written.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
+    /// The workload cannot be run on this repository, or went wrong.
+    #[error("{why}")]
+    Refused {
+        /// Why not.
+        why: String,
+    },
     /// Files cannot be written, or a scratch folder not be made or removed.
     #[error("{path}: cannot {action}: {message}")]
     Files {
@@ -37,6 +58,13 @@ pub enum WorkloadError {
         /// What went wrong.
         message: String,
     },
+}
+
+impl WorkloadError {
+    /// [`Workload::run`] without [`Workload::prepare`] for the same variant.
+    fn not_prepared() -> Self {
+        WorkloadError::Refused { why: "the run was not prepared".to_owned() }
+    }
 }
 
 /// What part of history a workload looks at.
@@ -58,13 +86,19 @@ pub trait Workload {
         ComparedTime::Cpu
     }
 
-    /// What has to be done before each run and is not part of the job: not timed.
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
+    /// What has to be done before each run, which will be on `variant`, and is not part of the job: not timed.
+    fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        let _ = variant;
         Ok(())
     }
 
     /// The job: timed. It starts with empty caches, which the caller sees to.
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError>;
+
+    /// Counts of the last run that differ between variants by nature, such as stored bytes that were written.
+    fn extra(&self) -> Counts {
+        Counts::new()
+    }
 
     /// What has to be done after each run: not timed.
     fn clean_up(&mut self) -> Result<(), WorkloadError> {
@@ -75,4 +109,8 @@ pub trait Workload {
 /// The commit that a workload starts from, by the name that the user gave.
 fn start(history: &mut dyn History, revision: &str) -> Result<ObjectId, WorkloadError> {
     Ok(history.resolve(revision)?)
+}
+
+fn files_error(action: &'static str, path: &Path, error: impl std::fmt::Display) -> WorkloadError {
+    WorkloadError::Files { action, path: path.display().to_string(), message: error.to_string() }
 }

@@ -13,6 +13,21 @@ pub trait Observer {
         let _ = (kind, id);
     }
 
+    /// Of an object no more than kind and size was asked for.
+    fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
+        let _ = (kind, id, size);
+    }
+
+    /// An object was decoded.
+    fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
+        let _ = (kind, id, content);
+    }
+
+    /// The store has so many chunks.
+    fn chunks(&mut self, chunks: u64) {
+        let _ = chunks;
+    }
+
     /// A log came to a commit.
     fn commit(&mut self, id: &oid) {
         let _ = id;
@@ -76,6 +91,8 @@ pub struct Counter {
     files: u64,
     file_bytes: u64,
     missing: u64,
+    sizes: u64,
+    chunks: u64,
 }
 
 impl Counter {
@@ -99,6 +116,8 @@ impl Counter {
             ("files", self.files),
             ("file bytes", self.file_bytes),
             ("missing", self.missing),
+            ("sizes added up", self.sizes),
+            ("chunks", self.chunks),
         ];
         all.into_iter().filter(|(_, count)| *count > 0).map(|(name, count)| (name.to_owned(), count)).collect()
     }
@@ -116,6 +135,20 @@ impl Observer for Counter {
             ObjectKind::Manifest => manifests,
             ObjectKind::Filelog => file_revisions,
         } += 1;
+    }
+
+    fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
+        self.object(kind, id);
+        self.sizes = self.sizes.saturating_add(size);
+    }
+
+    fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
+        self.object(kind, id);
+        self.content(content);
+    }
+
+    fn chunks(&mut self, chunks: u64) {
+        self.chunks += chunks;
     }
 
     fn commit(&mut self, _id: &oid) {
@@ -191,6 +224,25 @@ impl Observer for Digester {
         self.counter.object(kind, id);
         self.put(b'o', kind.name().as_bytes());
         self.put(b'i', id.as_bytes());
+    }
+
+    fn sized(&mut self, kind: ObjectKind, id: &oid, size: u64) {
+        self.counter.sized(kind, id, size);
+        self.put(b'o', kind.name().as_bytes());
+        self.put(b'i', id.as_bytes());
+        self.put_number(b's', size);
+    }
+
+    fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
+        self.counter.whole(kind, id, content);
+        self.put(b'o', kind.name().as_bytes());
+        self.put(b'i', id.as_bytes());
+        self.put(b'b', content);
+    }
+
+    fn chunks(&mut self, chunks: u64) {
+        self.counter.chunks(chunks);
+        self.put_number(b'n', chunks);
     }
 
     fn commit(&mut self, id: &oid) {

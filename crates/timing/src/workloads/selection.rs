@@ -6,7 +6,12 @@ use super::{
     HistoryRange, Workload,
     checkout::{Checkout, CheckoutToSink},
     diff::{PickaxeDiff, RawDiff},
+    encode::Encode,
+    every_object::{CatAll, Sizes},
+    floor::Floor,
+    ingest::Ingest,
     patch::PatchDiff,
+    serve::{Exchange, Serve},
     traverse::Traverse,
 };
 
@@ -28,17 +33,30 @@ pub enum WorkloadSpec {
     PickaxeDiff(String),
     /// `diff:patch`: compare each commit with its parent line by line.
     PatchDiff,
+    /// `sizes`: kind and size of every object.
+    Sizes,
+    /// `cat-all`: the content of every object.
+    CatAll,
+    /// `encode`: compress every payload again.
+    Encode,
+    /// `ingest`: write what the last commits brought.
+    Ingest,
+    /// `serve:same`, `serve:zlib` and `serve:push`: make the pack for a clone, a fetch or a push.
+    Serve(Exchange),
+    /// `floor:WORKLOAD`: what another workload decodes, and nothing else.
+    Floor(Box<WorkloadSpec>),
 }
 
 /// A name that no workload has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING or diff:patch"
+    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
+     cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of those up to diff:patch or before cat-all"
 )]
 pub struct UnknownWorkload(String);
 
 impl WorkloadSpec {
-    /// All workloads with default parameters, which is what runs when none is named.
+    /// The workloads that run when none is named, with default parameters: what everybody does every day.
     pub fn all() -> Vec<WorkloadSpec> {
         vec![
             WorkloadSpec::Checkout,
@@ -50,6 +68,31 @@ impl WorkloadSpec {
         ]
     }
 
+    /// Whether it starts from a revision. A traversal starts from all refs.
+    pub fn needs_revision(&self) -> bool {
+        match self {
+            WorkloadSpec::Floor(inner) => inner.needs_revision(),
+            _ => !matches!(
+                self,
+                WorkloadSpec::Traverse | WorkloadSpec::Sizes | WorkloadSpec::CatAll | WorkloadSpec::Encode
+            ),
+        }
+    }
+
+    /// Whether all that it reads and decodes is read through the history, and so is in an access trace.
+    pub fn is_traced(&self) -> bool {
+        matches!(
+            self,
+            WorkloadSpec::Checkout
+                | WorkloadSpec::CheckoutToSink
+                | WorkloadSpec::Traverse
+                | WorkloadSpec::RawDiff
+                | WorkloadSpec::PickaxeDiff(_)
+                | WorkloadSpec::PatchDiff
+                | WorkloadSpec::CatAll
+        )
+    }
+
     /// The workload, on `range`. A checkout writes into `into`, which is made and kept, or into a scratch folder.
     pub fn build(&self, range: &HistoryRange, into: Option<PathBuf>) -> Box<dyn Workload> {
         match self {
@@ -59,6 +102,12 @@ impl WorkloadSpec {
             WorkloadSpec::RawDiff => Box::new(RawDiff::new(range.clone())),
             WorkloadSpec::PickaxeDiff(needle) => Box::new(PickaxeDiff::new(range.clone(), needle)),
             WorkloadSpec::PatchDiff => Box::new(PatchDiff::new(range.clone())),
+            WorkloadSpec::Sizes => Box::new(Sizes),
+            WorkloadSpec::CatAll => Box::new(CatAll),
+            WorkloadSpec::Encode => Box::new(Encode::default()),
+            WorkloadSpec::Ingest => Box::new(Ingest::new(range.clone(), into)),
+            WorkloadSpec::Serve(exchange) => Box::new(Serve::new(*exchange, range, into)),
+            WorkloadSpec::Floor(inner) => Box::new(Floor::new(inner.build(range, into))),
         }
     }
 }
@@ -73,7 +122,18 @@ impl FromStr for WorkloadSpec {
             "traverse" => Ok(WorkloadSpec::Traverse),
             "diff:raw" => Ok(WorkloadSpec::RawDiff),
             "diff:patch" => Ok(WorkloadSpec::PatchDiff),
+            "sizes" => Ok(WorkloadSpec::Sizes),
+            "cat-all" => Ok(WorkloadSpec::CatAll),
+            "encode" => Ok(WorkloadSpec::Encode),
+            "ingest" => Ok(WorkloadSpec::Ingest),
             "diff:pickaxe" => Ok(WorkloadSpec::PickaxeDiff(DEFAULT_NEEDLE.to_owned())),
+            _ if let Some(exchange) = Exchange::ALL.into_iter().find(|exchange| exchange.name() == text) => {
+                Ok(WorkloadSpec::Serve(exchange))
+            }
+            _ if let Some(inner) = text.strip_prefix("floor:") => match inner.parse() {
+                Ok(inner) if WorkloadSpec::is_traced(&inner) => Ok(WorkloadSpec::Floor(Box::new(inner))),
+                _ => Err(UnknownWorkload(text.to_owned())),
+            },
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
                 _ => Err(UnknownWorkload(text.to_owned())),
@@ -91,6 +151,12 @@ impl fmt::Display for WorkloadSpec {
             WorkloadSpec::RawDiff => f.write_str("diff:raw"),
             WorkloadSpec::PickaxeDiff(needle) => write!(f, "diff:pickaxe={needle}"),
             WorkloadSpec::PatchDiff => f.write_str("diff:patch"),
+            WorkloadSpec::Sizes => f.write_str("sizes"),
+            WorkloadSpec::CatAll => f.write_str("cat-all"),
+            WorkloadSpec::Encode => f.write_str("encode"),
+            WorkloadSpec::Ingest => f.write_str("ingest"),
+            WorkloadSpec::Serve(exchange) => f.write_str(exchange.name()),
+            WorkloadSpec::Floor(inner) => write!(f, "floor:{inner}"),
         }
     }
 }
@@ -101,11 +167,26 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for workload in WorkloadSpec::all() {
+        let others = [WorkloadSpec::Sizes, WorkloadSpec::CatAll, WorkloadSpec::Encode, WorkloadSpec::Ingest];
+        let serve = Exchange::ALL.map(WorkloadSpec::Serve);
+        for workload in WorkloadSpec::all().into_iter().chain(others).chain(serve) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
         assert_eq!("diff:pickaxe=a,b=c".parse(), Ok(WorkloadSpec::PickaxeDiff("a,b=c".into())));
         assert_eq!("diff:pickaxe".parse(), Ok(WorkloadSpec::PickaxeDiff("foo".into())));
+    }
+
+    #[test]
+    fn only_what_is_traced_has_a_floor() {
+        for name in ["floor:checkout", "floor:diff:pickaxe=a,b", "floor:cat-all"] {
+            let floor: WorkloadSpec = name.parse().unwrap();
+            assert_eq!(floor.to_string(), name);
+        }
+        for name in ["floor:", "floor:encode", "floor:floor:checkout", "floor:nothing"] {
+            assert!(name.parse::<WorkloadSpec>().is_err(), "{name}");
+        }
+        let needs = |name: &str| name.parse::<WorkloadSpec>().unwrap().needs_revision();
+        assert!(needs("floor:diff:raw") && !needs("floor:traverse"));
     }
 
     #[test]

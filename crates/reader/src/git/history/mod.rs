@@ -2,6 +2,7 @@
 
 mod commit;
 mod finder;
+mod introduced;
 mod last_trees;
 mod revision_name;
 mod seen_objects;
@@ -12,7 +13,6 @@ use std::collections::HashMap;
 
 use gix_hash::{Kind, ObjectId, oid};
 
-pub use self::finder::SharedObjectStore;
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
@@ -20,9 +20,14 @@ use self::{
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
 };
+pub use self::{
+    finder::SharedObjectStore,
+    introduced::{held_before, introduced_by},
+};
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
-    CacheLookups, Changes, FileVersion, History, ObjectKind, Result, Revision, TraverseVisitor, traits::FileMode,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, ObjectKind, Recording,
+    Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
 /// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
@@ -220,6 +225,24 @@ impl History for GitHistory {
         self.visit_trees(&trees, &mut seen, visit)
     }
 
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
+        let mut store = self.store.lock();
+        for place in store.every_object() {
+            let (kind, size) = store.kind_and_size(&place)?;
+            visit(kind, &place.id, size);
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
+        let mut store = self.store.lock();
+        for place in store.every_object_in_file_order() {
+            let kind = store.read_place(&place, &mut self.content)?;
+            visit(kind, &place.id, &self.content);
+        }
+        Ok(())
+    }
+
     fn start_log(&mut self, from: ObjectId) -> Result<()> {
         self.log = CommitWalk::new(self.overrides.clone());
         self.log.queue_tip(&mut self.store.lock(), from)
@@ -267,6 +290,18 @@ impl History for GitHistory {
 
     fn missing(&self) -> u64 {
         self.store.lock().missing_objects().len() as u64
+    }
+
+    fn record_accesses(&mut self, recording: Recording) {
+        self.store.lock().record_accesses(recording);
+    }
+
+    fn take_accesses(&mut self) -> AccessTrace {
+        self.store.lock().take_accesses()
+    }
+
+    fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
+        self.store.lock().decode_again(chunk, payload)
     }
 
     fn git_objects(&self) -> Option<SharedObjectStore> {

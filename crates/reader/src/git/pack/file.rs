@@ -3,16 +3,19 @@
 use std::{
     io::Read,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use gix_hash::{ObjectId, oid};
 
 use super::{
     entry::{EntryHeaderError, PackEntryHeader},
+    log::PackLog,
     search,
 };
 use crate::{
     Place, ReaderError, Result,
+    access::AccessLog,
     git::{hash::GitHasher, repository::PackFiles},
 };
 
@@ -27,6 +30,8 @@ pub struct PackFile {
     index_path: PathBuf,
     hash_kind: gix_hash::Kind,
     end: u64,
+    /// Where accesses are recorded, while they are.
+    log: Option<PackLog>,
 }
 
 impl std::fmt::Debug for PackFile {
@@ -56,7 +61,8 @@ impl PackFile {
             ));
         }
         let end = pack.pack_end() as u64;
-        let this = PackFile { pack, index, path: files.pack.clone(), index_path: files.index.clone(), hash_kind, end };
+        let (path, index_path) = (files.pack.clone(), files.index.clone());
+        let this = PackFile { pack, index, path, index_path, hash_kind, end, log: None };
         let trailer = this.trailer()?;
         let recorded = this.index.pack_checksum();
         if recorded != trailer {
@@ -213,6 +219,17 @@ impl PackFile {
         Err(ReaderError::corrupt(&self.index_path, place, expected, format!("{recorded}")))
     }
 
+    /// Records accesses in `log` from now on, beginning with those that opening took; `None` ends that.
+    pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
+        self.log = log.map(|log| PackLog::new(self, Arc::clone(log)));
+    }
+
+    /// Where accesses are recorded, while they are.
+    #[inline]
+    pub(crate) fn log(&self) -> Option<&PackLog> {
+        self.log.as_ref()
+    }
+
     /// The offset of the entry of object `id`; any one of them where there are duplicates, always the same.
     pub fn find(&self, id: &oid) -> Option<u64> {
         self.position(id).and_then(|at| self.offset_at(at))
@@ -220,12 +237,31 @@ impl PackFile {
 
     /// The offset of the entry at `position` of the index; `None` if there are fewer.
     pub fn offset_at(&self, position: u32) -> Option<u64> {
-        (position < self.index.num_objects()).then(|| self.index.pack_offset_at_index(position))
+        if position >= self.index.num_objects() {
+            return None;
+        }
+        let offset = self.index.pack_offset_at_index(position);
+        if let Some(log) = &self.log {
+            log.offset(self, position);
+        }
+        Some(offset)
     }
 
     /// The position of object `id` in the index.
     pub fn position(&self, id: &oid) -> Option<u32> {
-        search::position(self.index.num_objects(), |at| self.index.oid_at_index(at), id)
+        match &self.log {
+            None => search::position(self.index.num_objects(), |at| self.index.oid_at_index(at), id),
+            Some(log) => self.position_logged(id, log),
+        }
+    }
+
+    #[cold]
+    fn position_logged(&self, id: &oid, log: &PackLog) -> Option<u32> {
+        let id_at = |at| {
+            log.id(self, at);
+            self.index.oid_at_index(at)
+        };
+        search::position(self.index.num_objects(), id_at, id)
     }
 
     /// An error about this pack at `offset`.

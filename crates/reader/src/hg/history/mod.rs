@@ -6,7 +6,7 @@ mod manifests;
 mod open_logs;
 mod revision_name;
 
-use std::{collections::BTreeSet, fs, path::PathBuf};
+use std::{collections::BTreeSet, fs, path::PathBuf, sync::Arc};
 
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::Decoders;
@@ -17,7 +17,9 @@ use super::{
     revlog::{NodeMap, Revlog, TextReader},
 };
 use crate::{
-    CacheLookups, Changes, FileVersion, History, ObjectKind, Place, ReaderError, Result, Revision, TraverseVisitor,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileRole, FileVersion, History, ObjectKind,
+    Place, ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
+    access::{Access, AccessLog, AccessPart},
 };
 
 /// The number by which the changelog is known; every other revlog's is its place among [`HgRepository::revlogs`].
@@ -35,6 +37,8 @@ pub struct HgHistory {
     log: Log,
     text: Vec<u8>,
     missing: BTreeSet<ObjectId>,
+    /// Where accesses are recorded, while they are. Open revlogs have it too.
+    log_of_accesses: Option<Arc<AccessLog>>,
 }
 
 /// A log under way: the revisions that are still to be listed, each reachable from where it started.
@@ -66,6 +70,7 @@ impl HgHistory {
             log: Log::default(),
             text: Vec::new(),
             missing: BTreeSet::new(),
+            log_of_accesses: None,
         })
     }
 
@@ -100,6 +105,11 @@ impl HgHistory {
             Ok(object) => *content = object,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(ReaderError::io("read", path, error)),
+        }
+        if let Some(log) = &self.log_of_accesses {
+            let len = content.len() as u64;
+            let file = log.file(&path, FileRole::External, len);
+            log.access(Access { file, part: AccessPart::Chunk, kind: None, offset: 0, len });
         }
         Ok(true)
     }
@@ -144,6 +154,27 @@ impl History for HgHistory {
                 let revlog = self.logs.open(number)?;
                 self.texts.read(revlog, number, revision, &mut self.text)?;
                 visit(revlog.files().kind, &revlog.entry(revision)?.node);
+            }
+        }
+        Ok(())
+    }
+
+    fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for entry in revlog.entries() {
+                visit(revlog.files().kind, &entry.node, u64::from(entry.text_len));
+            }
+        }
+        Ok(())
+    }
+
+    fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
+        for number in self.logs.all_numbers() {
+            let revlog = self.logs.open(number)?;
+            for (revision, entry) in revlog.entries().iter().enumerate() {
+                self.texts.read(revlog, number, revision, &mut self.text)?;
+                visit(revlog.files().kind, &entry.node, &self.text);
             }
         }
         Ok(())
@@ -238,5 +269,22 @@ impl History for HgHistory {
 
     fn missing(&self) -> u64 {
         self.missing.len() as u64
+    }
+
+    fn record_accesses(&mut self, recording: Recording) {
+        let log = AccessLog::new(recording);
+        self.logs.set_log(Some(Arc::clone(&log)));
+        self.changelog.set_log(Some(&log));
+        self.log_of_accesses = Some(log);
+    }
+
+    fn take_accesses(&mut self) -> AccessTrace {
+        self.logs.set_log(None);
+        self.changelog.set_log(None);
+        self.log_of_accesses.take().map(|log| log.take()).unwrap_or_default()
+    }
+
+    fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
+        self.texts.decode_again(chunk, payload)
     }
 }

@@ -1,12 +1,16 @@
 //! The revlogs besides the changelog, opened when they are needed.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    ObjectKind, ReaderError, Result,
+    FileRole, ObjectKind, ReaderError, Result,
+    access::AccessLog,
     hg::{
         HgRepository,
         revlog::{ENTRY_LEN, Entry, NodeMap, Revlog, RevlogFiles},
@@ -41,6 +45,8 @@ pub(super) struct OpenLogs {
     store_dir: PathBuf,
     /// Used since the generation began.
     recent: Generation,
+    /// Where accesses are recorded, while they are.
+    log: Option<Arc<AccessLog>>,
     /// Used in the generation before, and not since: closed all together when another generation begins.
     older: Generation,
 }
@@ -125,7 +131,29 @@ impl OpenLogs {
             store_dir: repository.store_dir(),
             recent: Generation::default(),
             older: Generation::default(),
+            log: None,
         }
+    }
+
+    /// Records accesses in `log` from now on, and names every file to it; `None` ends that. All revlogs are closed, so that
+    /// their indexes are read again.
+    pub(super) fn set_log(&mut self, log: Option<Arc<AccessLog>>) {
+        self.close();
+        if let Some(log) = &log {
+            let len = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+            for files in &self.files {
+                log.file(&files.index, FileRole::RevlogIndex, len(&files.index));
+                if files.has_data {
+                    log.file(&files.data, FileRole::RevlogData, len(&files.data));
+                }
+            }
+        }
+        self.log = log;
+    }
+
+    /// The numbers of all of them and of the changelog.
+    pub(super) fn all_numbers(&self) -> std::ops::Range<usize> {
+        0..self.files.len()
     }
 
     /// The numbers of all of them.
@@ -171,7 +199,7 @@ impl OpenLogs {
     }
 
     fn open_log(&mut self, number: usize) -> Result<&mut OpenLog> {
-        let OpenLogs { recent, older, files, store_dir, .. } = self;
+        let OpenLogs { recent, older, files, store_dir, log: accesses, .. } = self;
         let unknown = || ReaderError::NotARepository {
             path: store_dir.clone(),
             why: format!("it has no revlog number {number}"),
@@ -179,7 +207,11 @@ impl OpenLogs {
         if !recent.open.contains_key(&number) {
             let log = match older.open.remove(&number) {
                 Some(log) => log,
-                None => OpenLog::new(files.get(number).ok_or_else(unknown)?)?,
+                None => {
+                    let mut log = OpenLog::new(files.get(number).ok_or_else(unknown)?)?;
+                    log.revlog.set_log(accesses.as_ref());
+                    log
+                }
             };
             if recent.is_full() {
                 *older = std::mem::take(recent);

@@ -1,6 +1,7 @@
 //! Revlogs: append-only lists of revisions, each a full text or a delta, each compressed on its own.
 
 mod entry;
+mod log;
 mod text;
 
 use std::{
@@ -9,15 +10,17 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 use gix_hash::{ObjectId, oid};
 
+use self::log::RevlogLog;
 pub use self::{
     entry::{ENTRY_LEN, Entry, RevlogHeader},
     text::{TextReader, node_of},
 };
-use crate::{ObjectKind, Place, ReaderError, Result};
+use crate::{ObjectKind, Place, ReaderError, Result, access::AccessLog};
 
 /// The files of a revlog, and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -54,6 +57,8 @@ pub struct Revlog {
     header: Option<RevlogHeader>,
     entries: Vec<Entry>,
     chunks: Chunks,
+    /// Where accesses are recorded, while they are.
+    log: Option<RevlogLog>,
 }
 
 #[derive(Debug)]
@@ -74,15 +79,17 @@ impl Revlog {
         let index = std::fs::read(&files.index).map_err(|e| ReaderError::io("read", &files.index, e))?;
         let header = read_header(files, &index)?;
         let revlog = match header {
-            None => Revlog { files: files.clone(), header, entries: Vec::new(), chunks: Chunks::Split(None) },
+            None => {
+                Revlog { files: files.clone(), header, entries: Vec::new(), chunks: Chunks::Split(None), log: None }
+            }
             Some(header) if header.is_inline() => {
                 let entries = inline_entries(files, &index)?;
-                Revlog { files: files.clone(), header: Some(header), entries, chunks: Chunks::Inline(index) }
+                Revlog { files: files.clone(), header: Some(header), entries, chunks: Chunks::Inline(index), log: None }
             }
             Some(header) => {
                 let (entries, data_len) = split_entries(files, &index)?;
                 let chunks = Chunks::Split(open_data(files, data_len)?);
-                Revlog { files: files.clone(), header: Some(header), entries, chunks }
+                Revlog { files: files.clone(), header: Some(header), entries, chunks, log: None }
             }
         };
         revlog.check_bases()?;
@@ -98,7 +105,7 @@ impl Revlog {
             kind: ObjectKind::Changelog,
             path: Vec::new(),
         };
-        Revlog { files, header: None, entries: Vec::new(), chunks: Chunks::Split(None) }
+        Revlog { files, header: None, entries: Vec::new(), chunks: Chunks::Split(None), log: None }
     }
 
     /// Its files.
@@ -135,6 +142,24 @@ impl Revlog {
             let expected = format!("at least {} revisions", revision.saturating_add(1));
             ReaderError::corrupt(&self.files.index, Place::Whole, expected, self.entries.len().to_string())
         })
+    }
+
+    /// Records accesses in `log` from now on, beginning with the index, which opening reads; `None` ends that.
+    pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
+        self.log = log.map(|log| RevlogLog::new(self, Arc::clone(log)));
+    }
+
+    /// Where accesses are recorded, while they are.
+    pub(crate) fn log(&self) -> Option<&RevlogLog> {
+        self.log.as_ref()
+    }
+
+    /// Length of the index file when it was read.
+    fn index_len(&self) -> u64 {
+        match &self.chunks {
+            Chunks::Inline(index) => index.len() as u64,
+            Chunks::Split(_) => (self.entries.len() * ENTRY_LEN) as u64,
+        }
     }
 
     /// The index as it lies on disk: entries, and chunks between them if it is inline. Read again if it is not.
@@ -189,6 +214,7 @@ impl Revlog {
                     let failed = |e| ReaderError::io("read", &self.files.data, e);
                     file.read_exact_at(buffer, start).map_err(failed)?;
                 }
+
                 Ok(ChunkRun { revlog: self, start, bytes: buffer })
             }
         }

@@ -6,7 +6,7 @@ use sha1::{Digest, Sha1};
 
 use super::{Entry, Revlog};
 use crate::{
-    Result,
+    ChunkInMemory, Place, ReaderError, Result,
     delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
     hg::delta::{DeltaApplier, Deltas, longest_payload},
 };
@@ -66,6 +66,23 @@ impl TextReader {
     /// How often the cache was asked since it was last emptied.
     pub fn cache_lookups(&self) -> CacheLookups {
         self.cache.lookups()
+    }
+
+    /// Decodes a chunk again: see [`History::decode_again`](crate::History::decode_again).
+    ///
+    /// # Errors
+    /// It does not decode.
+    pub fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
+        let ChunkInMemory { file, decode, stored, base } = *chunk;
+        payload.clear();
+        let limit = usize::try_from(decode.payload_limit).unwrap_or(usize::MAX);
+        let decoded = match base {
+            Some(base) => self.decoder.decode_on_base(stored, base, limit, payload),
+            None => self.decoder.decode(stored, limit, payload),
+        };
+        let corrupt =
+            |found| ReaderError::corrupt(file, Place::Offset(decode.offset), "a chunk that decodes, as before", found);
+        decoded.map(drop).map_err(|error| corrupt(error.to_string()))
     }
 
     /// Puts the full text of `revision` into `text`. `number` tells `revlog` from others in the cache.
@@ -132,6 +149,9 @@ impl TextReader {
             let end = at + run_len(revlog, self.chain.get(at..).unwrap_or_default())?;
             let last = self.chain.get(end - 1).copied().unwrap_or(first);
             let chunks = revlog.chunks(first, last, stored)?;
+            if let Some(log) = revlog.log() {
+                log.run(revlog, self.chain.get(at..end).unwrap_or_default());
+            }
             while at < end
                 && let Some(revision) = self.chain.get(at).copied()
             {
@@ -161,19 +181,25 @@ impl TextReader {
         if base_use != BaseUse::None {
             self.make_base(revlog, number, at, longest, text)?;
         }
+        let limit = match base_use {
+            BaseUse::None if is_snapshot => text_len,
+            BaseUse::None => longest_payload(longest, text_len),
+            BaseUse::Prefix => longest_payload(text.len(), text_len),
+            BaseUse::Patch => text_len,
+        };
+        if let Some(log) = revlog.log() {
+            log.decode(revlog, revision, limit, (base_use != BaseUse::None).then_some(text.as_slice()));
+        }
         let decoded = match base_use {
             BaseUse::None if is_snapshot => {
                 self.applied = at + 1;
-                self.decoder.decode(chunk, text_len, text)
+                self.decoder.decode(chunk, limit, text)
             }
-            BaseUse::None => self.decoder.decode(chunk, longest_payload(longest, text_len), &mut self.payloads),
-            BaseUse::Prefix => {
-                let limit = longest_payload(text.len(), text_len);
-                self.decoder.decode_on_base(chunk, text, limit, &mut self.payloads)
-            }
+            BaseUse::None => self.decoder.decode(chunk, limit, &mut self.payloads),
+            BaseUse::Prefix => self.decoder.decode_on_base(chunk, text, limit, &mut self.payloads),
             BaseUse::Patch => {
                 let mut patched = self.cache.buffer(text_len);
-                let decoded = self.decoder.decode_on_base(chunk, text, text_len, &mut patched);
+                let decoded = self.decoder.decode_on_base(chunk, text, limit, &mut patched);
                 self.cache.recycle(std::mem::replace(text, patched));
                 self.applied = at + 1;
                 decoded

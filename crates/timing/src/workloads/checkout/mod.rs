@@ -20,15 +20,11 @@ use repackbench_reader::{Changes, History, traits::FileMode};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 
 use self::file_writer::FileWriter;
-use super::{Observer, Workload, WorkloadError, start};
+use super::{Observer, VariantPlace, Workload, WorkloadError, destination::Destination, files_error, start};
 
 fn label(name: &str, revision: &str) -> WorkloadLabel {
     let parameters = BTreeMap::from([("rev".to_owned(), revision.to_owned())]);
     WorkloadLabel { name: name.to_owned(), parameters }
-}
-
-fn files_error(action: &'static str, path: &Path, error: impl std::fmt::Display) -> WorkloadError {
-    WorkloadError::Files { action, path: path.display().to_string(), message: error.to_string() }
 }
 
 #[derive(Debug)]
@@ -65,13 +61,6 @@ impl Workload for CheckoutToSink {
     }
 }
 
-/// Where the files go: a folder of the user's, or one that is removed after each run.
-#[derive(Debug)]
-enum Destination {
-    Kept(PathBuf),
-    Scratch(Option<tempfile::TempDir>),
-}
-
 #[derive(Debug)]
 pub(super) struct Checkout {
     revision: String,
@@ -81,16 +70,7 @@ pub(super) struct Checkout {
 
 impl Checkout {
     pub(super) fn new(revision: &str, into: Option<PathBuf>) -> Self {
-        let destination = into.map_or(Destination::Scratch(None), Destination::Kept);
-        Checkout { revision: revision.to_owned(), destination, writer: FileWriter::default() }
-    }
-
-    fn folder(&self) -> Result<&Path, WorkloadError> {
-        match &self.destination {
-            Destination::Kept(path) => Ok(path),
-            Destination::Scratch(Some(folder)) => Ok(folder.path()),
-            Destination::Scratch(None) => Err(files_error("write to", Path::new("."), "the run was not prepared")),
-        }
+        Checkout { revision: revision.to_owned(), destination: Destination::new(into), writer: FileWriter::default() }
     }
 }
 
@@ -104,25 +84,12 @@ impl Workload for Checkout {
         ComparedTime::User
     }
 
-    fn prepare(&mut self) -> Result<(), WorkloadError> {
-        match &mut self.destination {
-            Destination::Kept(path) => {
-                let is_taken = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
-                if is_taken {
-                    return Err(files_error("check out into", path, "the folder is not empty"));
-                }
-                std::fs::create_dir_all(&path).map_err(|e| files_error("make", path, e))
-            }
-            Destination::Scratch(folder) => {
-                let made = tempfile::Builder::new().prefix("repackbench-checkout-").tempdir();
-                *folder = Some(made.map_err(|e| files_error("make a folder in", &std::env::temp_dir(), e))?);
-                Ok(())
-            }
-        }
+    fn prepare(&mut self, _variant: &VariantPlace) -> Result<(), WorkloadError> {
+        self.destination.make("checkout")
     }
 
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        let folder = self.folder()?.to_owned();
+        let folder = self.destination.path()?.to_owned();
         let revision = start(history, &self.revision)?;
         let written = self.writer.write(history, &revision, &folder)?;
         observer.written(written.files, written.bytes);
@@ -134,13 +101,7 @@ impl Workload for Checkout {
     }
 
     fn clean_up(&mut self) -> Result<(), WorkloadError> {
-        if let Destination::Scratch(folder) = &mut self.destination
-            && let Some(folder) = folder.take()
-        {
-            let path = folder.path().to_owned();
-            folder.close().map_err(|e| files_error("remove", &path, e))?;
-        }
-        Ok(())
+        self.destination.remove()
     }
 }
 

@@ -3,7 +3,11 @@
 use std::{collections::BTreeMap, fs};
 
 use gix_hash::{Kind, ObjectId, oid};
-use repackbench_reader::{Changes, FileVersion, History, Result, Revision, TraverseVisitor, traits::FileMode};
+use repackbench_codec::Decoders;
+use repackbench_reader::{
+    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, Recording, Result, Revision,
+    SizeVisitor, TraverseVisitor, traits::FileMode,
+};
 
 use super::{super::Counter, Checkout, Workload};
 
@@ -16,6 +20,14 @@ impl History for Files {
     }
 
     fn traverse(&mut self, _visit: &mut TraverseVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn sizes(&mut self, _visit: &mut SizeVisitor<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    fn contents(&mut self, _visit: &mut ContentVisitor<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -47,6 +59,16 @@ impl History for Files {
     }
 
     fn forget(&mut self) {}
+
+    fn record_accesses(&mut self, _recording: Recording) {}
+
+    fn take_accesses(&mut self) -> AccessTrace {
+        AccessTrace::default()
+    }
+
+    fn decode_again(&mut self, _chunk: &ChunkInMemory<'_>, _payload: &mut Vec<u8>) -> Result<()> {
+        Ok(())
+    }
 
     fn missing(&self) -> u64 {
         0

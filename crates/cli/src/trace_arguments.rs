@@ -1,0 +1,126 @@
+//! What `repackbench trace` takes.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repackbench_codec::{CodecSpec, CodecSpecs};
+use repackbench_timing::{
+    trace::Device,
+    workloads::{UnknownWorkload, WorkloadSpec},
+};
+
+use crate::{
+    args::{Effort, RangeArguments},
+    failure::Failure,
+    spec_arguments::SpecArguments,
+};
+
+/// Show which pages of a repository a workload reads, and what that would cost on a cold device.
+///
+/// Runs the workload once, from empty caches, and records every stretch of a pack, index, loose
+/// object or revlog that is read, in order. From that: pages of 4 KiB that are touched, how they
+/// lie, in what order; the same by kind of object; and the time that a device would take to read
+/// them into an empty page cache, by a model that METHODOLOGY.md defines. Nothing of this is
+/// measured, so nothing else on the machine disturbs it.
+///
+/// With --codec the variants stand beside the repository as found, with the baseline first among
+/// them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
+/// cat-all.
+///
+/// Examples:
+///   repackbench trace . --workload checkout
+///   repackbench trace . --workload checkout --codec zstd:5 --codec lz4 --device hdd
+///   repackbench trace . --workload traverse --memory 25%,50% --json trace.jsonl
+///   repackbench trace . --workload checkout --device latency=2ms,bandwidth=300MB/s,readahead=1M
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TraceArguments {
+    /// The repository, as found or a variant.
+    pub(crate) repository: PathBuf,
+
+    /// The workload.
+    #[arg(long, value_name = "W", value_parser = parse_workload)]
+    pub(crate) workload: WorkloadSpec,
+
+    /// A codec to trace a variant of, or several levels of one, such as zlib:1..9; may be given several times.
+    #[arg(long = "codec", value_name = "SPEC")]
+    codecs: Vec<CodecSpecs>,
+
+    #[command(flatten)]
+    with: SpecArguments,
+
+    /// The codec whose packs or revlogs --memory is a share of, if codecs are named; else it is the repository as found.
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    pub(crate) baseline: CodecSpec,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    /// A device to model: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
+    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. All three by default.
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<Device>,
+
+    /// Also model a page cache of this share of the baseline's packs or revlogs, which forgets what was used least recently:
+    /// 25%, or 25%,50%,100%.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
+    pub(crate) memory: Vec<u32>,
+
+    /// Write one JSON record per variant to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write every touched page to FILE, tab-separated: variant, file, role, page, number of its first touch.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pages: Option<PathBuf>,
+
+    /// Hold the model against cold reads instead: copies the repository four times into this folder, which should be on the disk
+    /// in question, measures the disk's latency and bandwidth, and shows modelled and measured times of the workload's reads. The
+    /// copies are removed again.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "devices", "memory", "json", "pages"])]
+    pub(crate) check_device: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl TraceArguments {
+    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
+        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        if self.devices.is_empty() { Device::defaults() } else { self.devices.clone() }
+    }
+}
+
+fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
+    let workload: WorkloadSpec = typed.parse().map_err(|error: UnknownWorkload| error.to_string())?;
+    match workload.is_traced() {
+        true => Ok(workload),
+        false => Err(
+            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all: what \
+                      others read is not all in the trace"
+                .to_owned(),
+        ),
+    }
+}
+
+/// `25%`, 1 to 1000.
+fn parse_percent(typed: &str) -> Result<u32, String> {
+    let number = typed.strip_suffix('%').and_then(|digits| digits.parse().ok());
+    number.filter(|percent| (1..=1000).contains(percent)).ok_or_else(|| "expected 1% to 1000%".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_whole_percents() {
+        assert_eq!(parse_percent("25%"), Ok(25));
+        for bad in ["25", "0%", "1001%", "-5%", "2.5%", "%", ""] {
+            assert!(parse_percent(bad).is_err(), "{bad}");
+        }
+    }
+}

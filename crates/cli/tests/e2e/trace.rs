@@ -1,0 +1,219 @@
+//! `repackbench trace` and `floor:`: what a workload reads and decodes is what git and hg say is there.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::support::hg::{self, Version};
+use super::support::program::{self, Outcome, command, convert, exit};
+use super::support::{Fixture, Scratch, git};
+
+fn trace(repo: &Path, scratch: &Scratch, options: &[&str]) -> Outcome {
+    let mut trace = command();
+    trace.env("XDG_CACHE_HOME", scratch.join("cache")).args(["trace", "--quiet"]).args(options);
+    program::run(trace.arg(repo))
+}
+
+/// Traces `workload` and gives the records.
+#[track_caller]
+fn records(repo: &Path, scratch: &Scratch, options: &[&str]) -> Vec<Value> {
+    let file = scratch.join("trace.jsonl");
+    let options = [options, &["--json", file.to_str().expect("a path in UTF-8")]].concat();
+    trace(repo, scratch, &options).exits(exit::OK);
+    let text = std::fs::read_to_string(file).expect("the records");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record on each line")).collect()
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or_else(|| panic!("{value} is no number"))
+}
+
+/// The sum of `field` over the parts of a record whose names `wanted` accepts.
+fn sum(record: &Value, field: &str, wanted: impl Fn(&str) -> bool) -> u64 {
+    let parts = record["parts"].as_array().expect("parts");
+    let is_wanted = |part: &&Value| wanted(part["part"].as_str().expect("a name"));
+    parts.iter().filter(is_wanted).map(|part| number(&part[field])).sum()
+}
+
+fn pack_bytes(repo: &Path, extension: &str) -> Vec<u64> {
+    let length = |path: &PathBuf| std::fs::metadata(path).expect("a pack").len();
+    git::pack_files(repo, extension).iter().map(length).collect()
+}
+
+#[test]
+fn a_traversal_reads_each_tree_s_bytes_once_as_git_lists_them() {
+    let scratch = Scratch::new();
+    for name in ["history", "sha256", "ref-delta", "index-v1"] {
+        let repo = Fixture::copy(name, &scratch).repo();
+        let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
+        let (mut trees, mut bytes) = (0, 0);
+        for index in git::pack_files(&repo, "idx") {
+            let listing = git::git(&repo, ["verify-pack".as_ref(), "-v".as_ref(), index.as_os_str()]).text();
+            for line in listing.lines() {
+                let columns: Vec<&str> = line.split_ascii_whitespace().collect();
+                if let [_, "tree", _, stored, ..] = columns.as_slice() {
+                    trees += 1;
+                    bytes += stored.parse::<u64>().expect("a length");
+                }
+            }
+        }
+        assert!(trees > 0, "{name}");
+        assert_eq!(sum(&record, "decodes", |part| part.starts_with("tree")), trees, "{name}: {record}");
+        assert_eq!(sum(&record, "bytes", |part| part.starts_with("tree")), bytes, "{name}: {record}");
+    }
+}
+
+#[test]
+fn reading_all_objects_touches_all_pages_and_the_page_map_lists_each_once() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let map = scratch.join("pages.tsv");
+    let options = ["--workload", "cat-all", "--pages", map.to_str().expect("a path in UTF-8")];
+    let [record] = records(&repo, &scratch, &options).try_into().expect("one record");
+    let pages = |extension| pack_bytes(&repo, extension).iter().map(|len| len.div_ceil(4096)).sum::<u64>();
+    let row = |role: &str| record["files"].as_array().expect("files").iter().find(|row| row["role"] == role).cloned();
+    let pack = row("pack").expect("a pack");
+    assert_eq!((number(&pack["pages"]), number(&pack["touched"])), (pages("pack"), pages("pack")), "{record}");
+    assert_eq!(number(&row("pack index").expect("an index")["pages"]), pages("idx"));
+
+    let map = std::fs::read_to_string(map).expect("the page map");
+    let mut listed: Vec<(&str, &str)> = Vec::new();
+    for (order, line) in map.lines().skip(1).enumerate() {
+        let columns: Vec<&str> = line.split('\t').collect();
+        let ["as found", file, role, page, first_touch] = columns.as_slice() else { panic!("{line}") };
+        assert_eq!(first_touch.parse(), Ok(order), "{line}");
+        if *role == "pack" {
+            assert!(file.starts_with("objects/pack/") && file.ends_with(".pack"), "{line}");
+            listed.push((file, page));
+        }
+    }
+    listed.sort_unstable();
+    listed.dedup();
+    assert_eq!(listed.len() as u64, pages("pack"));
+}
+
+#[test]
+fn a_mercurial_traversal_decodes_each_revision_once() {
+    let scratch = Scratch::new();
+    for name in ["chains", "history"] {
+        let repo = Fixture::hg_copy(name, &scratch).repo();
+        let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
+        let revisions: usize =
+            hg::revlogs(&repo).iter().map(|revlog| hg::index(Version::V72, &repo, revlog).len()).sum();
+        assert_eq!(sum(&record, "decodes", |_| true), revisions as u64, "{name}: {record}");
+        for files in record["files"].as_array().expect("files") {
+            assert_eq!(files["touched"], files["pages"], "{name}: {record}");
+        }
+    }
+}
+
+#[test]
+fn variants_stand_beside_the_repository_with_modelled_times() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let options = ["--workload", "checkout:sink", "--codec", "zstd:5", "--codec", "store", "--memory", "25%,100%"];
+    let table = trace(&repo, &scratch, &options).exits(exit::OK).text();
+    for word in ["as found", "zlib:6", "zstd:5", "store", "hdd", "sata-ssd", "nvme", "modelled time", "25% ("] {
+        assert!(table.contains(word), "{word} is not in\n{table}");
+    }
+    let records = records(&repo, &scratch, &options);
+    let specs: Vec<_> = records.iter().map(|record| record["variant"]["spec"]["typed"].as_str()).collect();
+    assert_eq!(specs, [Some("zlib:6"), None, Some("zstd:5"), Some("store")], "the baseline is traced first");
+    let look_ups: Vec<u64> =
+        records.iter().map(|record| sum(record, "accesses", |part| part == "index look-ups")).collect();
+    assert!(look_ups.iter().all(|accesses| *accesses == look_ups[0] && *accesses > 0), "{look_ups:?}");
+    let time = |device: &Value| number(&device["time"]["secs"]) * 1_000_000_000 + number(&device["time"]["nanos"]);
+    for record in &records {
+        let devices: Vec<u64> = record["devices"].as_array().expect("devices").iter().map(time).collect();
+        assert!(devices[0] > devices[1] && devices[1] > devices[2] && devices[2] > 0, "{devices:?}");
+        let short = &record["memory"][0]["devices"][0];
+        assert!(time(short) >= devices[0], "less memory cannot take less time: {record}");
+    }
+    let named = ["--workload", "traverse", "--device", "latency=1ms,bandwidth=1MB/s,readahead=4k"];
+    let table = trace(&repo, &scratch, &named).exits(exit::OK).text();
+    assert!(table.contains("latency=1ms,bandwidth=1MB/s,readahead=4k") && !table.contains("nvme"), "{table}");
+}
+
+/// What `replay` prints of a floor.
+fn floor(repo: &Path, workload: &str) -> (u64, u64) {
+    let workload = format!("floor:{workload}");
+    let arguments = ["replay".as_ref(), "--workload".as_ref(), workload.as_ref(), repo.as_os_str()];
+    let text = program::repackbench(arguments).exits(exit::OK).text();
+    let value = |name: &str| {
+        let line =
+            text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_else(|| panic!("no {name} in {text}"));
+        line.trim().parse().expect("a number")
+    };
+    (value("chunks decoded:"), value("stored bytes decoded:"))
+}
+
+#[test]
+fn a_floor_decodes_what_the_trace_lists_under_every_kind_of_codec() {
+    let sources = [(Fixture::get("history").repo(), "diff:raw"), (Fixture::hg("chains").repo(), "diff:patch")];
+    for (source, workload) in sources {
+        let scratch = Scratch::new();
+        let mut chunks = Vec::new();
+        for codec in ["zlib:6", "lz4", "zstd:9,dict=4k", "zstd:9,prefix", "zstd:9,patch,prefix"] {
+            let variant = scratch.join(&codec.replace([':', ','], "-"));
+            convert(&source, codec, &variant);
+            let [record] = records(&variant, &scratch, &["--workload", workload]).try_into().expect("one record");
+            let (decoded, bytes) = floor(&variant, workload);
+            assert_eq!(decoded, sum(&record, "decodes", |_| true), "{codec}: {record}");
+            assert!(decoded > 0 && bytes > 0, "{codec}");
+            chunks.push(decoded);
+        }
+        assert!(chunks.iter().all(|decoded| *decoded == chunks[0]), "{workload}: {chunks:?}");
+    }
+}
+
+#[test]
+fn a_floor_is_a_row_of_its_own_in_a_benchmark() {
+    let scratch = Scratch::new();
+    let repo = Fixture::get("history").repo();
+    let mut bench = command();
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--quiet", "--blocks", "1", "--codec", "lz4"]);
+    bench.args(["--workload", "traverse", "--workload", "floor:traverse"]);
+    let table = program::run(bench.arg(repo)).exits(exit::OK).text();
+    assert!(table.lines().any(|line| line.starts_with("floor:traverse")), "{table}");
+}
+
+#[test]
+fn the_model_is_held_against_cold_copies_which_are_removed_again() {
+    let scratch = Scratch::new();
+    // On the disk that the program was built on: what lies in memory is never cold.
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
+        let folder = disk.path().to_str().expect("a path in UTF-8");
+        let table =
+            trace(&repo, &scratch, &["--workload", "traverse", "--check-device", folder]).exits(exit::OK).text();
+        for word in ["modelled", "measured: median", "4 copies", "mincore", "readahead"] {
+            assert!(table.contains(word), "{word} is not in\n{table}");
+        }
+        assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
+    }
+}
+
+#[test]
+fn a_place_in_memory_is_refused_for_cold_reads() {
+    let scratch = Scratch::new();
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let folder = memory.path().to_str().expect("a path in UTF-8");
+    let options = ["--workload", "traverse", "--check-device", folder];
+    let refused = trace(&Fixture::get("history").repo(), &scratch, &options).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
+    assert!(refused.stdout.is_empty());
+    assert_eq!(std::fs::read_dir(memory.path()).expect("the folder").count(), 0, "copies are left");
+}
+
+#[test]
+fn what_cannot_be_traced_or_modelled_is_refused_by_name() {
+    let (scratch, repo) = (Scratch::new(), Fixture::get("history").repo());
+    for (options, message) in [
+        (&["--workload", "encode"][..], "what others read is not all in the trace"),
+        (&["--workload", "traverse", "--memory", "0%"], "expected 1% to 1000%"),
+        (&["--workload", "traverse", "--device", "floppy"], "expected hdd, sata-ssd, nvme"),
+    ] {
+        let refused = trace(&repo, &scratch, options).exits(exit::USAGE);
+        assert!(refused.stderr.contains(message), "{}", refused.stderr);
+    }
+}

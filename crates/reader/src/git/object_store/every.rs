@@ -1,0 +1,179 @@
+//! Every object of a store, each once, for those that want them all.
+
+use std::{cmp::Ordering, fs::File, io::BufReader};
+
+use gix_hash::{ObjectId, oid};
+use repackbench_codec::{BaseUse, ChunkDecoder};
+
+use super::ObjectStore;
+use crate::{
+    ObjectKind, Place, ReaderError, Result,
+    git::{
+        chunk::decode_delta_to_vec,
+        delta::DeltaSizes,
+        loose,
+        pack::{EntryKind, PackFile},
+        packed_objects::check_chain,
+    },
+};
+
+/// In place of a pack's number, for what lies in none.
+const LOOSE: u32 = u32::MAX;
+
+/// git decodes so many bytes of a delta to learn how long its result is: two lengths of at most ten bytes each.
+const DELTA_HEAD: usize = 20;
+
+/// Where an object lies; of one that is stored several times, the copy in the first pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ObjectPlace {
+    /// The object.
+    pub id: ObjectId,
+    pack: u32,
+    /// The offset of its entry, or its place among the loose objects.
+    at: u64,
+}
+
+impl ObjectPlace {
+    /// The pack's place among [`ObjectStore::packs`] and the entry's offset in it; `None` for a loose object.
+    pub fn in_pack(&self) -> Option<(usize, u64)> {
+        (self.pack != LOOSE).then_some((self.pack as usize, self.at))
+    }
+}
+
+/// Orders packs by what they hold, which a conversion keeps, and not by their names, which it changes: so the same copy of an
+/// object is found in every variant.
+pub(super) fn by_content(first: &PackFile, second: &PackFile) -> Ordering {
+    fn ids(pack: &PackFile) -> impl Iterator<Item = &oid> {
+        (0..pack.entry_count()).map(|at| pack.index().oid_at_index(at))
+    }
+    first.entry_count().cmp(&second.entry_count()).reverse().then_with(|| ids(first).cmp(ids(second)))
+}
+
+impl ObjectStore {
+    /// Every object, sorted by id: what `git cat-file --batch-all-objects` lists. Replacements do not apply.
+    pub fn every_object(&self) -> Vec<ObjectPlace> {
+        let mut places = Vec::with_capacity(self.len());
+        for (pack, number) in self.packs.iter().zip(0..LOOSE) {
+            places.extend(pack.index().iter().map(|entry| ObjectPlace {
+                id: entry.oid,
+                pack: number,
+                at: entry.pack_offset,
+            }));
+        }
+        let loose = self.loose.as_slice().iter().zip(0..);
+        places.extend(loose.map(|(object, at)| ObjectPlace { id: object.id, pack: LOOSE, at }));
+        // One pack's are sorted already, which the sort notices.
+        places.sort_by(|first, second| first.id.cmp(&second.id).then(first.pack.cmp(&second.pack)));
+        places.dedup_by_key(|place| place.id);
+        places
+    }
+
+    /// Every object in the order in which it lies on disk: loose objects, then pack after pack by offset, as
+    /// `git cat-file --batch-all-objects --unordered` reads them.
+    pub fn every_object_in_file_order(&self) -> Vec<ObjectPlace> {
+        let mut places = self.every_object();
+        places.sort_unstable_by_key(|place| (place.pack.wrapping_add(1), place.at));
+        places
+    }
+
+    /// Where the object `id` lies; `None` if it is not here.
+    pub fn place(&self, id: &oid) -> Option<ObjectPlace> {
+        let packed = self.packs.iter().zip(0..LOOSE).find_map(|(pack, number)| Some((number, pack.find(id)?)));
+        let loose = || self.loose.position(id).map(|at| (LOOSE, at as u64));
+        packed.or_else(loose).map(|(pack, at)| ObjectPlace { id: id.to_owned(), pack, at })
+    }
+
+    /// Kind and size of the object at `place`, with no more decoded than the codec has to: nothing of a whole entry, the first
+    /// bytes of a delta or a loose object. A delta that was compressed with its base's content has to be read whole.
+    ///
+    /// # Errors
+    /// The object, or one that it is based on, is damaged.
+    pub fn kind_and_size(&mut self, place: &ObjectPlace) -> Result<(ObjectKind, u64)> {
+        let Some((number, offset)) = place.in_pack() else { return self.loose_kind_and_size(place) };
+        let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
+        let (header, stored) = pack.entry(offset)?;
+        let mut base = match header.kind {
+            EntryKind::Whole(kind) => return Ok((kind, header.payload_len)),
+            EntryKind::OffsetDelta { distance } => pack.base_offset(offset, distance)?,
+            EntryKind::RefDelta { base } => pack.base_offset_of_id(offset, &base)?,
+        };
+        let size = match ChunkDecoder::base_use(stored) {
+            // The entry holds the object in place of its delta, and says its length.
+            BaseUse::Patch => header.payload_len,
+            BaseUse::Prefix => {
+                let kind = self.packed.read(pack, number, offset, &mut self.scratch)?;
+                return Ok((kind, self.scratch.len() as u64));
+            }
+            BaseUse::None => {
+                let mut head = [0; DELTA_HEAD];
+                let filled = self.packed.decoder().decode_prefix(stored, &mut head);
+                let filled = filled.map_err(|e| pack.corrupt(offset, "a delta's head", e.to_string()))?;
+                let sizes = DeltaSizes::parse(head.get(..filled).unwrap_or_default());
+                sizes.map_err(|e| pack.corrupt(offset, "a delta's head", e.to_string()))?.result
+            }
+        };
+        let mut links = 1;
+        loop {
+            let (header, _) = pack.entry(base)?;
+            base = match header.kind {
+                EntryKind::Whole(kind) => return Ok((kind, size)),
+                EntryKind::OffsetDelta { distance } => pack.base_offset(base, distance)?,
+                EntryKind::RefDelta { base: id } => pack.base_offset_of_id(base, &id)?,
+            };
+            links += 1;
+            check_chain(pack, base, links)?;
+        }
+    }
+
+    fn loose_kind_and_size(&mut self, place: &ObjectPlace) -> Result<(ObjectKind, u64)> {
+        let path = usize::try_from(place.at).ok().and_then(|at| self.loose.path(at)).ok_or_else(|| self.no_pack())?;
+        let file = File::open(&path).map_err(|e| ReaderError::io("open", &path, e))?;
+        let header = loose::read_header_from(&path, &mut BufReader::new(file), self.packed.decoder())?;
+        Ok((header.kind, header.content_len))
+    }
+
+    /// Reads the object at `place` into `content`, replacing what is there.
+    ///
+    /// # Errors
+    /// The object, or one that it is based on, is damaged.
+    pub fn read_place(&mut self, place: &ObjectPlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        match (place.in_pack(), usize::try_from(place.at)) {
+            (Some((pack, offset)), _) => self.read_packed(pack, offset, content),
+            (None, Ok(at)) => self.read_loose(at, content),
+            (None, Err(_)) => {
+                let place = Place::Object(place.id);
+                Err(ReaderError::corrupt(&self.object_dir, place, "a loose object", "none"))
+            }
+        }
+    }
+
+    /// Decodes the chunk of the entry at `offset` of the pack number `pack` alone into `payload`, replacing what is there: a delta
+    /// stays a delta. A chunk that was compressed with its base's content has that read first.
+    ///
+    /// # Errors
+    /// The entry, or a base that is needed, is damaged, or the entry holds an object in place of its delta.
+    pub fn entry_payload(&mut self, pack: usize, offset: u64, payload: &mut Vec<u8>) -> Result<()> {
+        let number = pack;
+        let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
+        let (header, stored) = pack.entry(offset)?;
+        let base = match (ChunkDecoder::base_use(stored), header.kind) {
+            (BaseUse::None, _) => None,
+            (BaseUse::Prefix, EntryKind::OffsetDelta { distance }) => Some(pack.base_offset(offset, distance)?),
+            (BaseUse::Prefix, EntryKind::RefDelta { base }) => Some(pack.base_offset_of_id(offset, &base)?),
+            (BaseUse::Prefix | BaseUse::Patch, _) => {
+                return Err(pack.corrupt(offset, "a delta", "an object in its place"));
+            }
+        };
+        let content = match base {
+            Some(base) => {
+                self.packed.read(pack, number, base, &mut self.scratch)?;
+                Some(self.scratch.as_slice())
+            }
+            None => None,
+        };
+        decode_delta_to_vec(self.packed.decoder(), stored, content, header.payload_len, payload).map_err(|e| {
+            pack.corrupt(offset, format!("a chunk of {} payload bytes", header.payload_len), e.to_string())
+        })?;
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! The chunks that changesets brought, decoded: what a pull sends and an `hg unbundle` appends.
+
+use repackbench_codec::{BaseUse, Decoders, RevlogDecoder};
+
+use super::{
+    HgRepository,
+    delta::longest_payload,
+    revlog::{Revlog, TextReader},
+};
+use crate::{ObjectKind, Result};
+
+/// How many stored bytes are read at a time; a longer chunk is read whole.
+const BATCH: u64 = 256 << 10;
+
+/// A decoded chunk of a revision.
+#[derive(Debug, Clone, Copy)]
+pub struct NewChunk<'a> {
+    /// Its revlog.
+    pub revlog: &'a Revlog,
+    /// The revision's number in it.
+    pub revision: usize,
+    /// The revision that the payload is a delta against; `None` if it is a full text.
+    pub base: Option<usize>,
+    /// Delta or full text.
+    pub payload: &'a [u8],
+}
+
+/// Decodes chunks, with contexts and buffers that are reused.
+pub struct NewChunks {
+    decoder: RevlogDecoder,
+    /// Reads the full texts that some chunks were compressed with.
+    texts: TextReader,
+    base: Vec<u8>,
+    stored: Vec<u8>,
+    payload: Vec<u8>,
+}
+
+impl std::fmt::Debug for NewChunks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NewChunks").finish_non_exhaustive()
+    }
+}
+
+impl NewChunks {
+    /// For chunks of `repository`, which the implementations that `decoders` names decode.
+    ///
+    /// # Errors
+    /// When a dictionary cannot be read.
+    pub fn new(repository: &HgRepository, decoders: Decoders) -> Result<Self> {
+        Ok(NewChunks {
+            decoder: repository.decoder(decoders)?,
+            texts: TextReader::new(repository.decoder(decoders)?),
+            base: Vec::new(),
+            stored: Vec::new(),
+            payload: Vec::new(),
+        })
+    }
+
+    /// Empties the cache of texts.
+    pub fn forget(&mut self) {
+        self.texts.forget();
+    }
+
+    /// Hands the chunks of `revlog`, which `number` tells from others, that belong to the changeset `first` or a later one to
+    /// `visit`, in their order.
+    ///
+    /// # Errors
+    /// What `visit` returns, and any damage.
+    pub fn for_each(
+        &mut self,
+        revlog: &Revlog,
+        number: usize,
+        first: usize,
+        visit: &mut dyn FnMut(NewChunk<'_>) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = 0;
+        while let Some(start) = (at..revlog.len()).find(|revision| is_new(revlog, *revision, first)) {
+            let end = end_of_run(revlog, start, first);
+            let mut stored = std::mem::take(&mut self.stored);
+            let chunks = revlog.chunks(start, end - 1, &mut stored)?;
+            for revision in start..end {
+                let base = self.decode(revlog, number, revision, chunks.get(revision)?)?;
+                visit(NewChunk { revlog, revision, base, payload: &self.payload })?;
+            }
+            self.stored = stored;
+            at = end;
+        }
+        Ok(())
+    }
+
+    /// Puts the payload of `chunk` into `self.payload`, and says what it is a delta against.
+    fn decode(&mut self, revlog: &Revlog, number: usize, revision: usize, chunk: &[u8]) -> Result<Option<usize>> {
+        let text_len = revlog.entry(revision)?.text_len as usize;
+        let NewChunks { decoder, texts, base: base_text, payload, .. } = self;
+        payload.clear();
+        let Some(base) = revlog.delta_base(revision) else {
+            let decoded = decoder.decode(chunk, text_len, payload);
+            decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+            return Ok(None);
+        };
+        let limit = longest_payload(revlog.entry(base)?.text_len as usize, text_len);
+        let base_use = RevlogDecoder::base_use(chunk);
+        let decoded = match base_use {
+            BaseUse::None => decoder.decode(chunk, limit, payload),
+            BaseUse::Prefix | BaseUse::Patch => {
+                texts.read(revlog, number, base, base_text)?;
+                let limit = if base_use == BaseUse::Patch { text_len } else { limit };
+                decoder.decode_on_base(chunk, base_text, limit, payload)
+            }
+        };
+        decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+        Ok((base_use != BaseUse::Patch).then_some(base))
+    }
+}
+
+/// Whether `revision` belongs to the changeset `first` or a later one.
+fn is_new(revlog: &Revlog, revision: usize, first: usize) -> bool {
+    if revlog.files().kind == ObjectKind::Changelog {
+        return revision >= first;
+    }
+    revlog.entries().get(revision).and_then(|entry| usize::try_from(entry.link).ok()).is_some_and(|link| link >= first)
+}
+
+/// One above the last of the new revisions from `start` on that lie within a batch.
+fn end_of_run(revlog: &Revlog, start: usize, first: usize) -> usize {
+    let end_of = |revision: usize| {
+        revlog.entries().get(revision).map_or(0, |entry| entry.offset.saturating_add(u64::from(entry.stored_len)))
+    };
+    let offset = revlog.entries().get(start).map_or(0, |entry| entry.offset);
+    let fits = |revision: &usize| is_new(revlog, *revision, first) && end_of(*revision).saturating_sub(offset) <= BATCH;
+    start + 1 + (start + 1..revlog.len()).take_while(fits).count()
+}

@@ -1,0 +1,72 @@
+//! Access traces: what a workload reads of the files of a repository, and what follows from it.
+//!
+//! - [`record`]: takes a trace;
+//! - [`pages`]: which pages it touches, and in what order;
+//! - [`device`]: the modelled time of reading it from a cold device;
+//! - [`memory`]: the page cache of that model;
+//! - [`page_map`]: all pages, for programs that draw;
+//! - [`plan`]: the traces of several variants of a repository.
+
+pub mod device;
+pub mod memory;
+pub mod page_map;
+pub mod pages;
+pub mod plan;
+
+use repackbench_reader::{AccessTrace, FileRole, History, Recording};
+
+pub use self::device::{BadDevice, Device};
+use crate::workloads::{Counter, Counts, VariantPlace, Workload, WorkloadError};
+
+/// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
+///
+/// # Errors
+/// What the workload says.
+pub fn record(
+    workload: &mut dyn Workload,
+    history: &mut dyn History,
+    place: &VariantPlace,
+    recording: Recording,
+) -> Result<(AccessTrace, Counts), WorkloadError> {
+    workload.prepare(place)?;
+    history.forget();
+    history.record_accesses(recording);
+    let mut counter = Counter::default();
+    let result = workload.run(history, &mut counter);
+    let trace = history.take_accesses();
+    history.forget();
+    workload.clean_up()?;
+    result.map(|()| (trace, counter.counts()))
+}
+
+/// The length of the files of `trace` that hold a repository's chunks, in bytes: packs or revlogs.
+pub fn store_bytes(trace: &AccessTrace) -> u64 {
+    let is_counted = |role| matches!(role, FileRole::Pack | FileRole::RevlogIndex | FileRole::RevlogData);
+    trace.files.iter().filter(|file| is_counted(file.role)).map(|file| file.len).sum()
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use repackbench_reader::{Access, AccessPart, ChunkKind, ObjectKind, TracedFile};
+
+    use super::*;
+
+    /// Packs of these lengths, and what is read of them.
+    pub(crate) fn trace(lengths: &[u64], accesses: Vec<Access>) -> AccessTrace {
+        let file = |len: &u64| TracedFile { path: "pack".into(), len: *len, role: FileRole::Pack };
+        AccessTrace { files: lengths.iter().map(file).collect(), accesses, ..AccessTrace::default() }
+    }
+
+    /// A whole blob.
+    pub(crate) fn chunk(file: u32, offset: u64, len: u64) -> Access {
+        let kind = Some(ChunkKind { object: ObjectKind::Blob, is_delta: false });
+        Access { file, part: AccessPart::Chunk, kind, offset, len }
+    }
+
+    #[test]
+    fn indexes_of_packs_are_no_part_of_what_is_compared() {
+        let mut trace = trace(&[100, 10], vec![]);
+        trace.files[1].role = FileRole::PackIndex;
+        assert_eq!(store_bytes(&trace), 100);
+    }
+}

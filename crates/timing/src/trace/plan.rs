@@ -1,0 +1,199 @@
+//! The traces of one workload on several variants of a repository, and what follows from each.
+
+use std::{io, path::Path};
+
+use repackbench_codec::{CodecSpec, Decoders};
+use repackbench_reader::{AccessTrace, History, Recording, Repository};
+use repackbench_records::{
+    DeltaOrigin, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, SpecText, TraceRecord, Variant,
+};
+use repackbench_writer::{
+    Progress,
+    cache::{Cache, VariantDir},
+    cached_variant, fingerprint,
+};
+
+use super::{
+    Device,
+    pages::{PAGE_LEN, file_pages, parts},
+    record, store_bytes,
+};
+use crate::{
+    bench::BenchError,
+    workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec},
+};
+
+/// What to trace.
+#[derive(Debug, Clone)]
+pub struct TracePlan {
+    /// The codecs of the variants; none for the repository as found alone.
+    pub codecs: Vec<CodecSpec>,
+    /// The codec whose store files a page cache is measured against. Where there are no codecs it is the repository as found.
+    pub baseline: CodecSpec,
+    /// The job.
+    pub workload: WorkloadSpec,
+    /// What part of history it looks at.
+    pub range: HistoryRange,
+    /// The devices to model.
+    pub devices: Vec<Device>,
+    /// Sizes of a page cache to model, in percent of the baseline's store files.
+    pub memory: Vec<u32>,
+    /// Threads for making variants.
+    pub threads: usize,
+}
+
+/// A repository to trace.
+struct Subject {
+    repository: Option<Repository>,
+    variant: Variant,
+    decoders: Decoders,
+    /// Keeps a cached variant from being pruned.
+    _in_use: Option<VariantDir>,
+}
+
+impl TracePlan {
+    /// The variants in the order in which they are traced, the baseline first.
+    fn subjects(
+        &self,
+        source: &Repository,
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Vec<Subject>, BenchError> {
+        let mut specs: Vec<CodecSpec> = Vec::new();
+        let codecs = std::iter::once(&self.baseline).chain(&self.codecs).filter(|_| !self.codecs.is_empty());
+        for spec in codecs {
+            let spec = if matches!(source, Repository::Hg(_)) { spec.for_revlogs() } else { spec.clone() };
+            if !specs.contains(&spec) {
+                specs.push(spec);
+            }
+        }
+        let recorded = source.recorded_spec();
+        let deltas = DeltaOrigin::Kept;
+        let mut subjects = Vec::new();
+        for (row, spec) in (1..).zip(&specs) {
+            let folder = cached_variant(cache, source, spec, self.threads, progress)?;
+            let role = if row == 1 { Role::Baseline } else { Role::Candidate };
+            let text = SpecText { typed: spec.to_string(), canonical: spec.canonical() };
+            let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
+            subjects.push(Subject {
+                repository: Some(Repository::open(folder.path())?),
+                variant: Variant { role, row, spec: Some(text), checksum, deltas, decoder: None, delta_cache: None },
+                decoders: Decoders::for_spec(spec),
+                _in_use: Some(folder),
+            });
+        }
+        let as_found = Subject {
+            repository: None,
+            variant: Variant {
+                role: Role::AsFound,
+                row: 0,
+                spec: None,
+                checksum: true,
+                deltas,
+                decoder: None,
+                delta_cache: None,
+            },
+            decoders: recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec),
+            _in_use: None,
+        };
+        let second = subjects.len().min(1);
+        subjects.insert(second, as_found);
+        Ok(subjects)
+    }
+
+    fn memory(&self, trace: &AccessTrace, baseline_bytes: u64) -> Vec<ModelledMemory> {
+        let modelled = |percent: &u32| {
+            let cache_bytes = (u128::from(baseline_bytes) * u128::from(*percent) / 100).try_into().unwrap_or(u64::MAX);
+            let pages = usize::try_from(cache_bytes / PAGE_LEN).unwrap_or(usize::MAX);
+            let devices = self.devices.iter().map(|device| device.replay(trace, pages)).collect();
+            ModelledMemory { percent: *percent, cache_bytes, devices }
+        };
+        self.memory.iter().map(modelled).collect()
+    }
+}
+
+/// Carries `plan` out on `source`, which tables call `name`. Each trace is handed to `on_trace` with what follows from it and the
+/// folder of its repository;
+/// records are returned in the order of the table.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn trace_variants(
+    source: &Repository,
+    name: &str,
+    plan: &TracePlan,
+    cache: &Cache,
+    progress: &dyn Progress,
+    on_trace: &mut dyn FnMut(&TraceRecord, &AccessTrace, &Path) -> io::Result<()>,
+) -> Result<Vec<TraceRecord>, BenchError> {
+    let snapshot = source.snapshot()?;
+    let repository = state(source, name, plan)?;
+    let mut workload = plan.workload.build(&plan.range, None);
+    let mut baseline_bytes = None;
+    let mut reference: Option<(String, Counts)> = None;
+    let mut records = Vec::new();
+    for Subject { repository: variant_repository, variant, decoders, _in_use } in
+        plan.subjects(source, cache, progress)?
+    {
+        if progress.is_cancelled() {
+            return Err(BenchError::Interrupted);
+        }
+        let read = variant_repository.as_ref().unwrap_or(source);
+        let mut history = read.history(decoders)?;
+        let folder = read.own_folder().to_owned();
+        let place = VariantPlace { payloads: folder.clone(), folder, spec: read.recorded_spec(), decoders };
+        let (trace, counts) = record(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
+        check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
+        let baseline_bytes = *baseline_bytes.get_or_insert_with(|| store_bytes(&trace));
+        let record = TraceRecord {
+            schema: SCHEMA_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            repository: repository.clone(),
+            variant,
+            workload: workload.label(),
+            page_len: PAGE_LEN,
+            files: file_pages(&trace),
+            parts: parts(&trace),
+            devices: plan.devices.iter().map(|device| device.replay(&trace, usize::MAX)).collect(),
+            memory: plan.memory(&trace, baseline_bytes),
+        };
+        on_trace(&record, &trace, read.folder())
+            .map_err(|source| BenchError::Io { action: "write a trace", source })?;
+        records.push(record);
+    }
+    snapshot.check()?;
+    records.sort_by_key(|record| record.variant.row);
+    Ok(records)
+}
+
+/// Variants that see different things are not the same repository.
+fn check_counts(
+    reference: &mut Option<(String, Counts)>,
+    variant: &Variant,
+    workload: &str,
+    counts: Counts,
+) -> Result<(), BenchError> {
+    let (label, expected) = reference.get_or_insert_with(|| (variant.label().into_owned(), counts.clone()));
+    if *expected == counts {
+        return Ok(());
+    }
+    Err(BenchError::Differs {
+        workload: workload.to_owned(),
+        variant: variant.label().into_owned(),
+        reference: label.clone(),
+        expected: format!("{expected:?}"),
+        found: format!("{counts:?}"),
+    })
+}
+
+fn state(source: &Repository, name: &str, plan: &TracePlan) -> Result<RepositoryState, BenchError> {
+    let head = if plan.workload.needs_revision() {
+        // Before variants are made: a misspelt revision should not cost the time that those take.
+        let mut history: Box<dyn History> = source.history(Decoders::default())?;
+        Some(history.resolve(&plan.range.revision)?.to_string())
+    } else {
+        None
+    };
+    let fingerprint = fingerprint(source)?.to_string();
+    Ok(RepositoryState { name: name.to_owned(), fingerprint, head, ..RepositoryState::default() })
+}

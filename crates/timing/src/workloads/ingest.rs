@@ -1,0 +1,284 @@
+//! `ingest`: write what the last commits brought, as a commit or an unbundling does: loose objects in Git, chunks behind the
+//! last ones in Mercurial.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::ObjectId;
+use repackbench_codec::{ChunkKind, Decoders, ZlibReader};
+use repackbench_reader::{
+    History, ObjectKind, ReaderError, Repository,
+    git::{hash::GitHasher, introduced_by},
+    hg::{new_chunks::NewChunks, revlog::Revlog},
+};
+use repackbench_records::{ComparedTime, WorkloadLabel};
+use repackbench_writer::PayloadEncoders;
+
+use super::{
+    Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, destination::Destination, diff::label,
+    encode::spec_of, files_error,
+};
+
+/// How many commits are taken unless the user says otherwise.
+pub(super) const DEFAULT_COMMITS: u64 = 100;
+
+/// At most about so many payload bytes are held: of the newest commits.
+const BUDGET: usize = 256 << 20;
+
+/// What is written.
+#[derive(Debug, Clone, Copy)]
+struct Item {
+    kind: ChunkKind,
+    id: ObjectId,
+    /// The number of its revlog, in Mercurial.
+    revlog: usize,
+    len: usize,
+}
+
+/// New payloads in memory.
+#[derive(Debug, Default)]
+struct NewPayloads {
+    bytes: Vec<u8>,
+    items: Vec<Item>,
+    left_out: u64,
+    is_git: bool,
+}
+
+impl NewPayloads {
+    fn collect(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
+        let repository = Repository::open(&place.payloads)?;
+        let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
+        let commits = last_commits(history.as_mut(), range)?;
+        let mut payloads = NewPayloads { is_git: matches!(repository, Repository::Git(_)), ..NewPayloads::default() };
+        match &repository {
+            Repository::Git(_) => payloads.collect_objects(history.as_mut(), &commits)?,
+            Repository::Hg(hg) => {
+                let decoders = Decoders::from(ZlibReader::Libdeflate);
+                let mut chunks = NewChunks::new(hg, decoders)?;
+                let first = first_changeset(hg.revlogs(), commits.len())?;
+                for (number, files) in hg.revlogs().iter().enumerate() {
+                    let revlog = Revlog::open(files)?;
+                    chunks.for_each(&revlog, number, first, &mut |chunk| {
+                        let kind = ChunkKind { object: files.kind, is_delta: chunk.base.is_some() };
+                        payloads.push(kind, revlog.entry(chunk.revision)?.node, number, &[chunk.payload]);
+                        Ok(())
+                    })?;
+                }
+            }
+        }
+        Ok(payloads)
+    }
+
+    fn collect_objects(&mut self, history: &mut dyn History, commits: &[ObjectId]) -> Result<(), WorkloadError> {
+        let Some(objects) = history.git_objects() else { return Ok(()) };
+        let mut store = objects.lock();
+        let mut wanted: Vec<(ObjectKind, ObjectId)> = Vec::new();
+        introduced_by(&mut store, commits, &mut |kind, id| wanted.push((kind, id.to_owned())))?;
+        let mut content = Vec::new();
+        for (object, id) in wanted {
+            let Some(place) = store.place(&id) else { continue };
+            store.read_place(&place, &mut content)?;
+            let header = format!("{object} {}\0", content.len());
+            self.push(ChunkKind { object, is_delta: false }, id, 0, &[header.as_bytes(), &content]);
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, kind: ChunkKind, id: ObjectId, revlog: usize, parts: &[&[u8]]) {
+        let len = parts.iter().map(|part| part.len()).sum();
+        if self.bytes.len().saturating_add(len) > BUDGET {
+            self.left_out += 1;
+            return;
+        }
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.items.push(Item { kind, id, revlog, len });
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&Item, &[u8])> {
+        let mut rest = self.bytes.as_slice();
+        self.items.iter().map(move |item| {
+            let (payload, after) = rest.split_at_checked(item.len).unwrap_or_default();
+            rest = after;
+            (item, payload)
+        })
+    }
+}
+
+/// The commits that a log of `range` lists, [`DEFAULT_COMMITS`] of them unless the range says otherwise.
+pub(super) fn last_commits(history: &mut dyn History, range: &HistoryRange) -> Result<Vec<ObjectId>, WorkloadError> {
+    let tip = history.resolve(&range.revision)?;
+    history.start_log(tip)?;
+    let mut commits = Vec::new();
+    while (commits.len() as u64) < range.commits.unwrap_or(DEFAULT_COMMITS)
+        && let Some(revision) = history.next_revision()?
+    {
+        commits.push(revision.id);
+    }
+    Ok(commits)
+}
+
+/// The first of the last `count` changesets.
+pub(super) fn first_changeset(
+    revlogs: &[repackbench_reader::hg::revlog::RevlogFiles],
+    count: usize,
+) -> Result<usize, ReaderError> {
+    let changelog = revlogs.iter().find(|files| files.kind == ObjectKind::Changelog);
+    let changesets = changelog.map(Revlog::open).transpose()?.map_or(0, |changelog| changelog.len());
+    Ok(changesets.saturating_sub(count))
+}
+
+#[derive(Debug)]
+pub(super) struct Ingest {
+    range: HistoryRange,
+    destination: Destination,
+    payloads: Option<(PathBuf, NewPayloads)>,
+    encoders: Option<(PathBuf, PayloadEncoders)>,
+    stored: Vec<u8>,
+    stored_bytes: u64,
+}
+
+impl Ingest {
+    pub(super) fn new(range: HistoryRange, into: Option<PathBuf>) -> Self {
+        let range = HistoryRange { commits: Some(range.commits.unwrap_or(DEFAULT_COMMITS)), ..range };
+        let destination = Destination::new(into);
+        Ingest { range, destination, payloads: None, encoders: None, stored: Vec::new(), stored_bytes: 0 }
+    }
+}
+
+impl Workload for Ingest {
+    fn label(&self) -> WorkloadLabel {
+        label("ingest", &self.range, &[])
+    }
+
+    /// As for a checkout: what the kernel does for a file drifts.
+    fn compared_time(&self) -> ComparedTime {
+        ComparedTime::User
+    }
+
+    fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
+            self.payloads = Some((variant.payloads.clone(), NewPayloads::collect(variant, &self.range)?));
+        }
+        if self.encoders.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
+            let repository = Repository::open(&variant.folder)?;
+            let spec = spec_of(variant, &repository)?;
+            let encoders = match repository {
+                // Loose objects are never deltas.
+                Repository::Git(_) => PayloadEncoders::of_variant(&repository, &spec)?,
+                Repository::Hg(_) => PayloadEncoders::for_deltas(&repository, &spec)?,
+            };
+            self.encoders = Some((variant.folder.clone(), encoders));
+        }
+        self.destination.make("ingest")
+    }
+
+    fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        let (Some((_, payloads)), Some((_, encoders))) = (&self.payloads, &mut self.encoders) else {
+            return Err(WorkloadError::not_prepared());
+        };
+        let mut job = Job {
+            folder: self.destination.path()?,
+            encoders,
+            stored: &mut self.stored,
+            stored_bytes: 0,
+            is_checked: observer.wants_written_files(),
+        };
+        if payloads.is_git {
+            job.write_loose(payloads)?
+        } else {
+            job.append_chunks(payloads)?
+        }
+        self.stored_bytes = job.stored_bytes;
+        for item in &payloads.items {
+            observer.object(item.kind.object, &item.id);
+        }
+        Ok(())
+    }
+
+    fn extra(&self) -> Counts {
+        let Some((_, payloads)) = &self.payloads else { return Counts::new() };
+        let counts = [
+            ("payload bytes", payloads.bytes.len() as u64),
+            ("stored bytes", self.stored_bytes),
+            ("left out beyond 256 MiB", payloads.left_out),
+        ];
+        counts.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+
+    fn clean_up(&mut self) -> Result<(), WorkloadError> {
+        self.destination.remove()
+    }
+}
+
+/// One run.
+struct Job<'a> {
+    folder: &'a Path,
+    encoders: &'a mut PayloadEncoders,
+    stored: &'a mut Vec<u8>,
+    stored_bytes: u64,
+    /// Whether what was encoded is decoded again.
+    is_checked: bool,
+}
+
+impl Job<'_> {
+    /// A file for each object, by its id, which is computed as git does it.
+    fn write_loose(&mut self, payloads: &NewPayloads) -> Result<(), WorkloadError> {
+        let mut fan_outs = [false; 256];
+        for (item, payload) in payloads.iter() {
+            let mut hasher = GitHasher::new(item.id.kind());
+            hasher.update(payload);
+            let id = hasher.finish();
+            if id != item.id {
+                let why = format!("{}: its content has the id {id}", item.id);
+                return Err(WorkloadError::Refused { why });
+            }
+            self.encode(item, payload)?;
+            let hex = id.to_hex().to_string();
+            let (fan_out, rest) = hex.split_at(2);
+            let folder = self.folder.join(fan_out);
+            if let Some(is_made) = fan_outs.get_mut(usize::from(id.first_byte()))
+                && !std::mem::replace(is_made, true)
+            {
+                fs::create_dir(&folder).map_err(|e| files_error("make", &folder, e))?;
+            }
+            let path = folder.join(rest);
+            let file = OpenOptions::new().write(true).create_new(true).open(&path);
+            let written = file.and_then(|mut file| file.write_all(self.stored));
+            written.map_err(|e| files_error("write", &path, e))?;
+        }
+        Ok(())
+    }
+
+    /// A file for each revlog, to which its chunks are appended one by one.
+    fn append_chunks(&mut self, payloads: &NewPayloads) -> Result<(), WorkloadError> {
+        let mut open: Option<(usize, PathBuf, File)> = None;
+        for (item, payload) in payloads.iter() {
+            self.encode(item, payload)?;
+            let (path, file) = match &mut open {
+                Some((number, path, file)) if *number == item.revlog => (path, file),
+                other => {
+                    let path = self.folder.join(format!("{}.d", item.revlog));
+                    let file = File::create_new(&path).map_err(|e| files_error("create", &path, e))?;
+                    let (_, path, file) = other.insert((item.revlog, path, file));
+                    (path, file)
+                }
+            };
+            file.write_all(self.stored).map_err(|e| files_error("write", path, e))?;
+        }
+        Ok(())
+    }
+
+    fn encode(&mut self, item: &Item, payload: &[u8]) -> Result<(), WorkloadError> {
+        self.stored.clear();
+        let length = self.encoders.encode(item.kind, true, payload, self.stored)?;
+        self.stored_bytes += length as u64;
+        if self.is_checked && !self.encoders.is_faithful(self.stored, payload, &mut Vec::new()) {
+            let why = format!("{}: was encoded into what decodes to other bytes", item.id);
+            return Err(WorkloadError::Refused { why });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,267 @@
+//! A server of packs.
+
+use std::path::Path;
+
+use gix_hash::Kind;
+use repackbench_codec::{
+    BaseUse, ChunkDecoder, ChunkEncoder, ChunkKind, Decoders, SharedFormat, StoredForm, ZlibReader,
+};
+use repackbench_reader::{
+    ObjectKind, Repository,
+    git::{
+        GitRepository, ObjectStore,
+        pack::{PackFile, write_offset_distance, write_type_and_size},
+    },
+};
+use repackbench_writer::PayloadEncoders;
+
+use super::{
+    Client, Scope, Served,
+    plan::{Base, Plan, PlannedEntry},
+    sink::PackSink,
+};
+use crate::workloads::{Observer, VariantPlace, WorkloadError, encode::spec_of};
+
+/// What clients that know nothing else are sent: stock zlib at git's default level.
+const PLAIN: &str = "zlib:6";
+
+/// Serves packs from one repository, or from two that hold the same deltas.
+pub(super) struct PackServer {
+    stores: Vec<ObjectStore>,
+    hash: Kind,
+    plan: Plan,
+    is_clone: bool,
+    dictionary_bytes: u64,
+    own: PayloadEncoders,
+    plain: ChunkEncoder,
+    verifier: ChunkDecoder,
+    buffers: Buffers,
+    /// Where each entry of the pack begins.
+    offsets: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Buffers {
+    header: Vec<u8>,
+    payload: Vec<u8>,
+    chunk: Vec<u8>,
+    again: Vec<u8>,
+}
+
+/// How the chunk of an entry is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    /// As it is stored.
+    Verbatim,
+    /// Its payload is compressed anew: a delta stays a delta.
+    Payload,
+    /// The object is, in place of its delta.
+    Whole,
+}
+
+impl PackServer {
+    /// Opens the repository at `place` and plans what `scope` needs. Nothing of this is timed.
+    pub(super) fn open(place: &VariantPlace, git: &GitRepository, scope: &Scope) -> Result<Self, WorkloadError> {
+        let repository = Repository::open(&place.folder)?;
+        let spec = spec_of(place, &repository)?;
+        let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
+        let store = ObjectStore::open(git, place.decoders)?;
+        let plan = Plan::new(history.as_mut(), &store, scope)?;
+        Ok(PackServer {
+            offsets: Vec::with_capacity(plan.entries.len()),
+            plan,
+            hash: git.object_hash(),
+            is_clone: matches!(scope, Scope::Clone),
+            dictionary_bytes: dictionary_bytes(git),
+            own: PayloadEncoders::of_variant(&repository, &spec)?,
+            plain: ChunkEncoder::new(&PLAIN.parse().map_err(refused)?).map_err(refused)?,
+            verifier: ChunkDecoder::new(ZlibReader::Libdeflate),
+            buffers: Buffers::default(),
+            stores: vec![store],
+        })
+    }
+
+    /// Takes every second entry from the repository `git` at `place` instead.
+    pub(super) fn mix(&mut self, place: &VariantPlace, git: &GitRepository) -> Result<(), WorkloadError> {
+        let store = ObjectStore::open(git, place.decoders)?;
+        self.plan.mix(&store, self.stores.len())?;
+        self.stores.push(store);
+        Ok(())
+    }
+
+    /// Forgets decoded objects, so that the next pack is made as the first was.
+    pub(super) fn forget(&mut self) {
+        self.stores.iter_mut().for_each(ObjectStore::forget);
+    }
+
+    /// Tells of every object that is sent.
+    pub(super) fn tell(&self, observer: &mut dyn Observer) {
+        for entry in &self.plan.entries {
+            observer.object(entry.kind, &entry.place.id);
+        }
+        observer.missing(self.plan.missing);
+    }
+
+    /// Makes the pack for `client`, and writes it to `file` if there is one. `is_checked` has it decode again what was encoded.
+    pub(super) fn serve(
+        &mut self,
+        client: Client,
+        file: Option<&Path>,
+        is_checked: bool,
+    ) -> Result<Served, WorkloadError> {
+        let entries = u32::try_from(self.plan.entries.len()).map_err(refused)?;
+        let mut sink = PackSink::new(self.hash, entries, file)?;
+        let mut served = Served { entries: u64::from(entries), ..Served::default() };
+        let mut names_dictionary = false;
+        self.offsets.clear();
+        for number in 0..self.plan.entries.len() {
+            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            self.offsets.push(sink.written());
+            let (sending, uses_dictionary) = self.sending(&entry, client)?;
+            match sending {
+                Sending::Verbatim => {
+                    served.reused += 1;
+                    names_dictionary |= uses_dictionary;
+                    self.put_verbatim(&entry, &mut sink)?;
+                }
+                Sending::Payload | Sending::Whole => {
+                    served.encoded += 1;
+                    self.put_encoded(&entry, client, sending, is_checked, &mut sink)?;
+                }
+            }
+        }
+        served.wire_bytes = sink.finish()?;
+        if names_dictionary && self.is_clone {
+            served.dictionary_bytes = self.dictionary_bytes;
+            served.wire_bytes += self.dictionary_bytes;
+        }
+        Ok(served)
+    }
+
+    /// How `entry` is sent to `client`, and whether its chunk names a dictionary.
+    fn sending(&self, entry: &PlannedEntry, client: Client) -> Result<(Sending, bool), WorkloadError> {
+        let Some(chunk) = self.chunk(entry)? else { return Ok((Sending::Whole, false)) };
+        if entry.base == Base::Lacking {
+            return Ok((Sending::Whole, false));
+        }
+        if client == Client::Same {
+            return Ok((Sending::Verbatim, StoredForm::of_chunk(chunk) == Some(StoredForm::Dictionary)));
+        }
+        let sending = match (SharedFormat::of_chunk(chunk), ChunkDecoder::base_use(chunk)) {
+            (Some(SharedFormat::Zlib), _) => Sending::Verbatim,
+            (_, BaseUse::Patch) => Sending::Whole,
+            _ => Sending::Payload,
+        };
+        Ok((sending, false))
+    }
+
+    fn pack(&self, entry: &PlannedEntry) -> Option<(&PackFile, u64)> {
+        let (pack, offset) = entry.place.in_pack()?;
+        Some((self.stores.get(entry.store)?.packs().get(pack)?, offset))
+    }
+
+    /// The stored bytes of `entry`; `None` for a loose object.
+    fn chunk(&self, entry: &PlannedEntry) -> Result<Option<&[u8]>, WorkloadError> {
+        let Some((pack, offset)) = self.pack(entry) else { return Ok(None) };
+        let start = offset.saturating_add(entry.header_len);
+        Ok(Some(pack.bytes(start, start.saturating_add(entry.chunk_len))?))
+    }
+
+    fn put_verbatim(&mut self, entry: &PlannedEntry, sink: &mut PackSink) -> Result<(), WorkloadError> {
+        self.make_header(entry, entry.payload_len, true, sink.written());
+        sink.put(&self.buffers.header)?;
+        match self.chunk(entry)? {
+            Some(chunk) => sink.put(chunk),
+            None => Ok(()),
+        }
+    }
+
+    fn put_encoded(
+        &mut self,
+        entry: &PlannedEntry,
+        client: Client,
+        sending: Sending,
+        is_checked: bool,
+        sink: &mut PackSink,
+    ) -> Result<(), WorkloadError> {
+        let Some(store) = self.stores.get_mut(entry.store) else { return Ok(()) };
+        let Buffers { payload, chunk, again, .. } = &mut self.buffers;
+        let is_delta = match (sending, entry.place.in_pack()) {
+            (Sending::Payload, Some((pack, offset))) => {
+                store.entry_payload(pack, offset, payload)?;
+                entry.base != Base::None
+            }
+            _ => {
+                store.read_place(&entry.place, payload)?;
+                false
+            }
+        };
+        chunk.clear();
+        let is_faithful = match client {
+            Client::Same => {
+                self.own.encode(ChunkKind { object: entry.kind, is_delta }, false, payload, chunk)?;
+                !is_checked || self.own.is_faithful(chunk, payload, again)
+            }
+            Client::Zlib => {
+                self.plain.encode(payload, chunk).map_err(refused)?;
+                again.resize(if is_checked { payload.len() } else { 0 }, 0);
+                !is_checked || self.verifier.decode(chunk, again).is_ok() && again == payload
+            }
+        };
+        if !is_faithful {
+            let why = format!("{}: was encoded into what decodes to other bytes", entry.place.id);
+            return Err(WorkloadError::Refused { why });
+        }
+        let len = payload.len() as u64;
+        self.make_header(entry, len, is_delta, sink.written());
+        sink.put(&self.buffers.header)?;
+        sink.put(&self.buffers.chunk)
+    }
+
+    /// Puts the header of `entry`, with a payload of `len` bytes that may be a delta, at `offset` of the pack into the buffer.
+    fn make_header(&mut self, entry: &PlannedEntry, len: u64, may_be_delta: bool, offset: u64) {
+        let header = &mut self.buffers.header;
+        header.clear();
+        match entry.base {
+            Base::Earlier(base) if may_be_delta => {
+                write_type_and_size(OFFSET_DELTA << 4, len, header);
+                let base = self.offsets.get(base).copied().unwrap_or_default();
+                write_offset_distance(offset.saturating_sub(base), header);
+            }
+            Base::Named(base) if may_be_delta => {
+                write_type_and_size(REF_DELTA << 4, len, header);
+                header.extend_from_slice(base.as_bytes());
+            }
+            _ => write_type_and_size(type_number(entry.kind) << 4, len, header),
+        }
+    }
+}
+
+/// Entry types as gitformat-pack(5) numbers them.
+const OFFSET_DELTA: u8 = 6;
+const REF_DELTA: u8 = 7;
+
+fn type_number(kind: ObjectKind) -> u8 {
+    match kind {
+        // A Git store holds none of Mercurial's kinds.
+        ObjectKind::Commit | ObjectKind::Changelog => 1,
+        ObjectKind::Tree | ObjectKind::Manifest => 2,
+        ObjectKind::Blob | ObjectKind::Filelog => 3,
+        ObjectKind::Tag => 4,
+    }
+}
+
+fn refused(error: impl std::fmt::Display) -> WorkloadError {
+    WorkloadError::Refused { why: error.to_string() }
+}
+
+/// The stored length of all dictionaries: what a client that clones has to be sent beside the pack.
+fn dictionary_bytes(git: &GitRepository) -> u64 {
+    let folder = git
+        .object_dirs()
+        .first()
+        .map(|objects| objects.join("info").join(repackbench_reader::dictionaries::DICTIONARY_FOLDER));
+    let entries = folder.and_then(|folder| folder.read_dir().ok());
+    let lengths = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
+    lengths.sum()
+}

@@ -1,0 +1,154 @@
+//! `serve`: the pack that a clone, or a fetch of the last commits, needs, made as a server makes it when it reuses what it has
+//! stored: entry by entry, no delta applied or searched for.
+//!
+//! What to send is found out before the clock starts, as a server with bitmaps knows it.
+
+mod git;
+mod plan;
+mod sink;
+
+use std::path::PathBuf;
+
+use repackbench_reader::{History, Repository};
+use repackbench_records::WorkloadLabel;
+
+use self::git::PackServer;
+use super::{Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, diff, ingest::DEFAULT_COMMITS};
+
+/// What the client understands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Client {
+    /// The variant's own codec: what is stored can be sent.
+    Same,
+    /// zlib, and nothing else.
+    Zlib,
+}
+
+/// What the client wants.
+#[derive(Debug, Clone)]
+pub(super) enum Scope {
+    /// Everything reachable; it has nothing.
+    Clone,
+    /// What the last commits brought; it has everything else.
+    Fetch(HistoryRange),
+}
+
+/// A pack that was served.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Served {
+    /// Objects that were sent.
+    pub entries: u64,
+    /// Those of them whose stored bytes were sent as they are.
+    pub reused: u64,
+    /// The others.
+    pub encoded: u64,
+    /// Length of the pack, and of the dictionaries.
+    pub wire_bytes: u64,
+    /// Bytes of dictionaries, which a client that clones has to be sent.
+    pub dictionary_bytes: u64,
+}
+
+/// Which exchange, as the user names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exchange {
+    /// `serve:same`: to a client that speaks the variant's codec.
+    Same,
+    /// `serve:zlib`: to one that speaks only zlib.
+    Zlib,
+    /// `serve:push`: from a converted client to a server that speaks only zlib.
+    Push,
+}
+
+impl Exchange {
+    /// All of them.
+    pub(super) const ALL: [Exchange; 3] = [Exchange::Same, Exchange::Zlib, Exchange::Push];
+
+    /// The workload's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Exchange::Same => "serve:same",
+            Exchange::Zlib => "serve:zlib",
+            Exchange::Push => "serve:push",
+        }
+    }
+
+    fn client(self) -> Client {
+        match self {
+            Exchange::Same => Client::Same,
+            Exchange::Zlib | Exchange::Push => Client::Zlib,
+        }
+    }
+}
+
+/// Serves one variant after another.
+pub(super) struct Serve {
+    exchange: Exchange,
+    range: HistoryRange,
+    into: Option<PathBuf>,
+    server: Option<(PathBuf, PackServer)>,
+    served: Served,
+}
+
+impl std::fmt::Debug for Serve {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Serve").field("exchange", &self.exchange).field("range", &self.range).finish_non_exhaustive()
+    }
+}
+
+impl Serve {
+    /// A pack is written into the file `into`, or nowhere.
+    pub(super) fn new(exchange: Exchange, range: &HistoryRange, into: Option<PathBuf>) -> Self {
+        let mut range = range.clone();
+        if exchange == Exchange::Push {
+            range.commits.get_or_insert(DEFAULT_COMMITS);
+        }
+        Serve { exchange, range, into, server: None, served: Served::default() }
+    }
+
+    fn scope(&self) -> Scope {
+        match self.range.commits {
+            None => Scope::Clone,
+            Some(_) => Scope::Fetch(self.range.clone()),
+        }
+    }
+}
+
+impl Workload for Serve {
+    fn label(&self) -> WorkloadLabel {
+        diff::label(self.exchange.name(), &self.range, &[])
+    }
+
+    fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        if self.server.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
+            let server = match Repository::open(&variant.folder)? {
+                Repository::Git(git) => PackServer::open(variant, &git, &self.scope())?,
+                Repository::Hg(_) => return Err(WorkloadError::Refused { why: "serve is for Git".to_owned() }),
+            };
+            self.server = Some((variant.folder.clone(), server));
+        }
+        if let Some((_, server)) = &mut self.server {
+            server.forget();
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
+        let Some((_, server)) = &mut self.server else { return Err(WorkloadError::not_prepared()) };
+        let is_checked = observer.wants_written_files();
+        self.served = server.serve(self.exchange.client(), self.into.as_deref(), is_checked)?;
+        server.tell(observer);
+        Ok(())
+    }
+
+    fn extra(&self) -> Counts {
+        let Served { entries, reused, encoded, wire_bytes, dictionary_bytes } = self.served;
+        let counts = [
+            ("entries", entries),
+            ("entries reused", reused),
+            ("entries encoded", encoded),
+            ("wire bytes", wire_bytes),
+            ("dictionary bytes", dictionary_bytes),
+        ];
+        counts.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+}

@@ -1,0 +1,65 @@
+//! Where a pack goes: it is hashed and counted, and written into a file where one is wanted.
+
+use std::{
+    fs::File,
+    io::{BufWriter, Write},
+    path::{Path, PathBuf},
+};
+
+use gix_hash::Kind;
+use repackbench_reader::git::hash::GitHasher;
+
+use crate::workloads::{WorkloadError, files_error};
+
+/// Takes the bytes of a pack.
+pub(super) struct PackSink {
+    hasher: GitHasher,
+    written: u64,
+    file: Option<(PathBuf, BufWriter<File>)>,
+}
+
+impl PackSink {
+    /// A sink for a pack of `entries` entries, under ids of `hash`; written to `file`, which must not exist, if there is one.
+    pub(super) fn new(hash: Kind, entries: u32, file: Option<&Path>) -> Result<Self, WorkloadError> {
+        let file = match file {
+            Some(path) => {
+                let created = File::create_new(path).map_err(|e| files_error("create", path, e))?;
+                Some((path.to_owned(), BufWriter::new(created)))
+            }
+            None => None,
+        };
+        let mut sink = PackSink { hasher: GitHasher::new(hash), written: 0, file };
+        sink.put(b"PACK\0\0\0\x02")?;
+        sink.put(&entries.to_be_bytes())?;
+        Ok(sink)
+    }
+
+    /// How many bytes there are so far: the offset of the next one.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<(), WorkloadError> {
+        self.hasher.update(bytes);
+        self.pass_on(bytes)
+    }
+
+    fn pass_on(&mut self, bytes: &[u8]) -> Result<(), WorkloadError> {
+        self.written += bytes.len() as u64;
+        match &mut self.file {
+            Some((path, file)) => file.write_all(bytes).map_err(|e| files_error("write", path, e)),
+            None => Ok(()),
+        }
+    }
+
+    /// Adds the trailing checksum; returns how long the pack is.
+    pub(super) fn finish(mut self) -> Result<u64, WorkloadError> {
+        let checksum = self.hasher.clone().finish();
+        self.pass_on(checksum.as_bytes())?;
+        match &mut self.file {
+            Some((path, file)) => file.flush().map_err(|e| files_error("write", path, e))?,
+            None => {}
+        }
+        Ok(self.written)
+    }
+}

@@ -1,0 +1,19 @@
+//! Where the variant lies that a workload runs on, for those that need more of it than its history.
+
+use std::path::PathBuf;
+
+use repackbench_codec::{CodecSpec, Decoders};
+
+/// A repository that a workload is about to run on.
+#[derive(Debug, Clone)]
+pub struct VariantPlace {
+    /// Its folder.
+    pub folder: PathBuf,
+    /// The folder of a repository that holds the same payloads and can be converted: the source of a variant that keeps its
+    /// deltas, else the variant itself.
+    pub payloads: PathBuf,
+    /// The spec that it was written under, where that is known.
+    pub spec: Option<CodecSpec>,
+    /// The implementations that read it.
+    pub decoders: Decoders,
+}
