@@ -8,7 +8,7 @@ use repackbench_reader::ObjectKind;
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments};
+use crate::{byte_size::ByteSize, failure::Failure, serve_arguments::ServeArguments, spec_arguments::SpecArguments};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -31,6 +31,7 @@ pub(crate) enum Command {
     Size(SizeArguments),
     Bench(BenchArguments),
     Replay(ReplayArguments),
+    Serve(ServeArguments),
     Chains(ChainsArguments),
     Payloads(PayloadsArguments),
     Train(TrainArguments),

@@ -15,10 +15,12 @@ mod chains;
 mod convert;
 mod grid;
 mod number;
+mod serve;
 mod size;
 
 pub use bench::bench_table;
 pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use grid::text_table;
+pub use serve::rollout_table;
 pub use size::size_table;

@@ -3,6 +3,7 @@
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
+//! - [`rollout`]: what a server pays while clients move to another codec;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
@@ -14,6 +15,7 @@ pub mod bench;
 pub mod chains;
 pub mod clock;
 pub mod missing;
+pub mod rollout;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;

@@ -9,10 +9,10 @@ mod sink;
 
 use std::path::PathBuf;
 
-use repackbench_reader::{History, Repository};
+use repackbench_reader::History;
 use repackbench_records::WorkloadLabel;
 
-use self::git::PackServer;
+pub(crate) use self::git::PackServer;
 use super::{Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, diff, ingest::DEFAULT_COMMITS};
 
 /// What the client understands.
@@ -31,6 +31,16 @@ pub(super) enum Scope {
     Clone,
     /// What the last commits brought; it has everything else.
     Fetch(HistoryRange),
+}
+
+impl Scope {
+    /// The last commits of `range`, or everything if it has no limit.
+    fn of(range: &HistoryRange) -> Self {
+        match range.commits {
+            None => Scope::Clone,
+            Some(_) => Scope::Fetch(range.clone()),
+        }
+    }
 }
 
 /// A pack that was served.
@@ -104,13 +114,6 @@ impl Serve {
         }
         Serve { exchange, range, into, server: None, served: Served::default() }
     }
-
-    fn scope(&self) -> Scope {
-        match self.range.commits {
-            None => Scope::Clone,
-            Some(_) => Scope::Fetch(self.range.clone()),
-        }
-    }
 }
 
 impl Workload for Serve {
@@ -120,10 +123,7 @@ impl Workload for Serve {
 
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         if self.server.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
-            let server = match Repository::open(&variant.folder)? {
-                Repository::Git(git) => PackServer::open(variant, &git, &self.scope())?,
-                Repository::Hg(_) => return Err(WorkloadError::Refused { why: "serve is for Git".to_owned() }),
-            };
+            let server = PackServer::at(variant, &self.range)?;
             self.server = Some((variant.folder.clone(), server));
         }
         if let Some((_, server)) = &mut self.server {
