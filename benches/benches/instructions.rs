@@ -17,9 +17,9 @@ use std::{
 };
 
 use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, spec};
-use repackbench_codec::{ChunkDecoder, ChunkEncoder};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, Decoders};
 use repackbench_reader::{Repository, git::GitRepository, git::delta};
-use repackbench_timing::workloads::{Counter, HistoryRange, WorkloadSpec};
+use repackbench_timing::workloads::{Counter, HistoryRange, VariantPlace, WorkloadSpec};
 
 /// How much more than the baseline a scenario may take, as a share.
 const TOLERANCE: f64 = 0.02;
@@ -153,8 +153,8 @@ fn replay(repository: &Repository, workload: &str) -> Result<()> {
     let workload: WorkloadSpec = workload.parse().map_err(|error| setup(&error))?;
     let range = HistoryRange { revision: repository.default_revision().to_owned(), commits: None };
     let mut workload = workload.build(&range, None);
-    let mut history = repository.history(repackbench_codec::Decoders::default())?;
-    workload.prepare()?;
+    let mut history = repository.history(Decoders::default())?;
+    workload.prepare(&VariantPlace::of(repository, Decoders::default()))?;
     measured(&mut || {
         let mut counter = Counter::default();
         for _ in 0..5 {

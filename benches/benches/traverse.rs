@@ -57,9 +57,7 @@ fn bench_replay(
     let mut replay = || {
         let mut counter = Counter::default();
         history.forget();
-        workload.prepare()?;
         workload.run(history, &mut counter)?;
-        workload.clean_up()?;
         Ok::<_, BenchError>(counter)
     };
     replay()?;

@@ -10,7 +10,7 @@ use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::Payload
 
 use crate::{
     byte_size::ByteSize, explain_arguments::ExplainArguments, failure::Failure, pace_arguments::PaceArguments,
-    spec_arguments::SpecArguments, trace_arguments::TraceArguments,
+    serve_arguments::ServeArguments, spec_arguments::SpecArguments, trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -35,6 +35,7 @@ pub(crate) enum Command {
     Bench(BenchArguments),
     Explain(ExplainArguments),
     Replay(ReplayArguments),
+    Serve(ServeArguments),
     Chains(ChainsArguments),
     Trace(TraceArguments),
     Payloads(PayloadsArguments),

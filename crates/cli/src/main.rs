@@ -9,6 +9,7 @@ mod failure;
 mod pace_arguments;
 mod progress;
 mod record_file;
+mod serve_arguments;
 mod spec_arguments;
 mod trace_arguments;
 
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),

@@ -185,6 +185,7 @@ mod tests {
             jobs: 1,
             iterations: 3,
             counts: BTreeMap::from([("objects".into(), u64::MAX), ("missing".into(), 0)]),
+            extra: BTreeMap::from([("wire bytes".into(), 7)]),
             digest: ContentDigest { algorithm: "sha256".into(), hex: "00ff".into() },
             size,
         }

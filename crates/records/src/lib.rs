@@ -21,6 +21,7 @@ mod record;
 mod regression;
 mod run;
 mod self_test;
+mod serve;
 mod size;
 mod trace;
 
@@ -36,6 +37,9 @@ pub use record::{
 pub use regression::{CellChange, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
 pub use self_test::{SelfTest, SpuriousEffects};
+pub use serve::{
+    ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,
+};
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,

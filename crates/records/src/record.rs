@@ -60,6 +60,9 @@ pub struct Record {
     /// What it did, by name: `objects`, `bytes`, `commits`, `changes`, `hits`, `missing` and the like. A workload
     /// names its own counters; two variants of one repository must agree on all of them.
     pub counts: BTreeMap<String, u64>,
+    /// Counts that differ between variants by nature, such as stored bytes that were sent.
+    #[serde(default)]
+    pub extra: BTreeMap<String, u64>,
     /// The digest of all decoded content that the workload saw, from its untimed pass.
     pub digest: ContentDigest,
     /// Where the variant's bytes on disk go.

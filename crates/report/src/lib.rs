@@ -17,6 +17,7 @@ mod explain;
 mod grid;
 mod number;
 mod self_test;
+mod serve;
 mod size;
 mod trace;
 
@@ -26,5 +27,6 @@ pub use convert::convert_summary;
 pub use explain::explain_table;
 pub use grid::text_table;
 pub use self_test::self_test_table;
+pub use serve::rollout_table;
 pub use size::size_table;
 pub use trace::{device_check_table, trace_table};

@@ -5,6 +5,7 @@
 //! - [`explain`]: what a ratio of times is made of;
 //! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
+//! - [`rollout`]: what a server pays while clients move to another codec;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
@@ -20,6 +21,7 @@ pub mod cold;
 pub mod explain;
 pub mod missing;
 mod probe;
+pub mod rollout;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;

@@ -29,19 +29,13 @@ pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
         failed: None,
         missing: 0,
     };
-    workload.prepare(&place(&repository, decoders))?;
+    workload.prepare(&VariantPlace::of(&repository, decoders))?;
     workload.run(history.as_mut(), &mut printer)?;
     let extra = workload.extra();
     workload.clean_up()?;
     printer.finish()?;
     print(&extra.iter().map(|(name, count)| format!("{name}: {count}\n")).collect::<String>())?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// The repository as a workload may have to look at it again.
-fn place(repository: &Repository, decoders: Decoders) -> VariantPlace {
-    let folder = repository.own_folder().to_owned();
-    VariantPlace { payloads: folder.clone(), folder, spec: repository.recorded_spec(), decoders }
 }
 
 /// Who reads: stock git's and hg's own implementations, but for what the user chose.

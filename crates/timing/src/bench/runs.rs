@@ -82,6 +82,7 @@ impl<'a> Job<'a> {
 /// What one job, or several copies of it at once, came to.
 struct JobRun {
     counts: Vec<Counts>,
+    extra: Counts,
     sample: Sample,
     usage: JobUsage,
     lookups: CacheLookups,
@@ -167,8 +168,9 @@ impl Session<'_> {
         result?;
         let lookups = history.delta_cache_lookups();
         history.forget();
+        let extra = workload.extra();
         workload.clean_up()?;
-        Ok(JobRun { counts: vec![counter.counts()], sample, usage, lookups })
+        Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups })
     }
 
     /// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
@@ -209,11 +211,12 @@ impl Session<'_> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (machine, memory) = (Machine::now(), Memory::start());
         let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
+        let mut extra = Counts::new();
         for _ in 0..reference.iterations {
             let run = self.run_once(job, subject, reference)?;
             sum += run.sample;
             used = used.plus(run.usage);
-            lookups = run.lookups;
+            (lookups, extra) = (run.lookups, run.extra);
         }
         let mut usage = used.mean_of(u64::from(reference.iterations) * u64::from(self.plan.jobs.max(1)));
         memory.end(&mut usage);
@@ -242,6 +245,7 @@ impl Session<'_> {
             jobs: self.plan.jobs.max(1),
             iterations: reference.iterations,
             counts: reference.counts.clone(),
+            extra,
             digest: reference.digest.clone(),
             size: subject.size.clone(),
         })
@@ -251,6 +255,7 @@ impl Session<'_> {
 /// What one of several copies of a job came to.
 struct CopyRun {
     counts: Counts,
+    extra: Counts,
     start: ClockReading,
     end: ClockReading,
     usage: JobUsage,
@@ -279,8 +284,9 @@ fn run_copy(
     result?;
     let lookups = history.delta_cache_lookups();
     history.forget();
+    let extra = workload.extra();
     workload.clean_up()?;
-    Ok(CopyRun { counts: counter.counts(), start, end, usage, lookups })
+    Ok(CopyRun { counts: counter.counts(), extra, start, end, usage, lookups })
 }
 
 /// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
@@ -298,6 +304,7 @@ fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
         sample: Sample { wall: last.saturating_sub(first), ..cpu.mean_of(count) },
         usage: JobUsage { read_calls, ..usage },
         lookups: copies.first().map_or_else(CacheLookups::default, |copy| copy.lookups),
+        extra: copies.first().map_or_else(Counts::new, |copy| copy.extra.clone()),
         counts: copies.into_iter().map(|copy| copy.counts).collect(),
     }
 }
@@ -332,6 +339,7 @@ mod tests {
         };
         let copy = |start, end, minor| CopyRun {
             counts: Counts::new(),
+            extra: Counts::new(),
             start,
             end,
             usage: JobUsage { minor_faults: Some(minor), ..JobUsage::NONE },

@@ -286,6 +286,7 @@ pub(super) mod tests {
             jobs: 1,
             iterations: 1,
             counts: BTreeMap::from([("objects".into(), 3)]),
+            extra: BTreeMap::new(),
             digest: ContentDigest { algorithm: "none".into(), hex: String::new() },
             size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
         }

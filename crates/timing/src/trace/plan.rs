@@ -140,8 +140,7 @@ pub fn trace_variants(
         }
         let read = variant_repository.as_ref().unwrap_or(source);
         let mut history = read.history(decoders)?;
-        let folder = read.own_folder().to_owned();
-        let place = VariantPlace { payloads: folder.clone(), folder, spec: read.recorded_spec(), decoders };
+        let place = VariantPlace::of(read, decoders);
         let (trace, counts) = record(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
         check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
         let baseline_bytes = *baseline_bytes.get_or_insert_with(|| store_bytes(&trace));

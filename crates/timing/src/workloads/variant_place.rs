@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use repackbench_codec::{CodecSpec, Decoders};
+use repackbench_reader::Repository;
 
 /// A repository that a workload is about to run on.
 #[derive(Debug, Clone)]
@@ -16,4 +17,12 @@ pub struct VariantPlace {
     pub spec: Option<CodecSpec>,
     /// The implementations that read it.
     pub decoders: Decoders,
+}
+
+impl VariantPlace {
+    /// A repository that nothing else is known of.
+    pub fn of(repository: &Repository, decoders: Decoders) -> Self {
+        let folder = repository.own_folder().to_owned();
+        VariantPlace { payloads: folder.clone(), folder, spec: repository.recorded_spec(), decoders }
+    }
 }
