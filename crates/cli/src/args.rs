@@ -9,8 +9,9 @@ use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
 use crate::{
-    byte_size::ByteSize, explain_arguments::ExplainArguments, failure::Failure, pace_arguments::PaceArguments,
-    serve_arguments::ServeArguments, spec_arguments::SpecArguments, trace_arguments::TraceArguments,
+    byte_size::ByteSize, compare_arguments::CompareArguments, explain_arguments::ExplainArguments, failure::Failure,
+    pace_arguments::PaceArguments, serve_arguments::ServeArguments, spec_arguments::SpecArguments,
+    trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -20,7 +21,7 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "repackbench", version, max_term_width = 100)]
 #[command(
-    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 65 the input repository is bad, 75 try again, 130 interrupted."
+    after_help = "Exit codes: 0 done, 1 failure, 2 usage, 3 a gate tripped, 65 the input repository is bad, 75 try again, 130 interrupted."
 )]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -33,6 +34,7 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     Size(SizeArguments),
     Bench(BenchArguments),
+    Compare(CompareArguments),
     Explain(ExplainArguments),
     Replay(ReplayArguments),
     Serve(ServeArguments),
@@ -43,6 +45,8 @@ pub(crate) enum Command {
     /// List every codec: levels, implementation and version, and who reads what it writes.
     Codecs,
     Cache(CacheArguments),
+    /// Print the JSON Schema of the records that `bench --json` writes, one a line.
+    Schema,
 }
 
 /// Rewrite a repository under another codec.

@@ -17,6 +17,8 @@ use repackbench_writer::{
 pub(crate) const FAILED: u8 = 1;
 /// The command line is wrong.
 pub(crate) const USAGE: u8 = 2;
+/// A gate tripped: something is worse than the user allows.
+pub(crate) const REGRESSION: u8 = 3;
 /// The input repository is bad: EX_DATAERR of sysexits.h.
 pub(crate) const BAD_INPUT: u8 = 65;
 /// Another try may succeed: EX_TEMPFAIL of sysexits.h.

@@ -4,6 +4,7 @@
 mod args;
 mod byte_size;
 mod commands;
+mod compare_arguments;
 mod explain_arguments;
 mod failure;
 mod pace_arguments;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
+        Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Command::Chains(arguments) => commands::chains::run(&arguments),
         Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Codecs => commands::codecs::run(),
+        Command::Schema => commands::schema::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
     };
     match result {

@@ -69,7 +69,7 @@ impl PaceArguments {
 
 /// A part of 1, typed in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Percent(f64);
+pub(crate) struct Percent(pub(crate) f64);
 
 impl FromStr for Percent {
     type Err = &'static str;

@@ -2,11 +2,12 @@
 
 use std::{collections::BTreeMap, fs, num::NonZero, path::Path, thread};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A machine and its software, as far as it matters to read a time. What the system does not tell is `None`, and so is what
 /// records of version 1 do not say.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Host {
     /// The processor's name as the kernel gives it.
@@ -32,7 +33,7 @@ pub struct Host {
 }
 
 /// What files lie on.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Storage {
     /// The file system's type, as in `ext4`.

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod budget;
 mod chains;
 mod comparison;
 mod explanation;
@@ -20,11 +21,13 @@ mod jsonl;
 mod record;
 mod regression;
 mod run;
+mod schema;
 mod self_test;
 mod serve;
 mod size;
 mod trace;
 
+pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
@@ -36,6 +39,7 @@ pub use record::{
 };
 pub use regression::{CellChange, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
+pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};
 pub use serve::{
     ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,

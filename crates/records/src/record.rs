@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord};
@@ -15,7 +16,7 @@ pub const SCHEMA_VERSION: u32 = 2;
 pub const OLDEST_SCHEMA_VERSION: u32 = 1;
 
 /// One run of one workload on one variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Record {
     /// The version of this form, [`SCHEMA_VERSION`] when this program wrote it.
     pub schema: u32,
@@ -74,7 +75,7 @@ fn one() -> u32 {
 }
 
 /// A version-control system.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Vcs {
     /// Git.
@@ -84,7 +85,7 @@ pub enum Vcs {
 }
 
 /// A repository, and which state of it was measured.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct RepositoryState {
     /// A short name for people, usually the last part of its path.
     pub name: String,
@@ -107,7 +108,7 @@ pub struct RepositoryState {
 }
 
 /// What part a variant plays in the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
     /// The source repository, untouched.
@@ -121,7 +122,7 @@ pub enum Role {
 }
 
 /// One repository under one codec spec.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Variant {
     /// What part it plays in the comparison.
     pub role: Role,
@@ -146,7 +147,7 @@ pub struct Variant {
 }
 
 /// An implementation that was chosen to read a format which several can read.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ChosenDecoder {
     /// The format: `zlib` or `lz4`.
     pub format: String,
@@ -155,7 +156,7 @@ pub struct ChosenDecoder {
 }
 
 /// Where a variant's deltas come from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum DeltaOrigin {
     /// They are the source's: the codec is the only difference.
@@ -184,7 +185,7 @@ impl Variant {
 }
 
 /// A codec spec in both of its spellings.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct SpecText {
     /// As the user typed it.
     pub typed: String,
@@ -193,7 +194,7 @@ pub struct SpecText {
 }
 
 /// A replayed job and its parameters.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct WorkloadLabel {
     /// Its name, as in `diff:pickaxe`.
     pub name: String,
@@ -213,7 +214,7 @@ impl fmt::Display for WorkloadLabel {
 }
 
 /// Where in the random-block schedule a run stood.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct RunPlace {
     /// The block's number, counted from 0.
     pub block: u32,
@@ -228,7 +229,7 @@ pub struct RunPlace {
 }
 
 /// The time that one run took.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleRecord {
     /// Elapsed time, in nanoseconds.
     pub wall_ns: u64,
@@ -251,7 +252,7 @@ impl SampleRecord {
 /// Most kernels know the sum of user and system time exactly, and estimate the split between the two from samples at
 /// timer ticks. So the sum is the better time, but for workloads that write files: what the kernel spends on those
 /// differs severalfold between runs of the same work, and would bury what the codec does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparedTime {
     /// User plus system time: for workloads that only read.
@@ -274,7 +275,7 @@ impl ComparedTime {
 }
 
 /// A digest of decoded content. Equal digests under the same algorithm mean that two runs saw the same bytes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContentDigest {
     /// The algorithm, as in `sha256`.
     pub algorithm: String,

@@ -7,12 +7,16 @@ use crate::{RatioEstimate, WorkloadLabel};
 /// What changed from older results to newer ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ResultChange {
-    /// What is compared between the two: see [`Measure`].
+    /// What is compared between the two.
     pub measure: Measure,
     /// One for each repository, workload and variant that both have.
     pub cells: Vec<CellChange>,
-    /// Cells that only one of the two has, by name, the older ones first.
-    pub unmatched: Vec<String>,
+    /// Cells that only the older results have, by name.
+    pub only_old: Vec<String>,
+    /// Cells that only the newer results have, by name.
+    pub only_new: Vec<String>,
+    /// The repositories whose content changed between the two, by name.
+    pub changed_repositories: Vec<String>,
 }
 
 /// What a time is taken relative to.
@@ -35,8 +39,22 @@ pub struct CellChange {
     pub workload: WorkloadLabel,
     /// The variant's label.
     pub variant: String,
-    /// The new time as a multiple of the old one, both as the measure says. `None` if either is not known.
+    /// The new time as a multiple of the old one, both as the measure says; `None` if either is not known. The interval holds the
+    /// truth at least as often as the two that it is made from hold theirs both.
     pub time: Option<RatioEstimate>,
     /// The new size as a multiple of the old one.
     pub size: f64,
+}
+
+impl CellChange {
+    /// Whether the time is worse by more than `gate`, a part of 1: its whole interval, or the ratio where there is none.
+    pub fn is_slower(&self, gate: f64) -> bool {
+        let least = self.time.map(|time| time.interval.map_or(time.ratio, |interval| interval.low));
+        least.is_some_and(|least| least > 1.0 + gate)
+    }
+
+    /// Whether the size is worse by more than `gate`, a part of 1.
+    pub fn is_larger(&self, gate: f64) -> bool {
+        self.size > 1.0 + gate
+    }
 }

@@ -4,10 +4,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a run used besides time. Faults and calls are, like the times, the mean of the jobs that made the run up.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct RunUsage {
     /// Page faults of the measuring threads that needed no reading from a disk (`getrusage`).
@@ -24,7 +25,7 @@ pub struct RunUsage {
 
 /// What the machine did during a run besides running it, from `/proc/stat` and `/proc/pressure`. The figures are of the whole
 /// machine; pressure counts time in which at least one task of any process had to wait.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Disturbance {
     /// How long the run took with all that is not timed in it, in nanoseconds: what the other figures are a share of.
@@ -41,7 +42,7 @@ pub struct Disturbance {
 }
 
 /// How the cache of delta bases did in one job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeltaCacheUse {
     /// The most decoded bytes that it holds; `None` for no limit.
     pub limit_bytes: Option<u64>,
@@ -60,7 +61,7 @@ impl DeltaCacheUse {
 }
 
 /// A limit of the cache of delta bases that was chosen for a row.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 pub struct ChosenDeltaCache {
     /// The most decoded bytes that it holds; `None` for no limit.
     pub limit_bytes: Option<u64>,
@@ -80,7 +81,7 @@ impl fmt::Display for ChosenDeltaCache {
 }
 
 /// What reading checked, and what could have saved it work.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct Checks {
     /// Whether a checksum of each compressed chunk was checked. Chunks of a revlog have none but zlib's own.
     pub chunk_checksums: bool,

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The kinds of object that Git and Mercurial store.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ObjectKind {
     /// A commit.
@@ -65,7 +66,7 @@ impl ObjectKind {
 }
 
 /// How a chunk represents its object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChunkForm {
     /// The object itself.
@@ -88,7 +89,7 @@ impl ChunkForm {
 }
 
 /// The number and the bytes of some chunks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChunkSizes {
     /// How many chunks.
     pub entries: u64,
@@ -113,7 +114,7 @@ impl ChunkSizes {
 }
 
 /// One object kind's chunks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KindSizes {
     /// Chunks that hold the object itself, loose objects included.
     pub whole: ChunkSizes,
@@ -122,7 +123,7 @@ pub struct KindSizes {
 }
 
 /// All chunks of a repository by object kind and form.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ObjectSizes(BTreeMap<ObjectKind, KindSizes>);
 
@@ -161,7 +162,7 @@ impl ObjectSizes {
 }
 
 /// How a chunk holds its payload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum StoredForm {
     /// Compressed by itself.
@@ -194,7 +195,7 @@ impl StoredForm {
 }
 
 /// The chunks of one form.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FormSizes {
     /// How many.
     pub chunks: u64,
@@ -204,7 +205,7 @@ pub struct FormSizes {
 
 /// All chunks of a repository by form: those of [`ObjectSizes`], counted once more in another way. Forms without chunks are
 /// left out of the JSON form.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct StoredForms(BTreeMap<StoredForm, FormSizes>);
 
@@ -228,7 +229,7 @@ impl StoredForms {
 }
 
 /// Loose objects: a part of [`ObjectSizes`], named once more because they are stored apart.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LooseSizes {
     /// How many.
     pub objects: u64,
@@ -241,7 +242,7 @@ pub struct LooseSizes {
 /// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
 /// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes` and `other_bytes` make
 /// `total_bytes`. Bytes are file lengths, not disk blocks.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRecord {
     /// The repository's name for people: a path or a spec.
     pub label: String,

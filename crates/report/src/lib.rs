@@ -11,7 +11,9 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod budget;
 mod chains;
+mod change;
 mod convert;
 mod explain;
 mod grid;
@@ -22,7 +24,9 @@ mod size;
 mod trace;
 
 pub use bench::bench_table;
+pub use budget::budget_table;
 pub use chains::chain_table;
+pub use change::change_table;
 pub use convert::convert_summary;
 pub use explain::explain_table;
 pub use grid::text_table;

@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use repackbench_records::{RatioEstimate, RatioInterval};
 
+mod change;
 mod compare;
+mod equal_budget;
 #[cfg(test)]
 pub(crate) use compare::tests::record as test_record;
 mod hierarchical;
@@ -22,7 +24,9 @@ mod self_test;
 mod simulation;
 mod verdict;
 
+pub use change::compare_results;
 pub use compare::{compare_records, widest_half_width};
+pub use equal_budget::equal_budgets;
 pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
 pub use self_test::self_test;
 pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};

@@ -7,11 +7,11 @@ use std::{
 
 use repackbench_reader::Repository;
 use repackbench_records::Record;
-use repackbench_report::{bench_table, self_test_table};
+use repackbench_report::{bench_table, budget_table, self_test_table};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, bench},
     clock::SystemClock,
-    statistics::{compare_records, self_test},
+    statistics::{compare_records, equal_budgets, self_test},
 };
 use repackbench_writer::cache::Cache;
 
@@ -39,7 +39,9 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     if plan.is_self_test {
         print(&self_test_table(&self_test(&measured.records)))?;
     } else {
-        print(&bench_table(&compare_records(&measured.records)))?;
+        let comparisons = compare_records(&measured.records);
+        print(&bench_table(&comparisons))?;
+        print(&budget_table(&equal_budgets(&comparisons)))?;
     }
     if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

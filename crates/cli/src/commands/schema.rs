@@ -1,0 +1,13 @@
+//! `repackbench schema`.
+
+use std::process::ExitCode;
+
+use repackbench_records::record_schema;
+
+use super::print;
+use crate::failure::Failure;
+
+pub(crate) fn run() -> Result<ExitCode, Failure> {
+    print(&format!("{:#}\n", record_schema()))?;
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,98 @@
+//! What changed between two sets of results, as a table.
+
+use repackbench_records::{CellChange, Measure, RatioEstimate, ResultChange};
+
+use crate::{
+    grid::{Align, Grid, plain_text},
+    number::ratio_cell,
+};
+
+/// One line for each cell that both results have, the worst first, and notes on what could not be compared. `gate`, a part of 1,
+/// says what is a regression.
+pub fn change_table(change: &ResultChange, gate: f64) -> String {
+    let mut grid = Grid::new(&[
+        ("repository", Align::Words),
+        ("workload", Align::Words),
+        ("variant", Align::Words),
+        ("time new/old", Align::Words),
+        ("size new/old", Align::Numbers),
+        ("", Align::Words),
+    ]);
+    let mut cells: Vec<&CellChange> = change.cells.iter().collect();
+    let badness = |cell: &CellChange| cell.time.map_or(1.0, |time| time.ratio).max(cell.size);
+    cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
+    for cell in cells {
+        let time = cell.time.as_ref().map_or_else(|| "-".to_owned(), ratio_cell);
+        let workload = cell.workload.to_string();
+        let words = verdict(cell, gate);
+        grid.row([&cell.repository, &workload, &cell.variant, &time, &format!("{:.3}", cell.size), &words]);
+    }
+    format!("{}\n{}", grid.render(), notes(change, gate))
+}
+
+fn verdict(cell: &CellChange, gate: f64) -> String {
+    let faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
+    let words = [
+        (cell.is_slower(gate), "slower"),
+        (cell.time.as_ref().is_some_and(faster), "faster"),
+        (cell.is_larger(gate), "larger"),
+        (cell.size < 1.0 - gate, "smaller"),
+    ];
+    words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+}
+
+fn notes(change: &ResultChange, gate: f64) -> String {
+    let what = match change.measure {
+        Measure::RatioToBaseline => "ratios to the baseline of the same results",
+        Measure::Time => "times as they are, which only results of one machine allow",
+    };
+    let mut notes =
+        format!("Compared are {what}. slower, faster: the whole interval lies beyond {:.1} %.\n", 100.0 * gate);
+    for name in &change.changed_repositories {
+        notes.push_str(&format!("{}: another state of the repository.\n", plain_text(name)));
+    }
+    for (cells, whose) in [(&change.only_old, "older"), (&change.only_new, "newer")] {
+        for cell in cells {
+            notes.push_str(&format!("{}: only in the {whose} results.\n", plain_text(cell)));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{RatioInterval, WorkloadLabel};
+
+    use super::*;
+
+    #[test]
+    fn the_worst_comes_first_and_says_what_it_is() {
+        let cell = |variant: &str, ratio: f64, size| CellChange {
+            repository: "sample".into(),
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            variant: variant.into(),
+            time: Some(RatioEstimate {
+                ratio,
+                interval: Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.01, coverage: 0.9 }),
+                pairs: 9,
+            }),
+            size,
+        };
+        let change = ResultChange {
+            measure: Measure::RatioToBaseline,
+            cells: vec![cell("zstd:5", 1.0, 1.0), cell("lz4", 1.2, 0.9), cell("zstd:9", 0.8, 1.1)],
+            only_old: vec!["sample: traverse: gone".into()],
+            only_new: Vec::new(),
+            changed_repositories: vec!["sample".into()],
+        };
+        let text = change_table(&change, 0.03);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[2], "sample traverse lz4 1.20 [1.19, 1.21] 0.900 slower, smaller");
+        assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
+        assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
+        assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+    }
+}

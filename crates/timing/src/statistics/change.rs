@@ -1,0 +1,137 @@
+//! What changed from older records to newer ones.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use repackbench_records::{
+    CellChange, Measure, RatioEstimate, RatioInterval, Record, ResultChange, Role, WorkloadLabel,
+};
+
+use super::{compare_records, ratio_estimate};
+
+/// A repository's name, a workload and a variant's label.
+type CellKey = (String, WorkloadLabel, String);
+
+/// One cell of one set of results.
+struct Cell {
+    time: Option<RatioEstimate>,
+    size: u64,
+}
+
+/// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
+/// before and after a fetch, can be compared.
+pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
+    let (before, after) = (cells(old, measure), cells(new, measure));
+    let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
+    let only = |these: &BTreeMap<CellKey, Cell>, others: &BTreeMap<CellKey, Cell>| {
+        these.keys().filter(|key| !others.contains_key(*key)).map(name).collect()
+    };
+    let cells = before.iter().filter_map(|(key, before)| Some(change(key, before, after.get(key)?)));
+    let (old_states, new_states) = (fingerprints(old), fingerprints(new));
+    let changed = |(name, states): (&String, &BTreeSet<String>)| {
+        old_states.get(name).is_some_and(|old| old != states).then(|| name.clone())
+    };
+    ResultChange {
+        measure,
+        cells: cells.collect(),
+        only_old: only(&before, &after),
+        only_new: only(&after, &before),
+        changed_repositories: new_states.iter().filter_map(changed).collect(),
+    }
+}
+
+fn change((repository, workload, variant): &CellKey, before: &Cell, after: &Cell) -> CellChange {
+    CellChange {
+        repository: repository.clone(),
+        workload: workload.clone(),
+        variant: variant.clone(),
+        time: before.time.zip(after.time).map(|(before, after)| quotient(&after, &before)),
+        size: after.size as f64 / before.size.max(1) as f64,
+    }
+}
+
+/// The quotient of two estimates that know nothing of each other: as far apart as the ends of their intervals allow.
+fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEstimate {
+    let interval = numerator.interval.zip(denominator.interval).map(|(above, below)| RatioInterval {
+        low: above.low / below.high,
+        high: above.high / below.low,
+        coverage: above.coverage * below.coverage,
+    });
+    RatioEstimate {
+        ratio: numerator.ratio / denominator.ratio,
+        interval,
+        pairs: numerator.pairs.min(denominator.pairs),
+    }
+}
+
+fn cells(records: &[Record], measure: Measure) -> BTreeMap<CellKey, Cell> {
+    let mut cells = BTreeMap::new();
+    for comparison in compare_records(records) {
+        for row in &comparison.rows {
+            let label = row.variant.label().into_owned();
+            let key = (comparison.repository.name.clone(), comparison.workload.clone(), label);
+            let time = match measure {
+                Measure::RatioToBaseline => row.ratio,
+                Measure::Time => times(records, &key),
+            };
+            cells.insert(key, Cell { time, size: row.size.total_bytes });
+        }
+    }
+    cells
+}
+
+/// The median of the times themselves, in nanoseconds, with its interval: in the form of a ratio to a nanosecond.
+fn times(records: &[Record], (repository, workload, label): &CellKey) -> Option<RatioEstimate> {
+    let is_wanted = |record: &&Record| {
+        record.repository.name == *repository
+            && record.workload == *workload
+            && record.variant.role != Role::BaselineAgain
+            && record.variant.label() == label.as_str()
+    };
+    let times = records.iter().filter(is_wanted).map(|record| record.compared_time.nanoseconds(&record.sample));
+    ratio_estimate(&mut times.filter(|time| *time > 0).map(|time| (time as f64).ln()).collect::<Vec<_>>())
+}
+
+fn fingerprints(records: &[Record]) -> BTreeMap<String, BTreeSet<String>> {
+    let mut states: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in records {
+        states.entry(record.repository.name.clone()).or_default().insert(record.repository.fingerprint.clone());
+    }
+    states
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
+        RatioEstimate { ratio, interval: Some(RatioInterval { low, high, coverage: 0.95 }), pairs: 9 }
+    }
+
+    #[test]
+    fn a_quotient_is_as_uncertain_as_both_of_its_parts() {
+        let found = quotient(&estimate(0.8, 0.75, 0.85), &estimate(0.7, 0.68, 0.72));
+        let interval = found.interval.expect("both have one");
+        assert!((found.ratio - 0.8 / 0.7).abs() < 1e-12);
+        assert!((interval.low - 0.75 / 0.72).abs() < 1e-12 && (interval.high - 0.85 / 0.68).abs() < 1e-12);
+        let without = RatioEstimate { interval: None, ..estimate(0.7, 0.0, 0.0) };
+        assert!(quotient(&estimate(0.8, 0.7, 0.9), &without).interval.is_none());
+    }
+
+    #[test]
+    fn the_gate_asks_whether_all_of_the_interval_is_beyond() {
+        let cell = |time, size| CellChange {
+            repository: "sample".into(),
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            variant: "zstd:5".into(),
+            time,
+            size,
+        };
+        let slower = cell(Some(estimate(1.1, 1.04, 1.2)), 1.0);
+        assert!(slower.is_slower(0.03) && !slower.is_slower(0.05) && !slower.is_larger(0.0));
+        let unclear = cell(Some(estimate(1.1, 0.99, 1.2)), 1.04);
+        assert!(!unclear.is_slower(0.03) && unclear.is_larger(0.03));
+        let single = cell(Some(RatioEstimate { interval: None, ..estimate(1.1, 0.0, 0.0) }), 0.9);
+        assert!(single.is_slower(0.03) && !single.is_larger(0.03));
+        assert!(!cell(None, 1.0).is_slower(0.0));
+    }
+}
