@@ -69,14 +69,14 @@ fn check(session: &Session<'_>, record: &Record, labels: &[WorkloadLabel]) -> Re
     let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
     Mismatch::check("program version", env!("CARGO_PKG_VERSION"), &record.program_version)?;
     Mismatch::check("seed", session.plan.seed, record.place.seed)?;
-    Mismatch::check("repository fingerprint", &session.repository.fingerprint, &record.repository.fingerprint)?;
-    Mismatch::check("revision", text(&session.repository.head), text(&record.repository.head))?;
-    Mismatch::check("processor", text(&here.cpu_model), text(&there.cpu_model))?;
-    Mismatch::check("number of cores", format!("{:?}", here.cores), format!("{:?}", there.cores))?;
     if !labels.contains(&record.workload) {
         let planned: Vec<String> = labels.iter().map(ToString::to_string).collect();
         Mismatch::check("workload", planned.join(" or "), &record.workload)?;
     }
+    Mismatch::check("repository fingerprint", &session.repository.fingerprint, &record.repository.fingerprint)?;
+    Mismatch::check("revision", text(&session.repository.head), text(&record.repository.head))?;
+    Mismatch::check("processor", text(&here.cpu_model), text(&there.cpu_model))?;
+    Mismatch::check("number of cores", format!("{:?}", here.cores), format!("{:?}", there.cores))?;
     Ok(())
 }
 
