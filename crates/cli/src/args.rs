@@ -29,7 +29,7 @@ pub(crate) enum Command {
     Convert(ConvertArguments),
     Verify(VerifyArguments),
     Size(SizeArguments),
-    Bench(BenchArguments),
+    Bench(Box<BenchArguments>),
     Replay(ReplayArguments),
     Chains(ChainsArguments),
     Payloads(PayloadsArguments),
