@@ -65,9 +65,6 @@ fn every_object_is_read_as_git_reads_it() {
         let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
         let arguments = ["--no-replace-objects", "cat-file", "--batch", "--batch-all-objects", "--unordered"];
         let expected = git::git(&repo, arguments).exits(exit::OK).stdout;
-        if git::pack_files(&repo, "pack").len() == 1 && !git::output(&repo, ["count-objects"]).starts_with("0 ") {
-            continue;
-        }
         let seen = replay(&repo, "cat-all");
         assert!(objects(&seen) == objects(&expected), "{name}");
         let variant = scratch.join("variant");
