@@ -8,7 +8,10 @@ use repackbench_reader::ObjectKind;
 use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
-use crate::{byte_size::ByteSize, failure::Failure, spec_arguments::SpecArguments, trace_arguments::TraceArguments};
+use crate::{
+    byte_size::ByteSize, failure::Failure, serve_arguments::ServeArguments, spec_arguments::SpecArguments,
+    trace_arguments::TraceArguments,
+};
 
 /// What if a repository's objects were compressed with something other than zlib?
 ///
@@ -31,6 +34,7 @@ pub(crate) enum Command {
     Size(SizeArguments),
     Bench(BenchArguments),
     Replay(ReplayArguments),
+    Serve(ServeArguments),
     Chains(ChainsArguments),
     Trace(TraceArguments),
     Payloads(PayloadsArguments),

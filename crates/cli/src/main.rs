@@ -6,6 +6,7 @@ mod byte_size;
 mod commands;
 mod failure;
 mod progress;
+mod serve_arguments;
 mod spec_arguments;
 mod trace_arguments;
 
@@ -31,6 +32,7 @@ fn main() -> ExitCode {
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
+        Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),

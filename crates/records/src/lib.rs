@@ -17,6 +17,7 @@ mod comparison;
 mod host;
 mod jsonl;
 mod record;
+mod serve;
 mod size;
 mod trace;
 
@@ -27,6 +28,9 @@ pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
     SampleRecord, SpecText, Variant, WorkloadLabel,
+};
+pub use serve::{
+    ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,
 };
 pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,

@@ -15,6 +15,7 @@ mod chains;
 mod convert;
 mod grid;
 mod number;
+mod serve;
 mod size;
 mod trace;
 
@@ -22,5 +23,6 @@ pub use bench::bench_table;
 pub use chains::chain_table;
 pub use convert::convert_summary;
 pub use grid::text_table;
+pub use serve::rollout_table;
 pub use size::size_table;
 pub use trace::{device_check_table, trace_table};

@@ -4,6 +4,7 @@
 //! - [`chains`]: what the length of delta chains costs;
 //! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
+//! - [`rollout`]: what a server pays while clients move to another codec;
 //! - [`schedule`]: the order of runs, in random blocks;
 //! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
@@ -17,6 +18,7 @@ pub mod chains;
 pub mod clock;
 pub mod cold;
 pub mod missing;
+pub mod rollout;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;

@@ -7,6 +7,7 @@ pub(crate) mod codecs;
 pub(crate) mod convert;
 pub(crate) mod payloads;
 pub(crate) mod replay;
+pub(crate) mod serve;
 pub(crate) mod size;
 pub(crate) mod trace;
 pub(crate) mod train;

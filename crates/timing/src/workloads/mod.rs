@@ -25,6 +25,7 @@ use repackbench_reader::{History, ReaderError};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 use repackbench_writer::WriterError;
 
+pub(crate) use self::serve::PackServer;
 pub use self::{
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,

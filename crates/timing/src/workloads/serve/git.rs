@@ -20,13 +20,10 @@ use super::{
     plan::{Base, Plan, PlannedEntry},
     sink::PackSink,
 };
-use crate::workloads::{Observer, VariantPlace, WorkloadError, encode::spec_of};
-
-/// What clients that know nothing else are sent: stock zlib at git's default level.
-const PLAIN: &str = "zlib:6";
+use crate::workloads::{HistoryRange, Observer, VariantPlace, WorkloadError, encode::spec_of};
 
 /// Serves packs from one repository, or from two that hold the same deltas.
-pub(super) struct PackServer {
+pub(crate) struct PackServer {
     stores: Vec<ObjectStore>,
     hash: Kind,
     plan: Plan,
@@ -60,13 +57,18 @@ enum Sending {
 }
 
 impl PackServer {
-    /// Opens the repository at `place` and plans what `scope` needs. Nothing of this is timed.
-    pub(super) fn open(place: &VariantPlace, git: &GitRepository, scope: &Scope) -> Result<Self, WorkloadError> {
-        let repository = Repository::open(&place.folder)?;
+    /// What clients that know nothing else are sent: stock zlib at git's default level.
+    pub(crate) const PLAIN: &str = "zlib:6";
+
+    /// Opens the repository at `place`, which is Git's, and plans what a fetch of the last commits of `range` needs, or a clone if
+    /// the range has no limit. Nothing of this is timed.
+    pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
+        let (repository, scope) = (Repository::open(&place.folder)?, Scope::of(range));
+        let git = git_of(&repository)?;
         let spec = spec_of(place, &repository)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
         let store = ObjectStore::open(git, place.decoders)?;
-        let plan = Plan::new(history.as_mut(), &store, scope)?;
+        let plan = Plan::new(history.as_mut(), &store, &scope)?;
         Ok(PackServer {
             offsets: Vec::with_capacity(plan.entries.len()),
             plan,
@@ -74,23 +76,23 @@ impl PackServer {
             is_clone: matches!(scope, Scope::Clone),
             dictionary_bytes: dictionary_bytes(git),
             own: PayloadEncoders::of_variant(&repository, &spec)?,
-            plain: ChunkEncoder::new(&PLAIN.parse().map_err(refused)?).map_err(refused)?,
+            plain: ChunkEncoder::new(&Self::PLAIN.parse().map_err(refused)?).map_err(refused)?,
             verifier: ChunkDecoder::new(ZlibReader::Libdeflate),
             buffers: Buffers::default(),
             stores: vec![store],
         })
     }
 
-    /// Takes every second entry from the repository `git` at `place` instead.
-    pub(super) fn mix(&mut self, place: &VariantPlace, git: &GitRepository) -> Result<(), WorkloadError> {
-        let store = ObjectStore::open(git, place.decoders)?;
+    /// Takes every second entry from the repository at `place` instead, which holds the same deltas.
+    pub(crate) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        let store = ObjectStore::open(git_of(&Repository::open(&place.folder)?)?, place.decoders)?;
         self.plan.mix(&store, self.stores.len())?;
         self.stores.push(store);
         Ok(())
     }
 
     /// Forgets decoded objects, so that the next pack is made as the first was.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.stores.iter_mut().for_each(ObjectStore::forget);
     }
 
@@ -100,6 +102,11 @@ impl PackServer {
             observer.object(entry.kind, &entry.place.id);
         }
         observer.missing(self.plan.missing);
+    }
+
+    /// Makes the pack for a client that speaks the variant's codec, or for one that does not.
+    pub(crate) fn serve_to(&mut self, is_upgraded: bool, is_checked: bool) -> Result<Served, WorkloadError> {
+        self.serve(if is_upgraded { Client::Same } else { Client::Zlib }, None, is_checked)
     }
 
     /// Makes the pack for `client`, and writes it to `file` if there is one. `is_checked` has it decode again what was encoded.
@@ -248,6 +255,13 @@ fn type_number(kind: ObjectKind) -> u8 {
         ObjectKind::Tree | ObjectKind::Manifest => 2,
         ObjectKind::Blob | ObjectKind::Filelog => 3,
         ObjectKind::Tag => 4,
+    }
+}
+
+fn git_of(repository: &Repository) -> Result<&GitRepository, WorkloadError> {
+    match repository {
+        Repository::Git(git) => Ok(git),
+        Repository::Hg(_) => Err(refused("packs are served from Git repositories")),
     }
 }
 

@@ -4,6 +4,7 @@
 //! What to send is found out before the clock starts, as a server with bitmaps knows it.
 
 mod git;
+mod hg;
 mod plan;
 mod sink;
 
@@ -12,7 +13,8 @@ use std::path::PathBuf;
 use repackbench_reader::{History, Repository};
 use repackbench_records::WorkloadLabel;
 
-use self::git::PackServer;
+pub(crate) use self::git::PackServer;
+use self::hg::BundleServer;
 use super::{Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, diff, ingest::DEFAULT_COMMITS};
 
 /// What the client understands.
@@ -31,6 +33,16 @@ pub(super) enum Scope {
     Clone,
     /// What the last commits brought; it has everything else.
     Fetch(HistoryRange),
+}
+
+impl Scope {
+    /// The last commits of `range`, or everything if it has no limit.
+    fn of(range: &HistoryRange) -> Self {
+        match range.commits {
+            None => Scope::Clone,
+            Some(_) => Scope::Fetch(range.clone()),
+        }
+    }
 }
 
 /// A pack that was served.
@@ -80,12 +92,18 @@ impl Exchange {
     }
 }
 
+/// The server of one repository.
+enum Server {
+    Git(Box<PackServer>),
+    Hg(Box<BundleServer>),
+}
+
 /// Serves one variant after another.
 pub(super) struct Serve {
     exchange: Exchange,
     range: HistoryRange,
     into: Option<PathBuf>,
-    server: Option<(PathBuf, PackServer)>,
+    server: Option<(PathBuf, Server)>,
     served: Served,
 }
 
@@ -104,13 +122,6 @@ impl Serve {
         }
         Serve { exchange, range, into, server: None, served: Served::default() }
     }
-
-    fn scope(&self) -> Scope {
-        match self.range.commits {
-            None => Scope::Clone,
-            Some(_) => Scope::Fetch(self.range.clone()),
-        }
-    }
 }
 
 impl Workload for Serve {
@@ -121,22 +132,33 @@ impl Workload for Serve {
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         if self.server.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
             let server = match Repository::open(&variant.folder)? {
-                Repository::Git(git) => PackServer::open(variant, &git, &self.scope())?,
-                Repository::Hg(_) => return Err(WorkloadError::Refused { why: "serve is for Git".to_owned() }),
+                Repository::Git(_) => Server::Git(Box::new(PackServer::at(variant, &self.range)?)),
+                Repository::Hg(hg) => Server::Hg(Box::new(BundleServer::open(variant, hg, &self.range)?)),
             };
             self.server = Some((variant.folder.clone(), server));
         }
-        if let Some((_, server)) = &mut self.server {
-            server.forget();
+        match &mut self.server {
+            Some((_, Server::Git(server))) => server.forget(),
+            Some((_, Server::Hg(server))) => server.forget(),
+            None => {}
         }
         Ok(())
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        let Some((_, server)) = &mut self.server else { return Err(WorkloadError::not_prepared()) };
         let is_checked = observer.wants_written_files();
-        self.served = server.serve(self.exchange.client(), self.into.as_deref(), is_checked)?;
-        server.tell(observer);
+        let (client, file) = (self.exchange.client(), self.into.as_deref());
+        match &mut self.server {
+            Some((_, Server::Git(server))) => {
+                self.served = server.serve(client, file, is_checked)?;
+                server.tell(observer);
+            }
+            Some((_, Server::Hg(server))) => {
+                self.served = server.serve(client, file)?;
+                server.tell(observer);
+            }
+            None => return Err(WorkloadError::not_prepared()),
+        }
         Ok(())
     }
 

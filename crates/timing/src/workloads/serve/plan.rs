@@ -58,7 +58,9 @@ impl Plan {
                 let commits = last_commits(history, range)?;
                 let mut objects = objects.lock();
                 introduced_by(&mut objects, &commits, &mut |kind, id| sent.push((kind, id.to_owned())))?;
-                held_before(&mut objects, &commits, &mut |_, id| drop(had.insert(id.to_owned())))?;
+                held_before(&mut objects, &commits, &mut |_, id| {
+                    had.insert(id.to_owned());
+                })?;
             }
             _ => history.traverse(&mut |kind, id| sent.push((kind, id.to_owned())))?,
         }

@@ -1,0 +1,68 @@
+//! The command line of `serve`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use repackbench_codec::CodecSpec;
+
+use crate::{
+    args::{Effort, RangeArguments},
+    failure::Failure,
+    spec_arguments::SpecArguments,
+};
+
+/// Show what a server pays when some of its clients speak another codec.
+///
+/// Makes the pack that a clone needs, or with --commits N a fetch of the last N commits, as a
+/// server does that reuses what it has stored, and shows CPU time and bytes on the wire:
+///   - from a repository under zlib to a client of zlib: stored bytes as they are, the baseline;
+///   - from the converted one to a client that speaks the codec: stored bytes as they are;
+///   - from the converted one to a client of zlib: every entry decoded and compressed again under
+///     zlib:6, a delta as a delta;
+///   - both again from a mixed one, of which every second entry is converted.
+/// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
+///
+/// Examples:
+///   repackbench serve repo --codec zstd:5 --rollout
+///   repackbench serve repo --codec balanced --commits 100 --rollout --json serve.json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ServeArguments {
+    /// The Git repository.
+    pub(crate) repository: PathBuf,
+
+    /// The codec that clients move to.
+    #[arg(long, value_name = "SPEC")]
+    codec: CodecSpec,
+
+    #[command(flatten)]
+    with: SpecArguments,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    /// Show also what follows for each share of upgraded clients.
+    #[arg(long)]
+    pub(crate) rollout: bool,
+
+    /// How many times each pack is made.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+
+    /// The seed of the random order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Write all figures to FILE, as one JSON object.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl ServeArguments {
+    pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
+        self.with.apply(&self.codec)
+    }
+}

@@ -1,0 +1,169 @@
+//! What a server pays while clients move to another codec one by one.
+
+use std::io::{self, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Host, SpecText};
+
+/// What serving the same objects costs, from which repository and to which client, and what follows for a population of clients.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Rollout {
+    /// Version of this form.
+    pub schema: u32,
+    /// The program's version.
+    pub program_version: String,
+    /// The machine.
+    pub host: Host,
+    /// The repository, as the user named it.
+    pub repository: String,
+    /// The codec that clients move to.
+    pub spec: SpecText,
+    /// The last commits that are fetched; `None` for a clone.
+    pub commits: Option<u64>,
+    /// The revision that they are counted from.
+    pub revision: String,
+    /// The seed of the order of runs.
+    pub seed: u64,
+    /// What was measured.
+    pub exchanges: Vec<ServedExchange>,
+    /// What follows, for each share of upgraded clients.
+    pub steps: Vec<RolloutStep>,
+}
+
+/// The version of [`Rollout`]'s form.
+pub const ROLLOUT_SCHEMA_VERSION: u32 = 1;
+
+/// How the entries of a server's packs are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServerStore {
+    /// All under zlib: before the transition.
+    Zlib,
+    /// All under the codec.
+    Converted,
+    /// Every second entry under the codec, the others under zlib.
+    Mixed,
+}
+
+/// What a client reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ServedClient {
+    /// zlib alone.
+    Old,
+    /// The codec, and zlib.
+    Upgraded,
+}
+
+/// One kind of exchange, measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ServedExchange {
+    /// What the server holds.
+    pub store: ServerStore,
+    /// Who asks.
+    pub client: ServedClient,
+    /// Objects that were sent.
+    pub entries: u64,
+    /// Those of them whose stored bytes were sent as they are.
+    pub reused: u64,
+    /// The others.
+    pub encoded: u64,
+    /// Length of the pack, and of the dictionaries that have to be sent beside it.
+    pub wire_bytes: u64,
+    /// Those dictionaries.
+    pub dictionary_bytes: u64,
+    /// CPU time of each run, user and system, in nanoseconds.
+    pub cpu_ns: Vec<u64>,
+    /// The median of them.
+    pub median_cpu_ns: u64,
+}
+
+/// The mean of what one client costs, where some are upgraded.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RolloutStep {
+    /// The share of upgraded clients, in per cent.
+    pub upgraded_percent: u32,
+    /// What the server holds.
+    pub store: ServerStore,
+    /// The server's CPU time, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Bytes on the wire.
+    pub wire_bytes: u64,
+}
+
+impl Rollout {
+    /// The measured exchange of `store` with `client`.
+    pub fn exchange(&self, store: ServerStore, client: ServedClient) -> Option<&ServedExchange> {
+        self.exchanges.iter().find(|exchange| exchange.store == store && exchange.client == client)
+    }
+
+    /// The steps from 0 to 100 per cent that follow from the exchanges of the repositories that serve both sorts of clients.
+    pub fn steps_of(exchanges: &[ServedExchange]) -> Vec<RolloutStep> {
+        let find = |store, client| exchanges.iter().find(|found| found.store == store && found.client == client);
+        let mut steps = Vec::new();
+        for store in [ServerStore::Converted, ServerStore::Mixed] {
+            let both = find(store, ServedClient::Old).zip(find(store, ServedClient::Upgraded));
+            let Some((old, upgraded)) = both else { continue };
+            for upgraded_percent in (0..=100).step_by(10) {
+                let mean = |old: u64, upgraded: u64| {
+                    let share = u128::from(upgraded_percent);
+                    let sum = u128::from(old) * (100 - share) + u128::from(upgraded) * share;
+                    u64::try_from((sum + 50) / 100).unwrap_or(u64::MAX)
+                };
+                steps.push(RolloutStep {
+                    upgraded_percent,
+                    store,
+                    cpu_ns: mean(old.median_cpu_ns, upgraded.median_cpu_ns),
+                    wire_bytes: mean(old.wire_bytes, upgraded.wire_bytes),
+                });
+            }
+        }
+        steps
+    }
+}
+
+/// Writes `rollout` to `out` as one JSON object and a newline.
+///
+/// # Errors
+/// When `out` cannot be written.
+pub fn write_rollout(mut out: impl Write, rollout: &Rollout) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, rollout)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn exchange(store: ServerStore, client: ServedClient, cpu: u64, wire_bytes: u64) -> ServedExchange {
+        ServedExchange {
+            store,
+            client,
+            entries: 2,
+            reused: 1,
+            encoded: 1,
+            wire_bytes,
+            dictionary_bytes: 0,
+            cpu_ns: vec![cpu],
+            median_cpu_ns: cpu,
+        }
+    }
+
+    #[test]
+    fn costs_lie_between_those_of_the_two_sorts_of_clients() {
+        let exchanges = [
+            exchange(ServerStore::Zlib, ServedClient::Old, 10, 1000),
+            exchange(ServerStore::Converted, ServedClient::Old, 1000, 1000),
+            exchange(ServerStore::Converted, ServedClient::Upgraded, 10, 901),
+        ];
+        let steps = Rollout::steps_of(&exchanges);
+        assert_eq!(steps.len(), 11, "the mixed store was not measured");
+        let figures: Vec<_> = steps.iter().map(|step| (step.upgraded_percent, step.cpu_ns, step.wire_bytes)).collect();
+        assert_eq!(figures[0], (0, 1000, 1000));
+        assert_eq!(figures[1], (10, 901, 990));
+        assert_eq!(figures[5], (50, 505, 951));
+        assert_eq!(figures[10], (100, 10, 901));
+    }
+}

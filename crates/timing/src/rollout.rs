@@ -1,0 +1,194 @@
+//! Measures what serving a clone or a fetch costs, to clients that speak a codec and to those that only speak zlib.
+
+use std::path::Path;
+
+use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_codec::{CodecSpec, Decoders};
+use repackbench_reader::Repository;
+use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
+use repackbench_writer::{Progress, ProgressUnit, cache::Cache, cached_variant};
+
+use crate::{
+    bench::BenchError,
+    clock::{Clock, Sample, measure},
+    workloads::{HistoryRange, PackServer, VariantPlace, WorkloadError},
+};
+
+/// A run is repeated until it takes about so long, in nanoseconds, so that the clock's grain does not show.
+const SHORTEST_RUN: u128 = 50_000_000;
+
+/// The most times that a pack is made in one run.
+const MAX_ITERATIONS: u32 = 1000;
+
+/// What to measure.
+#[derive(Debug, Clone)]
+pub struct RolloutPlan {
+    /// The codec that clients move to.
+    pub codec: CodecSpec,
+    /// What is served: the last commits of the range, or everything if it has no limit.
+    pub range: HistoryRange,
+    /// How many times each pack is made.
+    pub runs: u32,
+    /// The seed of the order of runs, drawn anew each time.
+    pub seed: u64,
+    /// Threads for making variants. Packs are made on one.
+    pub threads: usize,
+}
+
+/// A server and who asks it.
+struct Case {
+    client: ServedClient,
+    server: usize,
+    iterations: u32,
+    measured: ServedExchange,
+}
+
+/// Carries `plan` out on `source`, a Git repository that messages call `name`.
+///
+/// # Errors
+/// See [`BenchError`].
+pub fn rollout(
+    source: &Repository,
+    name: &str,
+    plan: &RolloutPlan,
+    cache: &Cache,
+    clock: &dyn Clock,
+    progress: &dyn Progress,
+) -> Result<Rollout, BenchError> {
+    if matches!(source, Repository::Hg(_)) {
+        let why =
+            "serve is for Git repositories: Mercurial sends a clone its files as they are, or decodes all of them"
+                .to_owned();
+        return Err(WorkloadError::Refused { why }.into());
+    }
+    let snapshot = source.snapshot()?;
+    let zlib: CodecSpec = PackServer::PLAIN.parse().map_err(|e| refused(&e))?;
+    let zlib_folder = cached_variant(cache, source, &zlib, plan.threads, progress)?;
+    let codec_folder = cached_variant(cache, source, &plan.codec, plan.threads, progress)?;
+    let zlib = place(source, zlib_folder.path(), &zlib);
+    let converted = place(source, codec_folder.path(), &plan.codec);
+    let mut mixed = PackServer::at(&converted, &plan.range)?;
+    mixed.mix(&zlib)?;
+    let mut servers = [PackServer::at(&zlib, &plan.range)?, PackServer::at(&converted, &plan.range)?, mixed];
+    let mut cases: Vec<Case> = [
+        (ServerStore::Zlib, ServedClient::Old, 0),
+        (ServerStore::Converted, ServedClient::Old, 1),
+        (ServerStore::Converted, ServedClient::Upgraded, 1),
+        (ServerStore::Mixed, ServedClient::Old, 2),
+        (ServerStore::Mixed, ServedClient::Upgraded, 2),
+    ]
+    .map(|(store, client, server)| Case::new(store, client, server))
+    .into();
+    for case in &mut cases {
+        case.warm_up(&mut servers, clock)?;
+    }
+    progress.start("serving", u64::from(plan.runs), ProgressUnit::Items);
+    let mut random = SmallRng::seed_from_u64(plan.seed);
+    let mut order: Vec<usize> = (0..cases.len()).collect();
+    for _ in 0..plan.runs {
+        order.shuffle(&mut random);
+        for number in &order {
+            if progress.is_cancelled() {
+                return Err(BenchError::Interrupted);
+            }
+            if let Some(case) = cases.get_mut(*number) {
+                case.run(&mut servers, clock)?;
+            }
+        }
+        progress.advance(1);
+    }
+    progress.finish();
+    snapshot.check()?;
+    let exchanges: Vec<ServedExchange> = cases.into_iter().map(Case::finish).collect();
+    Ok(Rollout {
+        schema: ROLLOUT_SCHEMA_VERSION,
+        program_version: env!("CARGO_PKG_VERSION").to_owned(),
+        host: Host::current(),
+        repository: name.to_owned(),
+        spec: SpecText { typed: plan.codec.to_string(), canonical: plan.codec.canonical() },
+        commits: plan.range.commits,
+        revision: plan.range.revision.clone(),
+        seed: plan.seed,
+        steps: Rollout::steps_of(&exchanges),
+        exchanges,
+    })
+}
+
+fn place(source: &Repository, folder: &Path, spec: &CodecSpec) -> VariantPlace {
+    VariantPlace {
+        folder: folder.to_owned(),
+        payloads: source.own_folder().to_owned(),
+        spec: Some(spec.clone()),
+        decoders: Decoders::for_spec(spec),
+    }
+}
+
+fn refused(error: &impl std::fmt::Display) -> BenchError {
+    WorkloadError::Refused { why: error.to_string() }.into()
+}
+
+impl Case {
+    fn new(store: ServerStore, client: ServedClient, server: usize) -> Self {
+        let measured = ServedExchange {
+            store,
+            client,
+            entries: 0,
+            reused: 0,
+            encoded: 0,
+            wire_bytes: 0,
+            dictionary_bytes: 0,
+            cpu_ns: Vec::new(),
+            median_cpu_ns: 0,
+        };
+        Case { client, server, iterations: 1, measured }
+    }
+
+    /// Makes the pack once, checks what is encoded, and finds out how often a run has to make it.
+    fn warm_up(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<(), BenchError> {
+        self.serve(servers, true)?;
+        let sample = self.measure(servers, clock)?;
+        let wanted = SHORTEST_RUN.div_ceil((sample.user + sample.sys).as_nanos().max(1));
+        self.iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
+        Ok(())
+    }
+
+    fn run(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<(), BenchError> {
+        let mut sum = Sample::ZERO;
+        for _ in 0..self.iterations {
+            sum += self.measure(servers, clock)?;
+        }
+        let mean = sum.mean_of(self.iterations);
+        self.measured.cpu_ns.push(u64::try_from((mean.user + mean.sys).as_nanos()).unwrap_or(u64::MAX));
+        Ok(())
+    }
+
+    fn measure(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<Sample, BenchError> {
+        if let Some(server) = servers.get_mut(self.server) {
+            server.forget();
+        }
+        let (result, sample) = measure(clock, || self.serve(servers, false))
+            .map_err(|source| BenchError::Io { action: "read the clock", source })?;
+        result?;
+        Ok(sample)
+    }
+
+    fn serve(&mut self, servers: &mut [PackServer], is_checked: bool) -> Result<(), WorkloadError> {
+        let Some(server) = servers.get_mut(self.server) else { return Ok(()) };
+        let served = server.serve_to(self.client == ServedClient::Upgraded, is_checked)?;
+        self.measured.entries = served.entries;
+        self.measured.reused = served.reused;
+        self.measured.encoded = served.encoded;
+        self.measured.wire_bytes = served.wire_bytes;
+        self.measured.dictionary_bytes = served.dictionary_bytes;
+        Ok(())
+    }
+
+    fn finish(mut self) -> ServedExchange {
+        let mut sorted = self.measured.cpu_ns.clone();
+        sorted.sort_unstable();
+        let middle = |at: usize| sorted.get(at).copied().unwrap_or_default();
+        let (below, above) = (middle(sorted.len().saturating_sub(1) / 2), middle(sorted.len() / 2));
+        self.measured.median_cpu_ns = below.midpoint(above);
+        self.measured
+    }
+}
