@@ -9,8 +9,8 @@ use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
 use crate::{
-    byte_size::ByteSize, failure::Failure, serve_arguments::ServeArguments, spec_arguments::SpecArguments,
-    trace_arguments::TraceArguments,
+    byte_size::ByteSize, failure::Failure, pace_arguments::PaceArguments, serve_arguments::ServeArguments,
+    spec_arguments::SpecArguments, trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -176,8 +176,12 @@ pub(crate) struct SizeArguments {
 /// Replay workloads on a repository under several codecs, and compare.
 ///
 /// Makes a variant for each codec (kept in the cache), runs each workload on each in random
-/// blocks, and prints times, ratios to the baseline with intervals, and sizes. The repository
-/// as found is a row too. METHODOLOGY.md says how the figures come about.
+/// blocks until the intervals are narrow, and prints times, ratios to the baseline with
+/// intervals, verdicts, and sizes. The repository as found is a row too. METHODOLOGY.md says how
+/// the figures come about. Ctrl-C ends it with a table of what was measured; --resume goes on.
+///
+/// --self-test measures the baseline under four more names instead, and prints how often it finds
+/// a difference where there is none, beside what measuring one after another would have found.
 ///
 /// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all
 /// of them by default.
@@ -187,6 +191,8 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zstd:3 --codec lz4 --workload traverse --blocks 15
 ///   repackbench bench . --codec zstd:5 --workload diff:pickaxe=malloc --json runs.jsonl
 ///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
+///   repackbench bench . --codec zstd:5 --delta-cache 96M,0,unlimited --time 10m
+///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct BenchArguments {
@@ -195,8 +201,12 @@ pub(crate) struct BenchArguments {
 
     /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
     /// repeated, in whatever spelling, is measured once.
-    #[arg(long = "codec", value_name = "SPEC", required = true)]
+    #[arg(long = "codec", value_name = "SPEC", required_unless_present = "self_test")]
     codecs: Vec<CodecSpecs>,
+
+    /// Measure the same files under several names: every difference is a false one.
+    #[arg(long, conflicts_with_all = ["codecs", "decoders", "rechosen"])]
+    pub(crate) self_test: bool,
 
     #[command(flatten)]
     with: SpecArguments,
@@ -224,9 +234,8 @@ pub(crate) struct BenchArguments {
     #[command(flatten)]
     pub(crate) hg: HgArguments,
 
-    /// How many times each variant runs each workload. Fewer than 6 give no interval.
-    #[arg(long, value_name = "N", default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
-    pub(crate) blocks: u32,
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
 
     /// The seed of the random order; by default another one each time.
     #[arg(long, value_name = "N")]

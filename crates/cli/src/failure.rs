@@ -119,6 +119,8 @@ impl From<BenchError> for Failure {
             BenchError::Workload(error) => error.into(),
             BenchError::Writer(error) => error.into(),
             BenchError::Interrupted => Failure::new(INTERRUPTED, error),
+            BenchError::Resume { .. } => Failure::new(USAGE, error)
+                .with_hint("give the options of the session that wrote the records, or --json FILE for a new one"),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
         }

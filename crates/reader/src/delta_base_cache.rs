@@ -44,6 +44,16 @@ pub(crate) struct DeltaBaseCache<T> {
     newest: usize,
     oldest: usize,
     spare: Vec<Vec<u8>>,
+    lookups: CacheLookups,
+}
+
+/// How often a cache of decoded objects was asked, since it was last emptied.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CacheLookups {
+    /// How often it held what was asked for: an object, or the base of a delta on the way to one.
+    pub hits: u64,
+    /// How often it did not.
+    pub misses: u64,
 }
 
 impl<T: Copy> DeltaBaseCache<T> {
@@ -58,7 +68,19 @@ impl<T: Copy> DeltaBaseCache<T> {
             newest: NONE,
             oldest: NONE,
             spare: Vec::new(),
+            lookups: CacheLookups::default(),
         }
+    }
+
+    /// Forgets everything, and holds at most so many decoded bytes from now on; `None` for no limit.
+    pub(crate) fn set_limit(&mut self, limit_bytes: Option<u64>) {
+        let limit = limit_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
+        *self = DeltaBaseCache::new(limit);
+    }
+
+    /// How often it was asked since it was last emptied.
+    pub(crate) fn lookups(&self) -> CacheLookups {
+        self.lookups
     }
 
     /// Forgets everything, so that a run starts cold.
@@ -66,9 +88,13 @@ impl<T: Copy> DeltaBaseCache<T> {
         *self = DeltaBaseCache::new(self.limit);
     }
 
-    /// The object at `key`, which becomes the most recently used.
+    /// The object at `key`, which becomes the most recently used. Counted as a look-up.
     pub(crate) fn get(&mut self, key: Key) -> Option<(T, &[u8])> {
-        let at = *self.by_key.get(&key)?;
+        let Some(&at) = self.by_key.get(&key) else {
+            self.lookups.misses += 1;
+            return None;
+        };
+        self.lookups.hits += 1;
         if at != self.newest {
             self.unlink(at);
             self.link_newest(at);
@@ -76,7 +102,13 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.slots.get(at).map(|slot| (slot.tag, slot.data.as_slice()))
     }
 
-    /// The same, shared: the cache may forget it meanwhile.
+    /// The same again for one who has looked it up before, and not counted.
+    pub(crate) fn get_again(&self, key: Key) -> Option<(T, &[u8])> {
+        let slot = self.slots.get(*self.by_key.get(&key)?)?;
+        Some((slot.tag, slot.data.as_slice()))
+    }
+
+    /// What [`get`](Self::get) gives, shared: the cache may forget it meanwhile.
     pub(crate) fn get_shared(&mut self, key: Key) -> Option<(T, Arc<Vec<u8>>)> {
         self.get(key)?;
         self.slots.get(self.newest).map(|slot| (slot.tag, Arc::clone(&slot.data)))
@@ -221,6 +253,30 @@ mod tests {
         assert_eq!(cache.used, 100);
         cache.clear();
         assert!(cache.get((0, 1)).is_none());
+    }
+
+    #[test]
+    fn lookups_are_counted_until_it_is_emptied() {
+        let mut cache = DeltaBaseCache::new(100);
+        put(&mut cache, 1, 25);
+        assert!(cache.get((0, 1)).is_some() && cache.get_shared((0, 1)).is_some() && cache.get((0, 2)).is_none());
+        assert_eq!(cache.get_again((0, 1)).unwrap().1, &[1; 25]);
+        assert_eq!(cache.lookups(), CacheLookups { hits: 2, misses: 1 });
+        cache.clear();
+        assert_eq!(cache.lookups(), CacheLookups::default());
+    }
+
+    #[test]
+    fn a_cache_without_room_keeps_nothing_and_one_without_limit_everything() {
+        let mut cache = DeltaBaseCache::new(100);
+        cache.set_limit(Some(0));
+        put(&mut cache, 1, 1);
+        assert!(cache.get((0, 1)).is_none());
+        cache.set_limit(None);
+        for offset in 0..100 {
+            put(&mut cache, offset, 1 << 16);
+        }
+        assert_eq!(holds(&cache).len(), 100);
     }
 
     #[test]

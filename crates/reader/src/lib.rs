@@ -29,10 +29,12 @@ mod repository;
 pub mod traits;
 
 pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};
+pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
 pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{
-    Change, Changes, Chunk, ContentVisitor, FileVersion, History, Revision, SizeVisitor, Store, TraverseVisitor,
+    Change, Changes, Chunk, ContentVisitor, DEFAULT_DELTA_CACHE, FileVersion, History, Revision, SizeVisitor, Store,
+    TraverseVisitor,
 };

@@ -5,7 +5,10 @@ use std::{ops::Range, path::Path};
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{ChunkKind, ObjectKind};
 
-use crate::{AccessTrace, ChunkInMemory, Recording, Result, git::SharedObjectStore};
+use crate::{
+    AccessTrace, CacheLookups, ChunkInMemory, Recording, Result, delta_base_cache::DEFAULT_LIMIT,
+    git::SharedObjectStore,
+};
 
 /// One chunk as it lies on disk.
 #[derive(Debug, Clone, Copy)]
@@ -133,6 +136,10 @@ pub struct Revision {
     pub is_compared: bool,
 }
 
+/// The limit that the cache of decoded objects has if nobody sets one, in bytes: git's default for
+/// `core.deltaBaseCacheLimit`.
+pub const DEFAULT_DELTA_CACHE: u64 = DEFAULT_LIMIT as u64;
+
 /// Told of every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
@@ -145,7 +152,9 @@ pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, &[u8]) + 'a;
 /// A repository as revisions and content: what workloads read.
 ///
 /// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
-pub trait History {
+///
+/// A history is one thread's at a time, and may be handed to another.
+pub trait History: Send {
     /// The id of the revision that `name` stands for, as the version-control system would resolve it.
     fn resolve(&mut self, name: &str) -> Result<ObjectId>;
 
@@ -177,6 +186,17 @@ pub trait History {
 
     /// Empties every cache and starts the count of missing objects anew, so that the next run starts as the first did.
     fn forget(&mut self);
+
+    /// Empties the cache of decoded objects, bases of deltas above all, and lets it hold at most so many bytes from now on; `None`
+    /// for no limit. Without this call it is [`DEFAULT_DELTA_CACHE`].
+    fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
+        let _ = limit_bytes;
+    }
+
+    /// How often that cache was asked since it was last emptied. None were asked where there is none.
+    fn delta_cache_lookups(&self) -> CacheLookups {
+        CacheLookups::default()
+    }
 
     /// How many different objects were asked for and are missing.
     fn missing(&self) -> u64;

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ComparedTime, RepositoryState, SizeRecord, Variant, WorkloadLabel};
+use crate::{Checks, ComparedTime, DeltaCacheUse, RepositoryState, SizeRecord, Variant, WorkloadLabel};
 
 /// One workload on one repository: every variant beside the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,48 @@ pub struct WorkloadComparison {
     pub rows: Vec<VariantComparison>,
     /// The baseline against itself (A / A'): how far from 1 a ratio can be by chance. `None` when no block held both.
     pub noise: Option<RatioEstimate>,
+    /// How large a difference has to be to be one, as a part of 1: 0.01, or the outer bound of the noise if that is more.
+    /// `None` while the noise has no interval.
+    pub noise_floor: Option<f64>,
+    /// Whether the noise allows verdicts: not if its interval lies wholly outside of 0.99 to 1.01, as then something
+    /// disturbed the two runs of the same files that the method does not cancel.
+    pub is_valid: bool,
+    /// How many ratios the verdicts were given together with, this workload's among them; see [`Verdict`].
+    pub cells: usize,
+    /// How many blocks it takes that any of so many ratios can be called a difference, however clear it is.
+    pub blocks_for_verdicts: u32,
+    /// How many copies of the workload ran at once.
+    pub jobs: u32,
+    /// What the machine did besides, over all runs.
+    pub disturbance: DisturbanceShares,
+}
+
+/// What one may say of a variant's time beside the baseline's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Faster by more than the noise floor.
+    Faster,
+    /// Slower by more than the noise floor.
+    Slower,
+    /// The interval lies within the noise floor on both sides of 1.
+    Same,
+    /// None of these.
+    Inconclusive,
+}
+
+/// What disturbed runs, as shares of the time that they took; `None` where the system does not tell.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DisturbanceShares {
+    /// Processors' time that a hypervisor gave to others. More than 1 is possible: there may be several processors.
+    pub steal: Option<f64>,
+    /// Time in which some task of the machine waited for a processor.
+    pub cpu_pressure: Option<f64>,
+    /// Time in which some task waited for a disk.
+    pub io_pressure: Option<f64>,
+    /// Time in which some task waited for memory.
+    pub memory_pressure: Option<f64>,
 }
 
 /// One variant's times and sizes in one workload.
@@ -33,8 +75,20 @@ pub struct VariantComparison {
     pub compared_median: Duration,
     /// The median of elapsed time.
     pub wall_median: Duration,
-    /// The compared time as a multiple of the time of the baseline's first run (A) in the same block. `None` for the baseline, and where no block allows a ratio.
+    /// The compared time as a multiple of the geometric mean of the baseline's two (A and A') in the same block. `None` for the
+    /// baseline, and where no block allows a ratio.
     pub ratio: Option<RatioEstimate>,
+    /// The probability of a distance from 1 like this one's if the true ratio lay within the noise floor, corrected for the
+    /// number of [cells](WorkloadComparison::cells) by Holm's method. `None` without a ratio or a noise floor.
+    pub adjusted_p: Option<f64>,
+    /// What that comes to. `None` for the baseline, where there is no interval, and where the comparison is not valid.
+    pub verdict: Option<Verdict>,
+    /// How the cache of delta bases did in the last run; it does the same in each.
+    pub delta_cache: Option<DeltaCacheUse>,
+    /// What reading checked, and what helped it.
+    pub checks: Option<Checks>,
+    /// The median of the runs' peak resident memory, in bytes.
+    pub peak_resident_median: Option<u64>,
     /// What each run did, by name; see [`crate::Record::counts`].
     pub counts: BTreeMap<String, u64>,
     /// Where the variant's bytes on disk go.

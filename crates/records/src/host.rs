@@ -1,11 +1,13 @@
 //! The machine that measured.
 
-use std::{fs, num::NonZero, thread};
+use std::{collections::BTreeMap, fs, num::NonZero, path::Path, thread};
 
 use serde::{Deserialize, Serialize};
 
-/// A machine, as far as it matters to read a time. What the system does not tell is `None`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A machine and its software, as far as it matters to read a time. What the system does not tell is `None`, and so is what
+/// records of version 1 do not say.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Host {
     /// The processor's name as the kernel gives it.
     pub cpu_model: Option<String>,
@@ -15,19 +17,102 @@ pub struct Host {
     pub kernel: Option<String>,
     /// Physical memory, in bytes.
     pub memory_bytes: Option<u64>,
+    /// Whether a hypervisor runs it.
+    pub virtualised: Option<bool>,
+    /// What the source lies on.
+    pub source_storage: Option<Storage>,
+    /// What its variants lie on.
+    pub variant_storage: Option<Storage>,
+    /// The versions of the codec libraries by their names.
+    pub libraries: BTreeMap<String, String>,
+    /// The version of git, if there is one on PATH.
+    pub git: Option<String>,
+    /// The version of hg, if there is one on PATH.
+    pub hg: Option<String>,
+}
+
+/// What files lie on.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Storage {
+    /// The file system's type, as in `ext4`.
+    pub file_system: Option<String>,
+    /// How much the kernel reads ahead of a sequential reader, in bytes.
+    pub readahead_bytes: Option<u64>,
+    /// Whether the device says that it has platters.
+    pub rotational: Option<bool>,
 }
 
 impl Host {
-    /// This machine, from `/proc`.
+    /// This machine, from `/proc`. Storage and software are left for the caller, who knows where the files are.
     pub fn current() -> Self {
         let read = |path: &str| fs::read_to_string(path).ok();
+        let cpuinfo = read("/proc/cpuinfo");
         Host {
-            cpu_model: read("/proc/cpuinfo").as_deref().and_then(cpu_model),
+            cpu_model: cpuinfo.as_deref().and_then(cpu_model),
             cores: thread::available_parallelism().ok().map(NonZero::get).and_then(|cores| cores.try_into().ok()),
             kernel: read("/proc/sys/kernel/osrelease").map(|release| format!("Linux {}", release.trim())),
             memory_bytes: read("/proc/meminfo").as_deref().and_then(memory_bytes),
+            virtualised: virtualised(cpuinfo.as_deref(), read("/sys/class/dmi/id/product_name").as_deref()),
+            ..Host::default()
         }
     }
+}
+
+impl Storage {
+    /// What the file or folder at `path` lies on; `None` if nothing is there, or the system does not say.
+    #[cfg(target_os = "linux")]
+    pub fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt;
+        let device = device_number(fs::metadata(path).ok()?.dev());
+        let read = |path: String| fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+        // A partition has no queue of its own: that of its disk is one folder up. File systems of several disks have neither.
+        let queue = |name: &str| {
+            let block = format!("/sys/dev/block/{device}");
+            read(format!("{block}/queue/{name}")).or_else(|| read(format!("{block}/../queue/{name}")))
+        };
+        let readahead = queue("read_ahead_kb").or_else(|| read(format!("/sys/class/bdi/{device}/read_ahead_kb")));
+        let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+        Some(Storage {
+            file_system: file_system(&mounts, &device),
+            readahead_bytes: readahead.and_then(|kibibytes| kibibytes.parse::<u64>().ok()?.checked_mul(1024)),
+            rotational: queue("rotational").map(|flag| flag == "1"),
+        })
+    }
+
+    /// What the file or folder at `path` lies on: unknown on this system.
+    #[cfg(not(target_os = "linux"))]
+    pub fn of(_path: &Path) -> Option<Self> {
+        None
+    }
+}
+
+/// `major:minor` of a device number as the C library packs it (makedev(3)).
+fn device_number(device: u64) -> String {
+    let major = ((device >> 8) & 0xfff) | ((device >> 32) & 0xffff_f000);
+    let minor = (device & 0xff) | ((device >> 12) & 0xffff_ff00);
+    format!("{major}:{minor}")
+}
+
+/// The type of the file system on `device`, in the text of `/proc/self/mountinfo` (proc_pid_mountinfo(5)): the field after the
+/// lone hyphen.
+fn file_system(mountinfo: &str, device: &str) -> Option<String> {
+    let mount = mountinfo.lines().find(|line| line.split(' ').nth(2) == Some(device))?;
+    let (_, behind) = mount.split_once(" - ")?;
+    behind.split(' ').next().map(str::to_owned)
+}
+
+/// Whether a hypervisor runs this machine: x86 processors have a flag for it; of others the firmware's name for the product
+/// may tell. `None` where neither says anything.
+fn virtualised(cpuinfo: Option<&str>, product: Option<&str>) -> Option<bool> {
+    const HYPERVISORS: [&str; 6] = ["kvm", "qemu", "vmware", "virtualbox", "virtual machine", "hvm"];
+    let product = product.map(str::to_lowercase);
+    if product.is_some_and(|product| HYPERVISORS.iter().any(|name| product.contains(name))) {
+        return Some(true);
+    }
+    let lines = cpuinfo.unwrap_or_default().lines().filter_map(|line| line.split_once(':'));
+    let mut flags = lines.filter(|(name, _)| name.trim() == "flags").map(|(_, flags)| flags);
+    flags.next().map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// The first processor's name in the text of `/proc/cpuinfo`. The x86 kernel calls the line `model name`; kernels of
@@ -65,6 +150,34 @@ mod tests {
         assert_eq!(memory_bytes("MemTotal:       16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
         assert_eq!(memory_bytes("MemTotal: lots\n"), None);
         assert_eq!(memory_bytes("MemTotal: 18446744073709551615 kB"), None);
+    }
+
+    #[test]
+    fn a_hypervisor_is_known_by_its_flag_or_its_name() {
+        let flags = |flags: &str| format!("processor\t: 0\nflags\t\t: {flags}\n");
+        assert_eq!(virtualised(Some(&flags("fpu sse hypervisor lm")), None), Some(true));
+        assert_eq!(virtualised(Some(&flags("fpu sse lm")), Some("X570 Taichi\n")), Some(false));
+        assert_eq!(virtualised(Some("Features\t: fp asimd\n"), Some("KVM Virtual Machine\n")), Some(true));
+        assert_eq!(virtualised(Some("Features\t: fp asimd\n"), None), None);
+    }
+
+    #[test]
+    fn a_file_system_is_found_by_its_device() {
+        let mounts = "27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n30 27 0:25 / /tmp rw - tmpfs tmpfs rw\n";
+        assert_eq!(file_system(mounts, "254:0").as_deref(), Some("ext4"));
+        assert_eq!(file_system(mounts, "0:25").as_deref(), Some("tmpfs"));
+        assert_eq!(file_system(mounts, "8:1"), None);
+        assert_eq!(device_number(0xfe00), "254:0");
+        // The minor number's higher bits start at bit 20, the major number's at bit 44.
+        assert_eq!(device_number(0x1000_1012_0834), format!("{}:{}", 0x1208, 0x1_0134));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_storage_of_a_folder_is_known() {
+        let storage = Storage::of(Path::new("/proc")).unwrap();
+        assert_eq!(storage.file_system.as_deref(), Some("proc"));
+        assert_eq!(Storage::of(Path::new("/no/such/folder")), None);
     }
 
     #[test]

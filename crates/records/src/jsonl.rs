@@ -4,7 +4,7 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde::Deserialize;
 
-use crate::{Record, SCHEMA_VERSION};
+use crate::{OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION};
 
 /// The longest line that is read, in bytes. A real record has 2 to 4 KB; a longer line is no record, and is refused
 /// before it fills the memory.
@@ -42,7 +42,7 @@ pub enum RecordError {
         source: serde_json::Error,
     },
     /// A record was written by a program whose schema this one does not know.
-    #[error("line {line}: expected schema version {SCHEMA_VERSION}, found {found}")]
+    #[error("line {line}: expected schema version {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}, found {found}")]
     Schema {
         /// The line.
         line: u64,
@@ -107,7 +107,7 @@ impl<R: BufRead> RecordLines<R> {
     fn parse(&self) -> Result<Record, RecordError> {
         let parse_error = |source| RecordError::Parse { line: self.line, source };
         let SchemaOnly { schema } = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
-        if schema != SCHEMA_VERSION {
+        if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&schema) {
             return Err(RecordError::Schema { line: self.line, found: schema });
         }
         serde_json::from_slice(&self.buffer).map_err(parse_error)
@@ -133,8 +133,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, DeltaOrigin, Host, ObjectKind, RepositoryState, Role,
-        RunPlace, SampleRecord, SizeRecord, SpecText, Variant, WorkloadLabel,
+        Checks, ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, DeltaCacheUse, DeltaOrigin, Disturbance, Host,
+        ObjectKind, RepositoryState, Role, RunPlace, RunUsage, SampleRecord, SizeRecord, SpecText, Storage, Variant,
+        Vcs, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -144,8 +145,22 @@ mod tests {
             schema: SCHEMA_VERSION,
             program_version: "0.1.0".into(),
             started_unix_ms: 1_700_000_000_000,
-            host: Host { cpu_model: None, cores: Some(2), kernel: Some("Linux 6".into()), memory_bytes: Some(1 << 33) },
-            repository: RepositoryState { name: "sample".into(), fingerprint: "ab".into(), head: Some("cd".into()) },
+            host: Host {
+                cores: Some(2),
+                kernel: Some("Linux 6".into()),
+                memory_bytes: Some(1 << 33),
+                source_storage: Some(Storage { file_system: Some("ext4".into()), ..Storage::default() }),
+                libraries: BTreeMap::from([("libzstd".into(), "1.5.7".into())]),
+                ..Host::default()
+            },
+            repository: RepositoryState {
+                name: "sample".into(),
+                fingerprint: "ab".into(),
+                head: Some("cd".into()),
+                vcs: Some(Vcs::Git),
+                objects: Some(3),
+                ..RepositoryState::default()
+            },
             variant: Variant {
                 role: Role::BaselineAgain,
                 row: 1,
@@ -153,6 +168,7 @@ mod tests {
                 checksum: true,
                 deltas: DeltaOrigin::Kept,
                 decoder: None,
+                delta_cache: None,
             },
             decoder: "zlib 1.3.1".into(),
             workload: WorkloadLabel {
@@ -160,8 +176,13 @@ mod tests {
                 parameters: BTreeMap::from([("needle".into(), "a \"quoted\"\nline".into())]),
             },
             compared_time: ComparedTime::Cpu,
-            place: RunPlace { block, position: 3, seed: u64::MAX },
+            place: RunPlace { block, position: 3, seed: u64::MAX, copy: None },
             sample: SampleRecord { wall_ns: 10, user_ns: 8, sys_ns: 1 },
+            usage: RunUsage { minor_faults: Some(12), ..RunUsage::default() },
+            disturbance: Disturbance { steal_ns: Some(0), ..Disturbance::default() },
+            delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 4, misses: 2 }),
+            checks: Some(Checks { chunk_checksums: true, object_hashes: false, commit_graph: false, bitmaps: false }),
+            jobs: 1,
             iterations: 3,
             counts: BTreeMap::from([("objects".into(), u64::MAX), ("missing".into(), 0)]),
             digest: ContentDigest { algorithm: "sha256".into(), hex: "00ff".into() },
@@ -189,7 +210,7 @@ mod tests {
     #[test]
     fn the_json_names_that_other_tools_rely_on_are_fixed() {
         let json: serde_json::Value = serde_json::from_slice(&written(&[record(7)])).unwrap();
-        assert_eq!(json["schema"], 1);
+        assert_eq!(json["schema"], 2);
         assert_eq!(json["variant"]["role"], "baseline-again");
         assert_eq!(json["variant"]["spec"]["canonical"], "zlib:6");
         assert_eq!(json["place"]["block"], 7);
@@ -236,9 +257,28 @@ mod tests {
 
     #[test]
     fn a_schema_of_the_future_is_refused_by_its_number() {
-        let input = b"{\"schema\":2,\"anything\":[]}\n";
+        let input = b"{\"schema\":3,\"anything\":[]}\n";
         let error = read_records(input.as_slice()).next().unwrap().unwrap_err();
-        assert_eq!(error.to_string(), "line 1: expected schema version 1, found 2");
+        assert_eq!(error.to_string(), "line 1: expected schema version 1 to 2, found 3");
+    }
+
+    /// A line that the release with version 1 wrote, but for the sizes, which are the defaults.
+    #[test]
+    fn records_of_version_1_are_read() {
+        let size = serde_json::to_string(&SizeRecord::default()).unwrap();
+        let line = format!(
+            r#"{{"schema":1,"program_version":"0.1.0","started_unix_ms":5,"host":{{"cpu_model":null,"cores":2,"kernel":null,
+            "memory_bytes":null}},"repository":{{"name":"r","fingerprint":"ab","head":null}},"variant":{{"role":"as-found",
+            "row":0,"spec":null,"checksum":true,"deltas":"kept"}},"decoder":"zlib","workload":{{"name":"traverse",
+            "parameters":{{}}}},"compared_time":"cpu","place":{{"block":0,"position":1,"seed":7}},"sample":{{"wall_ns":3,
+            "user_ns":2,"sys_ns":1}},"iterations":1,"counts":{{}},"digest":{{"algorithm":"sha256","hex":"00"}},"size":{size}}}"#
+        );
+        let line = line.replace('\n', "");
+        let record = read_records(line.as_bytes()).next().unwrap().unwrap();
+        assert_eq!((record.schema, record.jobs, record.host.cores), (1, 1, Some(2)));
+        assert_eq!((record.delta_cache, record.checks, record.place.copy), (None, None, None));
+        assert_eq!((record.usage, record.disturbance), (RunUsage::default(), Disturbance::default()));
+        assert_eq!(record.repository.vcs, None);
     }
 
     #[test]

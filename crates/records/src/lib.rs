@@ -17,18 +17,22 @@ mod comparison;
 mod host;
 mod jsonl;
 mod record;
+mod run;
+mod self_test;
 mod serve;
 mod size;
 mod trace;
 
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
-pub use comparison::{RatioEstimate, RatioInterval, VariantComparison, WorkloadComparison};
-pub use host::Host;
+pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
+pub use host::{Host, Storage};
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{
-    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
-    SampleRecord, SpecText, Variant, WorkloadLabel,
+    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record, RepositoryState, Role,
+    RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
 };
+pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
+pub use self_test::{SelfTest, SpuriousEffects};
 pub use serve::{
     ROLLOUT_SCHEMA_VERSION, Rollout, RolloutStep, ServedClient, ServedExchange, ServerStore, write_rollout,
 };

@@ -4,10 +4,15 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, SizeRecord};
+use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord};
 
 /// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
-pub const SCHEMA_VERSION: u32 = 1;
+///
+/// Version 2 added what a run used, what disturbed it and what it checked. Version 1 is still read.
+pub const SCHEMA_VERSION: u32 = 2;
+
+/// The oldest version that is still read. What its records do not say has the value that such fields have by default.
+pub const OLDEST_SCHEMA_VERSION: u32 = 1;
 
 /// One run of one workload on one variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,6 +39,22 @@ pub struct Record {
     pub place: RunPlace,
     /// How long it took.
     pub sample: SampleRecord,
+    /// What else it used: memory, page faults, read calls. Empty in records of version 1.
+    #[serde(default)]
+    pub usage: RunUsage,
+    /// What the machine did besides. Empty in records of version 1.
+    #[serde(default)]
+    pub disturbance: Disturbance,
+    /// How the cache of delta bases did; `None` in records of version 1.
+    #[serde(default)]
+    pub delta_cache: Option<DeltaCacheUse>,
+    /// What reading checked, and what helped it; `None` in records of version 1.
+    #[serde(default)]
+    pub checks: Option<Checks>,
+    /// How many copies of the workload ran at once, each in a thread of its own. `sample` then holds the mean CPU time of a
+    /// copy, and the elapsed time until the last one was done.
+    #[serde(default = "one")]
+    pub jobs: u32,
     /// How many times the job was done; `sample` holds the mean of them, `counts` those of one.
     pub iterations: u32,
     /// What it did, by name: `objects`, `bytes`, `commits`, `changes`, `hits`, `missing` and the like. A workload
@@ -45,8 +66,22 @@ pub struct Record {
     pub size: SizeRecord,
 }
 
+fn one() -> u32 {
+    1
+}
+
+/// A version-control system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Vcs {
+    /// Git.
+    Git,
+    /// Mercurial.
+    Mercurial,
+}
+
 /// A repository, and which state of it was measured.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RepositoryState {
     /// A short name for people, usually the last part of its path.
     pub name: String,
@@ -54,6 +89,18 @@ pub struct RepositoryState {
     pub fingerprint: String,
     /// The hexadecimal id of the revision that workloads start from; `None` if none of them needs one.
     pub head: Option<String>,
+    /// Who keeps it; `None` in records of version 1, as are the others below.
+    #[serde(default)]
+    pub vcs: Option<Vcs>,
+    /// The hexadecimal id of its newest revision by its own reckoning, HEAD or the tip; `None` also if it has none.
+    #[serde(default)]
+    pub tip: Option<String>,
+    /// How many objects or revisions are stored; one stored twice counts twice.
+    #[serde(default)]
+    pub objects: Option<u64>,
+    /// Its bytes on disk, as found.
+    #[serde(default)]
+    pub bytes: Option<u64>,
 }
 
 /// What part a variant plays in the comparison.
@@ -89,6 +136,10 @@ pub struct Variant {
     /// form where it is `None`, and so in records from before there was a choice.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<ChosenDecoder>,
+    /// The limit of the cache of delta bases, in rows that differ from others in that alone; `None` for the limit that the
+    /// baseline has. Left out of the JSON form where it is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta_cache: Option<ChosenDeltaCache>,
 }
 
 /// An implementation that was chosen to read a format which several can read.
@@ -112,8 +163,8 @@ pub enum DeltaOrigin {
 }
 
 impl Variant {
-    /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; and whether deltas were
-    /// chosen again.
+    /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
+    /// chosen again; and the limit of the cache where it is another one than the baseline's.
     pub fn label(&self) -> Cow<'_, str> {
         let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
         if let Some(decoder) = &self.decoder {
@@ -121,6 +172,9 @@ impl Variant {
         }
         if self.spec.is_some() && self.deltas == DeltaOrigin::Rechosen {
             label.to_mut().push_str(", rechosen");
+        }
+        if let Some(cache) = &self.delta_cache {
+            label.to_mut().push_str(&format!(", cache {cache}"));
         }
         label
     }
@@ -164,6 +218,10 @@ pub struct RunPlace {
     pub position: u32,
     /// The seed that the order was drawn from.
     pub seed: u64,
+    /// Which physical copy of the variant was read, where there are several: in cold runs. Left out of the JSON form where it is
+    /// `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub copy: Option<u32>,
 }
 
 /// The time that one run took.
@@ -185,7 +243,7 @@ impl SampleRecord {
     }
 }
 
-/// Which CPU time of a run is compared between variants.
+/// Which time of a run is compared between variants.
 ///
 /// Most kernels know the sum of user and system time exactly, and estimate the split between the two from samples at
 /// timer ticks. So the sum is the better time, but for workloads that write files: what the kernel spends on those
@@ -197,6 +255,8 @@ pub enum ComparedTime {
     Cpu,
     /// User time alone: for workloads that write files.
     User,
+    /// Elapsed time: for several copies at once, and wherever waiting is what is measured.
+    Wall,
 }
 
 impl ComparedTime {
@@ -205,6 +265,7 @@ impl ComparedTime {
         match self {
             ComparedTime::Cpu => sample.user_ns.saturating_add(sample.sys_ns),
             ComparedTime::User => sample.user_ns,
+            ComparedTime::Wall => sample.wall_ns,
         }
     }
 }
@@ -236,7 +297,8 @@ mod tests {
         let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
         let deltas = DeltaOrigin::Kept;
         let (role, decoder) = (Role::Candidate, None);
-        let mut variant = Variant { role, row: 2, spec: Some(spec), checksum: true, deltas, decoder };
+        let mut variant =
+            Variant { role, row: 2, spec: Some(spec), checksum: true, deltas, decoder, delta_cache: None };
         assert_eq!(variant.label(), "zstd:05");
         variant.deltas = DeltaOrigin::Rechosen;
         assert_eq!(variant.label(), "zstd:05, rechosen");
@@ -246,6 +308,8 @@ mod tests {
         assert_eq!(variant.label(), "as found by libdeflate");
         variant.decoder = None;
         assert_eq!(variant.label(), "as found");
+        variant.delta_cache = Some(ChosenDeltaCache { limit_bytes: Some(16 << 20) });
+        assert_eq!(variant.label(), "as found, cache 16M");
     }
 
     #[test]
@@ -259,6 +323,7 @@ mod tests {
         let sample = SampleRecord { wall_ns: 100, user_ns: 30, sys_ns: 4 };
         assert_eq!(ComparedTime::Cpu.nanoseconds(&sample), 34);
         assert_eq!(ComparedTime::User.nanoseconds(&sample), 30);
+        assert_eq!(ComparedTime::Wall.nanoseconds(&sample), 100);
         let endless = SampleRecord { sys_ns: u64::MAX, ..sample };
         assert_eq!(ComparedTime::Cpu.nanoseconds(&endless), u64::MAX);
     }

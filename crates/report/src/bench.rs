@@ -1,10 +1,11 @@
 //! The table of a benchmark: each workload, each variant, time and size against the baseline.
 
+mod fairness;
+mod verdict;
+
 use std::time::Duration;
 
-use repackbench_records::{
-    ComparedTime, RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, WorkloadComparison,
-};
+use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison};
 
 use crate::{
     grid::{Align, Grid, plain_text},
@@ -34,20 +35,13 @@ pub fn bench_table(comparisons: &[WorkloadComparison]) -> String {
 }
 
 fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
-    let mut grid = Grid::new(&[
-        ("workload", Align::Words),
-        ("variant", Align::Words),
-        ("CPU", Align::Numbers),
-        ("wall", Align::Numbers),
-        ("CPU ratio", Align::Words),
-        ("size MB", Align::Numbers),
-        ("size ratio", Align::Numbers),
-    ]);
+    let columns = Columns::of(comparisons);
+    let mut grid = Grid::new(&columns.headers());
     for (number, comparison) in comparisons.iter().enumerate() {
         if number > 0 {
-            grid.row([""; 7]);
+            grid.row(columns.cells(|_| String::new()));
         }
-        workload_rows(&mut grid, comparison);
+        workload_rows(&mut grid, &columns, comparison);
     }
     let mut text = heading(repository);
     text.push_str(&grid.render());
@@ -59,6 +53,58 @@ fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadCompar
     text
 }
 
+/// What a column shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Workload,
+    Variant,
+    Compared,
+    Wall,
+    Throughput,
+    Ratio,
+    Verdict,
+    Size,
+    SizeRatio,
+}
+
+/// The columns of a table.
+struct Columns {
+    columns: Vec<Column>,
+    /// Whether CPU time is compared everywhere.
+    is_cpu: bool,
+}
+
+impl Columns {
+    /// How many runs there are in a second is shown where several run at once.
+    fn of(comparisons: &[&WorkloadComparison]) -> Self {
+        use Column::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
+        let mut columns = vec![Workload, Variant, Compared, Wall];
+        columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
+        columns.extend([Ratio, Verdict, Size, SizeRatio]);
+        let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
+        Columns { columns, is_cpu }
+    }
+
+    fn headers(&self) -> Vec<(&'static str, Align)> {
+        let header = |column: &Column| match column {
+            Column::Workload => ("workload", Align::Words),
+            Column::Variant => ("variant", Align::Words),
+            Column::Compared => (if self.is_cpu { "CPU" } else { "time" }, Align::Numbers),
+            Column::Wall => ("wall", Align::Numbers),
+            Column::Throughput => ("runs/s", Align::Numbers),
+            Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
+            Column::Verdict => ("verdict", Align::Words),
+            Column::Size => ("size MB", Align::Numbers),
+            Column::SizeRatio => ("size ratio", Align::Numbers),
+        };
+        self.columns.iter().map(header).collect()
+    }
+
+    fn cells(&self, cell: impl Fn(Column) -> String) -> Vec<String> {
+        self.columns.iter().map(|column| cell(*column)).collect()
+    }
+}
+
 fn heading(repository: &RepositoryState) -> String {
     let name = plain_text(&repository.name);
     match &repository.head {
@@ -68,41 +114,57 @@ fn heading(repository: &RepositoryState) -> String {
     }
 }
 
-fn workload_rows(grid: &mut Grid, comparison: &WorkloadComparison) {
+fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadComparison) {
     let medians = comparison.rows.iter().flat_map(|row| [row.compared_median, row.wall_median]);
     let smallest = medians.filter(|time| !time.is_zero()).min().unwrap_or(Duration::ZERO);
     let scale = TimeScale::for_smallest(smallest);
     let baseline_size = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline).map(|row| &row.size);
-    let mut workload = comparison.workload.to_string();
-    for row in &comparison.rows {
-        // The name stands on a workload's first row only.
-        grid.row(variant_cells(std::mem::take(&mut workload), row, scale, baseline_size));
+    for (number, row) in comparison.rows.iter().enumerate() {
+        grid.row(columns.cells(|column| match column {
+            // The name stands on a workload's first row only.
+            Column::Workload if number > 0 => String::new(),
+            Column::Workload => comparison.workload.to_string(),
+            Column::Variant => variant_name(row),
+            Column::Compared => scale.show(row.compared_median),
+            Column::Wall => scale.show(row.wall_median),
+            Column::Throughput => throughput(comparison.jobs, row.wall_median),
+            Column::Ratio => ratio_of(row),
+            Column::Verdict => verdict::cell(comparison, row),
+            Column::Size => megabytes(row.size.total_bytes),
+            Column::SizeRatio => {
+                baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
+            }
+        }));
     }
     if let Some(noise) = &comparison.noise {
-        grid.row(["", "noise (A / A')", "", "", &ratio_cell(noise), "", ""]);
+        grid.row(columns.cells(|column| match column {
+            Column::Variant => "noise (A / A')".to_owned(),
+            Column::Ratio => ratio_cell(noise),
+            Column::Verdict => verdict::noise_cell(comparison),
+            _ => String::new(),
+        }));
     }
 }
 
-fn variant_cells(
-    workload: String,
-    row: &VariantComparison,
-    scale: TimeScale,
-    baseline_size: Option<&SizeRecord>,
-) -> [String; 7] {
-    let ratio = match (&row.ratio, row.variant.role) {
+/// How many copies of a job are done in a second; three significant digits.
+fn throughput(jobs: u32, wall: Duration) -> String {
+    if wall.is_zero() {
+        return "-".to_owned();
+    }
+    let runs = f64::from(jobs) / wall.as_secs_f64();
+    match runs {
+        99.95.. => format!("{runs:.0}"),
+        9.995.. => format!("{runs:.1}"),
+        _ => format!("{runs:.2}"),
+    }
+}
+
+fn ratio_of(row: &VariantComparison) -> String {
+    match (&row.ratio, row.variant.role) {
         (Some(ratio), _) => ratio_cell(ratio),
         (None, Role::Baseline | Role::BaselineAgain) => "baseline".to_owned(),
         (None, Role::AsFound | Role::Candidate) => "-".to_owned(),
-    };
-    [
-        workload,
-        variant_name(row),
-        scale.show(row.compared_median),
-        scale.show(row.wall_median),
-        ratio,
-        megabytes(row.size.total_bytes),
-        baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes)),
-    ]
+    }
 }
 
 /// The variant's label; one that does less checking than the baseline says so, whatever its spec's spelling.
@@ -127,8 +189,13 @@ fn ratio_cell(estimate: &RatioEstimate) -> String {
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
-        "Times are medians. Ratios are to the baseline's run A in the same block: median [95 % interval].".to_owned(),
+        "Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median \
+         [95 % interval]."
+            .to_owned(),
     ];
+    notes.extend(verdict::notes(comparisons));
+    notes.extend(fairness::notes(comparisons));
+    notes.extend(cold_note(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
     for comparison in comparisons {
@@ -142,8 +209,22 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes
 }
 
-/// What "CPU" means in this table.
+/// What "CPU" or "time" means in this table.
 fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
+    let (elapsed, cpu): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
+        comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::Wall);
+    if elapsed.is_empty() {
+        return cpu_note(&cpu);
+    }
+    if cpu.is_empty() {
+        return "The time compared is elapsed time.".to_owned();
+    }
+    let names: Vec<String> = elapsed.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
+    format!("The time compared is elapsed time for {}, else CPU time. {}", names.join(", "), cpu_note(&cpu))
+}
+
+/// What "CPU" means.
+fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     let (writing, reading): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
         comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::User);
     if writing.is_empty() {
@@ -155,6 +236,17 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     }
     let names: Vec<String> = writing.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
     format!("CPU is user plus system time; user time only for {} {reason}.", names.join(", "))
+}
+
+/// What "cold" means.
+fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_cold =
+        |comparison: &&WorkloadComparison| comparison.workload.parameters.get("cache").is_some_and(|it| it == "cold");
+    comparisons.iter().any(is_cold).then(|| {
+        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just\n\
+         before; what a hypervisor or the device itself still holds cannot be seen."
+            .to_owned()
+    })
 }
 
 fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
@@ -171,7 +263,7 @@ fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
 fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let mut rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
     rows.any(|row| row.ratio.is_none() && row.variant.role != Role::Baseline).then(|| {
-        "A dash for a ratio: no block holds the variant and the baseline's run A, each long enough for the clock."
+        "A dash for a ratio: no block holds the variant and both of the baseline's runs, each long enough for the clock."
             .to_owned()
     })
 }
@@ -187,7 +279,10 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{DeltaOrigin, RatioInterval, SpecText, Variant, WorkloadLabel};
+    use repackbench_records::{
+        Checks, DeltaCacheUse, DeltaOrigin, DisturbanceShares, RatioInterval, SizeRecord, SpecText, Variant, Verdict,
+        WorkloadLabel,
+    };
 
     use super::*;
 
@@ -205,11 +300,22 @@ mod tests {
                 checksum: true,
                 deltas: DeltaOrigin::Kept,
                 decoder: None,
+                delta_cache: None,
             },
             runs: 10,
             compared_median: Duration::from_millis(millis),
             wall_median: Duration::from_millis(millis + 17),
             ratio,
+            adjusted_p: ratio.map(|_| 0.01),
+            verdict: ratio.and_then(|ratio| ratio.interval).map(|interval| match (interval.low, interval.high) {
+                (_, ..0.99) => Verdict::Faster,
+                (1.01.., _) => Verdict::Slower,
+                (0.99.., ..=1.01) => Verdict::Same,
+                _ => Verdict::Inconclusive,
+            }),
+            delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 71, misses: 29 }),
+            checks: Some(Checks { chunk_checksums: true, object_hashes: false, commit_graph: false, bitmaps: false }),
+            peak_resident_median: None,
             counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
             size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
         }
@@ -221,11 +327,18 @@ mod tests {
                 name: "sample".into(),
                 fingerprint: "f".into(),
                 head: Some("0123456789abcdef0123".into()),
+                ..RepositoryState::default()
             },
             workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,
             rows,
             noise,
+            noise_floor: noise.map(|_| 0.01),
+            is_valid: true,
+            cells: 3,
+            blocks_for_verdicts: 7,
+            jobs: 1,
+            disturbance: DisturbanceShares::default(),
         }
     }
 
@@ -251,18 +364,20 @@ mod tests {
         let expected = "\
 sample (revision 0123456789ab)
 
-workload  variant             CPU      wall  CPU ratio          size MB  size ratio
--------------------------------------------------------------------------------------
-traverse  as found        1190 ms   1207 ms  1.00 [0.99, 1.02]      110       0.999
-          zlib:6          1182 ms   1199 ms  baseline               111       1.000
-          zstd:5           851 ms    868 ms  0.72 [0.70, 0.74]     92.9       0.841
-          noise (A / A')                     1.00 [0.99, 1.01]
+workload  variant             CPU      wall  CPU ratio          verdict                      size MB  size ratio
+------------------------------------------------------------------------------------------------------------------
+traverse  as found        1190 ms   1207 ms  1.00 [0.99, 1.02]  inconclusive (-1.0..+2.0 %)      110       0.999
+          zlib:6          1182 ms   1199 ms  baseline                                            111       1.000
+          zstd:5           851 ms    868 ms  0.72 [0.70, 0.74]  faster                          92.9       0.841
+          noise (A / A')                     1.00 [0.99, 1.01]  floor ±1.0 %
 
-diff:raw  zlib:6          85.0 ms  102.0 ms  baseline               111       1.000
-          zstd:5          70.0 ms   87.0 ms  0.82 [0.80, 0.85]     92.9       0.841
+diff:raw  zlib:6          85.0 ms  102.0 ms  baseline                                            111       1.000
+          zstd:5          70.0 ms   87.0 ms  0.82 [0.80, 0.85]  faster                          92.9       0.841
 
 CPU is user plus system time.
-Times are medians. Ratios are to the baseline's run A in the same block: median [95 % interval].
+Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median [95 % interval].
+Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over all 3 ratios (Holm).
+Fairness: chunk checksums checked; object hashes not checked; delta-base cache 96M, hits: traverse 71 %, diff:raw 71 %; commit-graph and bitmaps off.
 ";
         let text = bench_table(&[traverse, diff]);
         assert_eq!(text, expected, "\n{text}");
@@ -291,11 +406,28 @@ Times are medians. Ratios are to the baseline's run A in the same block: median 
     }
 
     #[test]
-    fn a_complete_comparison_has_the_two_notes_that_explain_its_columns() {
+    fn a_complete_comparison_has_the_notes_that_explain_its_columns_and_no_others() {
         let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
-        let text = bench_table(&[comparison("checkout", rows, None)]);
+        let text = bench_table(&[comparison("checkout", rows, Some(estimate(1.0, 0.99, 1.01)))]);
         let (_, notes) = text.rsplit_once("\n\n").unwrap();
-        assert_eq!(notes.lines().count(), 2, "{text}");
+        assert_eq!(notes.lines().count(), 4, "{text}");
+    }
+
+    #[test]
+    fn several_copies_at_once_show_how_many_there_are_in_a_second() {
+        let rows = vec![
+            row(Role::Baseline, "zlib:6", 983, None, 5),
+            row(Role::Candidate, "lz4", 483, Some(estimate(0.5, 0.4, 0.6)), 5),
+        ];
+        let mut copies = comparison("traverse", rows, None);
+        (copies.jobs, copies.compared_time) = (4, ComparedTime::Wall);
+        let text = bench_table(&[copies.clone()]);
+        assert!(text.contains("  runs/s  time ratio"), "{text}");
+        assert!(text.contains("  4.00  baseline") && text.contains("  8.00  0.50 [0.40, 0.60]"), "{text}");
+        assert!(text.contains("\nThe time compared is elapsed time.\n"), "{text}");
+        let alone = comparison("checkout", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
+        let both = bench_table(&[copies, alone]);
+        assert!(both.contains("elapsed time for traverse, else CPU time. CPU is user plus system time."), "{both}");
     }
 
     #[test]
@@ -309,6 +441,47 @@ Times are medians. Ratios are to the baseline's run A in the same block: median 
         assert!(both.contains("\nCPU is user plus system time; user time only for checkout (files"), "{both}");
         let alone = bench_table(&[checkout]);
         assert!(alone.contains("\nCPU is user time only (files"), "{alone}");
+    }
+
+    #[test]
+    fn a_session_without_verdicts_says_why() {
+        let rows = || {
+            vec![
+                row(Role::Baseline, "zlib:6", 9, None, 5),
+                row(Role::Candidate, "lz4", 9, Some(estimate(0.5, 0.4, 0.6)), 5),
+            ]
+        };
+        let mut noisy = comparison("traverse", rows(), Some(estimate(1.1, 1.05, 1.2)));
+        (noisy.is_valid, noisy.noise_floor) = (false, Some(0.2));
+        noisy.rows[1].verdict = None;
+        noisy.disturbance = DisturbanceShares { steal: Some(0.031), cpu_pressure: Some(0.25), ..noisy.disturbance };
+        let text = bench_table(&[noisy]);
+        assert!(text.contains("none: too noisy") && text.contains("1.10 [1.05, 1.20]  invalid"), "{text}");
+        assert!(text.contains("\ntraverse: the same files read twice differ"), "{text}");
+        assert!(text.contains("took processors away for 3.1 %, some task waited for a processor for 25 %."), "{text}");
+        assert!(!text.contains("Verdicts:"), "{text}");
+
+        let mut short = comparison("traverse", rows(), Some(estimate(1.0, 0.99, 1.01)));
+        (short.cells, short.blocks_for_verdicts) = (30, 11);
+        let text = bench_table(&[short]);
+        assert!(text.contains("none can be called faster or slower before 11 blocks; there are 10."), "{text}");
+    }
+
+    #[test]
+    fn rows_that_were_read_under_other_conditions_are_named() {
+        let mut unchecked = row(Role::Candidate, "lz4", 9, None, 5);
+        unchecked.checks = unchecked.checks.map(|checks| Checks { chunk_checksums: false, ..checks });
+        unchecked.delta_cache = Some(DeltaCacheUse { limit_bytes: None, hits: 9, misses: 1 });
+        let rows = vec![row(Role::Baseline, "zlib:6", 9, None, 5), unchecked];
+        let text = bench_table(&[comparison("traverse", rows, None)]);
+        assert!(text.contains("chunk checksums checked, but not in lz4;"), "{text}");
+        assert!(
+            text.contains("cache 96M, hits: traverse 71 %; delta-base cache unlimited, hits: traverse 90 %;"),
+            "{text}"
+        );
+        let mut old = row(Role::Baseline, "zlib:6", 9, None, 5);
+        (old.checks, old.delta_cache) = (None, None);
+        assert!(!bench_table(&[comparison("traverse", vec![old], None)]).contains("Fairness"));
     }
 
     #[test]

@@ -42,6 +42,19 @@ pub(crate) fn time_ratio(ratio: f64) -> String {
     }
 }
 
+/// A part of 1 in percent with one decimal, and its sign: `-1.2`.
+pub(crate) fn signed_percent(part: f64) -> String {
+    let text = format!("{:+.1}", part * 100.0);
+    // No difference has no direction.
+    if text == "-0.0" { "+0.0".to_owned() } else { text }
+}
+
+/// A share in percent: one decimal below 10, none above.
+pub(crate) fn share(part: f64) -> String {
+    let percent = part * 100.0;
+    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+}
+
 /// A unit of time with the decimals that show three significant digits of the smallest time of a group, so that all
 /// times of the group can be compared digit by digit.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -149,6 +162,12 @@ mod tests {
         ] {
             assert_eq!(single_time(time), text);
         }
+    }
+
+    #[test]
+    fn parts_are_shown_in_percent() {
+        assert_eq!([0.0123, -0.0123, -0.0001, 0.5].map(signed_percent), ["+1.2", "-1.2", "+0.0", "+50.0"]);
+        assert_eq!([0.0, 0.0123, 0.0999, 0.5].map(share), ["0.0 %", "1.2 %", "10 %", "50 %"]);
     }
 
     #[test]

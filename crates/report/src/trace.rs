@@ -261,8 +261,16 @@ mod tests {
         TraceRecord {
             schema: SCHEMA_VERSION,
             program_version: "0.1.0".into(),
-            repository: RepositoryState { name: "some".into(), fingerprint: "ab".into(), head: None },
-            variant: Variant { role, row, spec, checksum: true, deltas: DeltaOrigin::Kept, decoder: None },
+            repository: RepositoryState { name: "some".into(), fingerprint: "ab".into(), ..RepositoryState::default() },
+            variant: Variant {
+                role,
+                row,
+                spec,
+                checksum: true,
+                deltas: DeltaOrigin::Kept,
+                decoder: None,
+                delta_cache: None,
+            },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             page_len: 4096,
             files: vec![pack, untouched],

@@ -3,46 +3,71 @@
 //! Every variant is first run once without a clock: the digests of what it saw must agree, and the files it reads are in
 //! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
 
+mod cold;
 mod decoders;
+mod resume;
+mod rows;
+mod runs;
+mod software;
 
-use std::{
-    io,
-    path::PathBuf,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeSet, io, time::Duration};
 
-use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat};
-use repackbench_reader::{History, ReaderError, Repository};
-use repackbench_records::{
-    ComparedTime, ContentDigest, DeltaOrigin, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
-    SizeRecord, SpecText, Variant,
-};
+use repackbench_codec::{CodecSpec, DecoderChoice};
+use repackbench_reader::{DEFAULT_DELTA_CACHE, ReaderError, Repository};
+use repackbench_records::{Record, RepositoryState, Vcs};
 use repackbench_writer::{
     Progress, ProgressUnit, WriterError,
-    cache::{Cache, GetOrMakeError, VariantDir},
-    cached_rechosen, cached_variant, fingerprint,
+    cache::{Cache, GetOrMakeError},
+    fingerprint,
     hg::rechosen::HgProgram,
 };
 
-use self::decoders::Readable;
+pub use self::resume::MAX_BLOCKS;
+use self::{
+    cold::ColdRuns,
+    resume::Earlier,
+    rows::Subject,
+    runs::{Job, Reference, Session},
+};
 use crate::{
-    clock::{Clock, Sample, measure},
-    schedule::{BASELINE, Schedule, Slot, Turn},
-    sizes::{self, SharedFormats},
-    workloads::{Counter, Counts, Digester, HistoryRange, VariantPlace, Workload, WorkloadError, WorkloadSpec},
+    clock::Clock,
+    cold::ColdError,
+    schedule::{Schedule, StopRule, Turn},
+    statistics::{blocks_for_verdicts, compare_records, widest_half_width},
+    workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 
-/// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
-/// alone has a coarser grain than user and system time together: see [`SystemClock`](crate::clock::SystemClock).
-fn shortest_run(compared: ComparedTime) -> Duration {
-    match compared {
-        ComparedTime::Cpu => Duration::from_millis(100),
-        ComparedTime::User => Duration::from_millis(500),
-    }
+/// The fewest blocks that give an interval.
+const BLOCKS_FOR_INTERVALS: u32 = 6;
+
+/// How many times each variant does each job.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Blocks {
+    /// So many times.
+    Exactly(u32),
+    /// Until every ratio is known precisely enough.
+    UntilPrecise {
+        /// No fewer times than these; `None` for as many as verdicts on all ratios of the session take.
+        min: Option<u32>,
+        /// No more times than these.
+        max: u32,
+        /// Half of the widest interval that is precise enough, as a part of 1.
+        precision: f64,
+    },
 }
 
-/// The most times that a job is done in one run.
-const MAX_ITERATIONS: u32 = 1000;
+impl Blocks {
+    /// The rule for a session with so many ratios.
+    fn rule(self, cells: usize) -> StopRule {
+        match self {
+            Blocks::Exactly(blocks) => StopRule::exactly(blocks),
+            Blocks::UntilPrecise { min, max, precision } => {
+                let min = min.unwrap_or_else(|| BLOCKS_FOR_INTERVALS.max(blocks_for_verdicts(cells)));
+                StopRule { min_blocks: min.min(max), max_blocks: max, precision: precision.ln_1p() }
+            }
+        }
+    }
+}
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -61,10 +86,23 @@ pub struct BenchPlan {
     /// The revision that checkout and diff start from, and how far diff goes.
     pub range: HistoryRange,
     /// How many times each variant does each job.
-    pub blocks: u32,
+    pub blocks: Blocks,
+    /// How long runs may go on: no block is begun later. Each workload gets its share; making variants does not count.
+    pub time: Option<Duration>,
+    /// The limits of the cache of delta bases, in bytes, `None` for no limit: the first for all rows, each further one for one more
+    /// row of each variant. Empty for the default.
+    pub delta_caches: Vec<Option<u64>>,
+    /// How many copies of a job run at once, each in its own thread.
+    pub jobs: u32,
+    /// Whether each run reads a copy of its own that is not in the page cache.
+    pub is_cold: bool,
+    /// Whether to measure the baseline under several names, and nothing else.
+    pub is_self_test: bool,
+    /// The records of a session that was stopped and that this one goes on with.
+    pub earlier: Vec<Record>,
     /// The seed of the random order.
     pub seed: u64,
-    /// Threads for making variants. Jobs run on one.
+    /// Threads for making variants.
     pub threads: usize,
 }
 
@@ -83,6 +121,11 @@ impl BenchPlan {
             }
         }
         specs
+    }
+
+    /// The limit for all rows, and those that make more rows.
+    fn delta_caches(&self) -> (Option<u64>, &[Option<u64>]) {
+        self.delta_caches.split_first().map_or((Some(DEFAULT_DELTA_CACHE), &[]), |(first, others)| (*first, others))
     }
 
     /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
@@ -129,7 +172,19 @@ pub enum BenchError {
     },
     /// Something cannot be read cold.
     #[error(transparent)]
-    Cold(#[from] crate::cold::ColdError),
+    Cold(#[from] ColdError),
+    /// Earlier records are not of the session that is to go on.
+    #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
+    Resume {
+        /// Its number in the file, counted from 1.
+        record: u64,
+        /// What is different.
+        what: &'static str,
+        /// What this session has.
+        expected: String,
+        /// What the record says.
+        found: String,
+    },
     /// The user stopped the work.
     #[error("interrupted; variants and records that were finished are kept")]
     Interrupted,
@@ -165,134 +220,32 @@ impl From<GetOrMakeError<WriterError>> for BenchError {
     }
 }
 
-/// One row: a repository that is open for reading.
-struct Subject {
-    variant: Variant,
-    decoder: String,
-    size: SizeRecord,
-    history: Box<dyn History>,
-    place: VariantPlace,
-    /// Which of its chunks' formats several implementations read.
-    formats: SharedFormats,
-    /// Keeps a cached variant from being pruned.
-    _in_use: Option<VariantDir>,
+/// What a benchmark has measured.
+#[derive(Debug, Clone, Default)]
+pub struct Measured {
+    /// One record for each run, those of the session that it went on with among them.
+    pub records: Vec<Record>,
+    /// Whether the user stopped it before its end.
+    pub is_interrupted: bool,
 }
 
-/// A variant that is about to be opened.
-struct Opening<'a> {
-    repository: &'a Repository,
-    variant: Variant,
-    spec: Option<&'a CodecSpec>,
-    /// The repository whose payloads it holds, if it is another one.
-    source: Option<&'a Repository>,
-    in_use: Option<VariantDir>,
+/// Told of records as they come to be.
+pub trait Recorder {
+    /// Before the first run: the records of an earlier session that are still good. Others are not to be kept.
+    ///
+    /// # Errors
+    /// What stops the benchmark.
+    fn keep(&mut self, earlier: &[Record]) -> io::Result<()>;
+
+    /// A run was made.
+    ///
+    /// # Errors
+    /// What stops the benchmark.
+    fn record(&mut self, record: &Record) -> io::Result<()>;
 }
 
-impl Opening<'_> {
-    /// The rows of the variant: read by its own implementation, then by those of `choices` that make rows of their own.
-    fn rows(self, choices: &[DecoderChoice]) -> Result<Vec<Subject>, BenchError> {
-        let Opening { repository, variant, spec, source, in_use } = self;
-        let (size, formats) = sizes::examine(repository, &variant.label())?;
-        let has = |format: SharedFormat| formats.contains(&format);
-        let readable = Readable { spec, has: &has };
-        let own = readable.own_decoders();
-        let place = |decoders| VariantPlace {
-            folder: repository.own_folder().to_owned(),
-            payloads: source.unwrap_or(repository).own_folder().to_owned(),
-            spec: spec.cloned(),
-            decoders,
-        };
-        let mut subjects = vec![Subject {
-            decoder: decoders::name(spec, None),
-            size: size.clone(),
-            history: repository.history(own)?,
-            place: place(own),
-            formats: formats.clone(),
-            variant: variant.clone(),
-            _in_use: in_use,
-        }];
-        for choice in readable.rows(choices) {
-            let chosen = Some(decoders::record(choice));
-            let role = if variant.role == Role::AsFound { Role::AsFound } else { Role::Candidate };
-            let variant = Variant { role, decoder: chosen, ..variant.clone() };
-            subjects.push(Subject {
-                decoder: decoders::name(spec, Some(choice)),
-                size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
-                history: repository.history(choice.apply(own))?,
-                place: place(choice.apply(own)),
-                formats: formats.clone(),
-                variant,
-                _in_use: None,
-            });
-        }
-        Ok(subjects)
-    }
-}
-
-/// The rows of the source as it is, without a conversion.
-fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
-    let spec = source.recorded_spec();
-    let variant =
-        Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas: DeltaOrigin::Kept, decoder: None };
-    Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(&plan.decoders)
-}
-
-/// Checks that each decoder that `plan` names has something to read, before variants are made.
-fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Subject]) -> Result<(), BenchError> {
-    let specs = plan.specs(source);
-    let recorded = source.recorded_spec();
-    let of_source = |format| as_found.first().is_some_and(|subject| subject.formats.contains(&format));
-    let written: Vec<_> = specs.iter().map(|spec| move |format: SharedFormat| format.is_written_by(spec)).collect();
-    let variants = specs.iter().zip(&written).map(|(spec, has)| Readable { spec: Some(spec), has });
-    let source = Readable { spec: recorded.as_ref(), has: &of_source };
-    decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
-}
-
-/// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
-fn subjects(
-    source: &Repository,
-    as_found: Vec<Subject>,
-    plan: &BenchPlan,
-    cache: &Cache,
-    progress: &dyn Progress,
-) -> Result<Vec<Subject>, BenchError> {
-    let mut subjects: Vec<Subject> = Vec::new();
-    let mut add = |spec: &CodecSpec, deltas, folder: VariantDir| {
-        let repository = &Repository::open(folder.path())?;
-        let variant = Variant {
-            role: if subjects.is_empty() { Role::Baseline } else { Role::Candidate },
-            row: 0,
-            spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
-            // In Mercurial the node guards every text, whatever its codec.
-            checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
-            deltas,
-            decoder: None,
-        };
-        let payloads = (deltas == DeltaOrigin::Kept).then_some(source);
-        let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
-        subjects.extend(opening.rows(&plan.decoders)?);
-        Ok::<(), BenchError>(())
-    };
-    for spec in plan.specs(source) {
-        add(&spec, DeltaOrigin::Kept, cached_variant(cache, source, &spec, plan.threads, progress)?)?;
-        if let (Some(hg), Repository::Hg(source)) = (&plan.rechooser, source) {
-            let folder = cached_rechosen(cache, source, &spec, hg, plan.threads, progress)?;
-            add(&spec, DeltaOrigin::Rechosen, folder)?;
-        }
-    }
-    let of_source = as_found.len();
-    subjects.splice(BASELINE + 1..BASELINE + 1, as_found);
-    // The table shows the source first.
-    let mut in_table: Vec<&mut Subject> = subjects.iter_mut().collect();
-    in_table.get_mut(..=of_source).unwrap_or_default().rotate_left(1);
-    for (row, subject) in (0..).zip(in_table) {
-        subject.variant.row = row;
-    }
-    Ok(subjects)
-}
-
-/// Carries `plan` out on `source`, which tables call `name`. Every record is handed to `on_record` as soon as it is
-/// there, and all of them are returned.
+/// Carries `plan` out on `source`, which tables call `name`. Every record is handed to `recorder` as soon as it is
+/// there, and all of them are returned, also if the user stops the benchmark once runs are timed.
 ///
 /// # Errors
 /// See [`BenchError`]; [`ReaderError::Changed`] in it when the source changed meanwhile.
@@ -301,176 +254,192 @@ pub fn bench(
     name: &str,
     plan: &BenchPlan,
     cache: &Cache,
-    clock: &dyn Clock,
+    clock: &(dyn Clock + Sync),
     progress: &dyn Progress,
-    on_record: &mut dyn FnMut(&Record) -> io::Result<()>,
-) -> Result<Vec<Record>, BenchError> {
+    recorder: &mut dyn Recorder,
+) -> Result<Measured, BenchError> {
     let snapshot = source.snapshot()?;
-    let mut as_found = as_found(source, plan)?;
+    let mut as_found = rows::as_found(source, plan)?;
     // Before variants are made: a misspelt revision or decoder should not cost the time that those take.
-    check_decoders(source, plan, &as_found)?;
+    rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
-    let mut subjects = subjects(source, as_found, plan, cache, progress)?;
-    let session = Session { plan, clock, progress, host: Host::current(), repository };
-    let mut records = Vec::new();
-    for spec in &plan.workloads {
-        let mut workload = spec.build(&plan.range, None::<PathBuf>);
-        let reference = session.check_content(workload.as_mut(), &mut subjects)?;
-        progress.start(&format!("timing {spec}"), u64::from(plan.blocks), ProgressUnit::Items);
-        for turn in Schedule::new(subjects.len(), plan.blocks, plan.seed) {
-            let Some(subject) = subjects.get_mut(turn.slot.variant()) else { continue };
-            let record = session.run(workload.as_mut(), subject, turn, &reference)?;
-            on_record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
-            records.push(record);
-            if turn.position as usize == subjects.len() {
-                progress.advance(1);
-            }
-        }
+    let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
+    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache.root())?) } else { None };
+    let session = Session { plan, clock, progress, host: software::host(source, cache), repository, cold };
+    let mut jobs: Vec<Job<'_>> = plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect();
+    let labels: Vec<_> = jobs.iter().map(Job::label).collect();
+    let earlier = Earlier::new(&session, &subjects, &labels)?;
+    recorder.keep(earlier.records()).map_err(|source| BenchError::Io { action: "write a record", source })?;
+    let mut measured = Measured::default();
+    let mut pace = Pace::new(plan, subjects.len(), session.elapsed()?);
+    for (job, label) in jobs.iter_mut().zip(&labels) {
+        let mut records = earlier.of(label);
+        let result = measure_workload(&session, job, &mut subjects, &mut pace, &mut records, recorder);
         progress.finish();
+        measured.records.append(&mut records);
+        match result {
+            // What was measured is worth something; what was not even begun is no failure.
+            Err(BenchError::Interrupted) => {
+                measured.is_interrupted = true;
+                break;
+            }
+            result => result?,
+        }
     }
     snapshot.check()?;
-    Ok(records)
+    Ok(measured)
 }
 
+/// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at the end.
+fn measure_workload(
+    session: &Session<'_>,
+    job: &mut Job<'_>,
+    subjects: &mut [Subject],
+    pace: &mut Pace,
+    records: &mut Vec<Record>,
+    recorder: &mut dyn Recorder,
+) -> Result<(), BenchError> {
+    pace.start_workload(session.elapsed()?);
+    let done: BTreeSet<u32> = records.iter().map(|record| record.place.block).collect();
+    if (0_u32..).zip(&done).all(|(number, block)| number == *block) && pace.is_done(done.len(), records) {
+        return Ok(());
+    }
+    let mut reference = session.check_content(job, subjects)?;
+    reference.iterations = match records.first() {
+        // Runs that are made up of fewer jobs would be noisier than those that are there.
+        Some(record) => record.iterations.max(1),
+        None => session.calibrate(job, subjects, &reference)?,
+    };
+    let total = u64::from(pace.rule.max_blocks);
+    session.progress.start(&format!("timing {}", job.label()), total, ProgressUnit::Items);
+    warm_up(session, job, subjects, &reference)?;
+    for turn in Schedule::new(subjects.len(), pace.rule.max_blocks, session.plan.seed) {
+        if !done.contains(&turn.block) {
+            let Some(subject) = subjects.get_mut(turn.slot.variant()) else { continue };
+            let record = session.run(job, subject, turn, &reference)?;
+            recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
+            records.push(record);
+        }
+        if turn.position as usize == subjects.len() {
+            session.progress.advance(1);
+            if pace.is_done(turn.block as usize + 1, records) || pace.is_late(session.elapsed()?) {
+                break;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One block that nobody looks at: the first runs of a workload also fill the processor's caches and the allocator's.
+fn warm_up(
+    session: &Session<'_>,
+    job: &mut Job<'_>,
+    subjects: &mut [Subject],
+    reference: &Reference,
+) -> Result<(), BenchError> {
+    for slot in Schedule::warm_up(subjects.len(), session.plan.seed) {
+        if let Some(subject) = subjects.get_mut(slot.variant()) {
+            session.run(job, subject, Turn { block: 0, position: 0, slot }, reference)?;
+        }
+    }
+    Ok(())
+}
+
+/// When enough was measured.
+struct Pace {
+    rule: StopRule,
+    /// When the session has to end, on its clock.
+    end: Option<Duration>,
+    /// When the workload has to.
+    deadline: Option<Duration>,
+    workloads_left: u32,
+}
+
+impl Pace {
+    fn new(plan: &BenchPlan, subjects: usize, now: Duration) -> Self {
+        let cells = subjects.saturating_sub(1).saturating_mul(plan.workloads.len());
+        Pace {
+            rule: plan.blocks.rule(cells),
+            end: plan.time.map(|time| now.saturating_add(time)),
+            deadline: None,
+            workloads_left: u32::try_from(plan.workloads.len()).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Gives the next workload its share of the time that is left.
+    fn start_workload(&mut self, now: Duration) {
+        let workloads = self.workloads_left.max(1);
+        self.deadline = self.end.map(|end| now.saturating_add(end.saturating_sub(now) / workloads));
+        self.workloads_left = workloads - 1;
+    }
+
+    fn is_late(&self, now: Duration) -> bool {
+        self.deadline.is_some_and(|deadline| now >= deadline)
+    }
+
+    /// Whether so many blocks of a workload, and what `records` says of it, are enough.
+    fn is_done(&self, blocks: usize, records: &[Record]) -> bool {
+        let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
+        let comparisons = if self.rule.needs_precision(blocks) { compare_records(records) } else { Vec::new() };
+        self.rule.is_done(blocks, comparisons.first().and_then(widest_half_width))
+    }
+}
+
+/// What is known of the repository as a whole.
 fn state(
     source: &Repository,
     name: &str,
     plan: &BenchPlan,
     as_found: Option<&mut Subject>,
 ) -> Result<RepositoryState, BenchError> {
-    let head = match as_found.filter(|_| plan.needs_revision()) {
-        Some(as_found) => Some(as_found.history.resolve(&plan.range.revision)?.to_string()),
-        None => None,
+    let mut state = RepositoryState {
+        name: name.to_owned(),
+        fingerprint: fingerprint(source)?.to_string(),
+        vcs: Some(match source {
+            Repository::Git(_) => Vcs::Git,
+            Repository::Hg(_) => Vcs::Mercurial,
+        }),
+        ..RepositoryState::default()
     };
-    Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
+    let Some(as_found) = as_found else { return Ok(state) };
+    state.objects = Some(as_found.size.objects.sum().entries);
+    state.bytes = Some(as_found.size.total_bytes);
+    if let Some(history) = as_found.histories.first_mut() {
+        // A repository without a commit has none, which stops only what starts from it.
+        state.tip = history.resolve(source.default_revision()).ok().map(|id| id.to_string());
+        if plan.needs_revision() {
+            state.head = Some(history.resolve(&plan.range.revision)?.to_string());
+        }
+    }
+    Ok(state)
 }
 
-struct Session<'a> {
-    plan: &'a BenchPlan,
-    clock: &'a dyn Clock,
-    progress: &'a dyn Progress,
-    host: Host,
-    repository: RepositoryState,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// What every run of a workload has to see.
-struct Reference {
-    counts: Counts,
-    digest: ContentDigest,
-    /// How many times a run does the job.
-    iterations: u32,
-}
-
-impl Session<'_> {
-    /// Stops the benchmark if the user wants that. A job cannot be stopped, so this is asked before each.
-    fn go_on(&self) -> Result<(), BenchError> {
-        if self.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(()) }
+    #[test]
+    fn a_session_has_at_least_as_many_blocks_as_verdicts_take() {
+        let until = |min, max| Blocks::UntilPrecise { min, max, precision: 0.01 };
+        assert_eq!(until(None, 40).rule(1).min_blocks, 6);
+        assert_eq!(until(None, 40).rule(30).min_blocks, blocks_for_verdicts(30));
+        assert!(blocks_for_verdicts(30) > 6);
+        assert_eq!(until(Some(3), 40).rule(30).min_blocks, 3, "the user knows");
+        assert_eq!(until(None, 4).rule(30), StopRule { min_blocks: 4, max_blocks: 4, precision: 0.01_f64.ln_1p() });
+        assert_eq!(Blocks::Exactly(2).rule(30), StopRule::exactly(2));
     }
 
-    /// Runs `workload` on every variant without a clock and holds what they see against each other.
-    fn check_content(&self, workload: &mut dyn Workload, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
-        let mut reference: Option<(Reference, String)> = None;
-        for subject in &mut *subjects {
-            self.go_on()?;
-            let mut digester = Digester::default();
-            subject.history.forget();
-            workload.prepare(&subject.place)?;
-            workload.run(subject.history.as_mut(), &mut digester)?;
-            workload.clean_up()?;
-            let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
-            match &reference {
-                None => reference = Some((seen, subject.variant.label().into_owned())),
-                Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
-                    return Err(differs(workload, subject, label, expected, &seen));
-                }
-                Some(_) => {}
-            }
-        }
-        let none = || Reference { counts: Counts::new(), digest: Digester::default().digest(), iterations: 1 };
-        let mut reference = reference.map_or_else(none, |(reference, _)| reference);
-        if let Some(baseline) = subjects.first_mut() {
-            let sample = self.run_once(workload, baseline, &reference)?;
-            let wanted = shortest_run(workload.compared_time()).as_nanos().div_ceil(sample.wall.as_nanos().max(1));
-            reference.iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
-        }
-        Ok(reference)
-    }
-
-    /// Does the job once, from empty caches, and checks that it saw what it should.
-    fn run_once(
-        &self,
-        workload: &mut dyn Workload,
-        subject: &mut Subject,
-        reference: &Reference,
-    ) -> Result<Sample, BenchError> {
-        self.go_on()?;
-        let mut counter = Counter::default();
-        workload.prepare(&subject.place)?;
-        subject.history.forget();
-        let (result, sample) = measure(self.clock, || workload.run(subject.history.as_mut(), &mut counter))
-            .map_err(|source| BenchError::Io { action: "read the clock", source })?;
-        result?;
-        workload.clean_up()?;
-        let counts = counter.counts();
-        if counts != reference.counts {
-            let seen = Reference { counts, digest: reference.digest.clone(), iterations: 1 };
-            return Err(differs(workload, subject, "the run before the timed ones", reference, &seen));
-        }
-        Ok(sample)
-    }
-
-    fn run(
-        &self,
-        workload: &mut dyn Workload,
-        subject: &mut Subject,
-        turn: Turn,
-        reference: &Reference,
-    ) -> Result<Record, BenchError> {
-        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let mut sum = Sample::ZERO;
-        for _ in 0..reference.iterations {
-            sum += self.run_once(workload, subject, reference)?;
-        }
-        let mut variant = subject.variant.clone();
-        if turn.slot == Slot::BaselineAgain {
-            variant.role = Role::BaselineAgain;
-        }
-        Ok(Record {
-            schema: SCHEMA_VERSION,
-            program_version: env!("CARGO_PKG_VERSION").to_owned(),
-            started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
-            host: self.host.clone(),
-            repository: self.repository.clone(),
-            variant,
-            decoder: subject.decoder.clone(),
-            workload: workload.label(),
-            compared_time: workload.compared_time(),
-            place: RunPlace { block: turn.block, position: turn.position, seed: self.plan.seed },
-            sample: sum.mean_of(reference.iterations).into(),
-            iterations: reference.iterations,
-            counts: reference.counts.clone(),
-            digest: reference.digest.clone(),
-            size: subject.size.clone(),
-        })
-    }
-}
-
-fn differs(
-    workload: &dyn Workload,
-    subject: &Subject,
-    reference: &str,
-    expected: &Reference,
-    found: &Reference,
-) -> BenchError {
-    let show = |seen: &Reference| {
-        let counts: Vec<String> = seen.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
-        format!("{} (digest {})", counts.join(", "), seen.digest.hex)
-    };
-    BenchError::Differs {
-        workload: workload.label().to_string(),
-        variant: subject.variant.label().into_owned(),
-        reference: reference.to_owned(),
-        expected: show(expected),
-        found: show(found),
+    #[test]
+    fn workloads_share_the_time_that_is_left() {
+        let seconds = Duration::from_secs;
+        let rule = StopRule::exactly(9);
+        let mut pace = Pace { rule, end: Some(seconds(100)), deadline: None, workloads_left: 2 };
+        pace.start_workload(seconds(40));
+        assert!(!pace.is_late(seconds(69)) && pace.is_late(seconds(70)));
+        pace.start_workload(seconds(60));
+        assert!(!pace.is_late(seconds(99)) && pace.is_late(seconds(100)));
+        let mut without = Pace { rule, end: None, deadline: None, workloads_left: 1 };
+        without.start_workload(seconds(1));
+        assert!(!without.is_late(Duration::MAX));
     }
 }

@@ -18,6 +18,7 @@ pub mod chains;
 pub mod clock;
 pub mod cold;
 pub mod missing;
+mod probe;
 pub mod rollout;
 pub mod schedule;
 pub mod sizes;

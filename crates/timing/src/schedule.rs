@@ -40,6 +40,36 @@ pub struct Turn {
     pub slot: Slot,
 }
 
+/// When a workload has been run often enough: a number of blocks, and how precise its ratios are. What they are plays no part:
+/// stopping when a difference looks clear makes false differences.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct StopRule {
+    /// No fewer blocks than these.
+    pub min_blocks: u32,
+    /// And no more than these, whatever the precision.
+    pub max_blocks: u32,
+    /// Half of the widest interval, as a logarithm, that is precise enough.
+    pub precision: f64,
+}
+
+impl StopRule {
+    /// So many blocks, whatever the precision.
+    pub fn exactly(blocks: u32) -> Self {
+        StopRule { min_blocks: blocks, max_blocks: blocks, precision: 0.0 }
+    }
+
+    /// Whether the precision matters after so many blocks.
+    pub fn needs_precision(&self, blocks: u32) -> bool {
+        (self.min_blocks..self.max_blocks).contains(&blocks)
+    }
+
+    /// Whether so many blocks are enough, if half of the widest interval is `half_width`; `None` where there is no interval.
+    pub fn is_done(&self, blocks: u32, half_width: Option<f64>) -> bool {
+        let is_precise = half_width.is_some_and(|half_width| half_width <= self.precision);
+        blocks >= self.max_blocks || (self.needs_precision(blocks) && is_precise)
+    }
+}
+
 /// All turns of a benchmark, in order: an iterator.
 #[derive(Debug, Clone)]
 pub struct Schedule {
@@ -61,6 +91,12 @@ impl Schedule {
         let mut schedule = Schedule { random: SmallRng::seed_from_u64(seed), slots, blocks, block: 0, position: 0 };
         schedule.slots.shuffle(&mut schedule.random);
         schedule
+    }
+
+    /// The order of the block before the first, which nobody looks at: it only warms things up.
+    pub fn warm_up(variants: usize, seed: u64) -> Vec<Slot> {
+        // Another order than that of the first block, so that no variant runs twice in a row more often than others.
+        Schedule::new(variants, 1, !seed).map(|turn| turn.slot).collect()
     }
 }
 
@@ -133,6 +169,27 @@ mod tests {
         for slot in [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2), Slot::BaselineAgain] {
             assert!(first_slots.contains(&slot), "{slot:?} never comes first");
         }
+    }
+
+    #[test]
+    fn the_warm_up_runs_everything_once_in_an_order_of_its_own() {
+        let warm_up = Schedule::warm_up(3, 7);
+        let mut sorted = warm_up.clone();
+        sorted.sort();
+        assert_eq!(sorted, [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2), Slot::BaselineAgain]);
+        let first = |seed| Schedule::new(3, 1, seed).map(|turn| turn.slot).collect::<Vec<_>>();
+        assert!((0..20).any(|seed| Schedule::warm_up(3, seed) != first(seed)));
+        assert_eq!(Schedule::warm_up(0, 7), []);
+    }
+
+    #[test]
+    fn precision_counts_between_the_least_and_the_most_blocks() {
+        let rule = StopRule { min_blocks: 6, max_blocks: 10, precision: 0.01 };
+        assert!(!rule.is_done(5, Some(0.0)), "too few");
+        assert!(!rule.is_done(6, None) && !rule.is_done(6, Some(0.02)) && !rule.is_done(9, Some(0.011)));
+        assert!(rule.is_done(6, Some(0.01)) && rule.is_done(10, None) && rule.is_done(11, Some(1.0)));
+        let exactly = StopRule::exactly(3);
+        assert!(!exactly.is_done(2, Some(0.0)) && exactly.is_done(3, None));
     }
 
     #[test]

@@ -7,15 +7,25 @@
 //! probability that follows from the binomial distribution alone. The values need to be independent, nothing more. (A
 //! bootstrap of the median was tried for the purpose and claims too much at 8 to 15 values.)
 //!
-//! [`compare_records`] applies this to records.
+//! [`compare_records`] applies this to records, and says in a word what comes of it.
 
 use std::time::Duration;
 
 use repackbench_records::{RatioEstimate, RatioInterval};
 
 mod compare;
+#[cfg(test)]
+pub(crate) use compare::tests::record as test_record;
+mod hierarchical;
+mod self_test;
+#[cfg(test)]
+mod simulation;
+mod verdict;
 
-pub use compare::compare_records;
+pub use compare::{compare_records, widest_half_width};
+pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
+pub use self_test::self_test;
+pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};
 
 /// The coverage that intervals have at least.
 pub const COVERAGE: f64 = 0.95;
@@ -216,8 +226,9 @@ mod tests {
         }
     }
 
-    /// Why ratios are to A alone, although the mean of A and A' is less noisy: see
-    /// [`compare_records`](super::compare_records).
+    /// Why an interval that leaves out 1 is not called a difference before it leaves out the noise floor too: ratios are to the
+    /// mean of A and A', whose median under one-sided noise is not that of a single run. `simulation` shows what the floor
+    /// makes of that.
     #[test]
     fn under_the_null_the_mean_of_two_runs_would_break_the_claim() {
         let claimed = 1.0 - median_ranks(30, COVERAGE).unwrap().coverage;

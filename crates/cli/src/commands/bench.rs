@@ -1,66 +1,77 @@
 //! `repackbench bench`.
 
 use std::{
-    fs::File,
-    io::{BufWriter, Write},
     process::ExitCode,
     time::{SystemTime, UNIX_EPOCH},
 };
 
 use repackbench_reader::Repository;
-use repackbench_records::write_record;
-use repackbench_report::bench_table;
+use repackbench_records::Record;
+use repackbench_report::{bench_table, self_test_table};
 use repackbench_timing::{
-    bench::{BenchPlan, bench},
+    bench::{BenchError, BenchPlan, bench},
     clock::SystemClock,
-    statistics::compare_records,
+    statistics::{compare_records, self_test},
 };
 use repackbench_writer::cache::Cache;
 
 use super::{ONLY_MERCURIAL, name_of, open, print, print_notes};
 use crate::{
     args::BenchArguments,
-    failure::{FAILED, Failure, USAGE},
+    failure::{Failure, USAGE},
     progress::Bar,
+    record_file::{self, RecordFile},
 };
 
 pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
-    let rechooser = match (&source, arguments.rechosen) {
+    let earlier = match &arguments.pace.resume {
+        Some(path) => record_file::read(path)?,
+        None => Vec::new(),
+    };
+    let plan = plan(arguments, &source, earlier)?;
+    let mut file = match (&arguments.json, &arguments.pace.resume) {
+        (Some(path), _) => RecordFile::create(path)?,
+        (None, Some(path)) => RecordFile::Resumed { path: path.clone(), file: None },
+        (None, None) => RecordFile::None,
+    };
+    let cache = Cache::open(None)?;
+    let bar = Bar::new(arguments.effort.quiet);
+    let name = name_of(&arguments.repository);
+    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    if plan.is_self_test {
+        print(&self_test_table(&self_test(&measured.records)))?;
+    } else {
+        print(&bench_table(&compare_records(&measured.records)))?;
+    }
+    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+}
+
+fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -> Result<BenchPlan, Failure> {
+    let rechooser = match (source, arguments.rechosen) {
         (Repository::Git(_), true) => return Err(Failure::new(USAGE, ONLY_MERCURIAL)),
         (Repository::Hg(_), true) => Some(arguments.hg.program()?),
         (_, false) => None,
     };
-    let plan = BenchPlan {
+    let earlier_seed = earlier.first().map(|record| record.place.seed);
+    Ok(BenchPlan {
         rechooser,
         codecs: arguments.codecs()?,
         baseline: arguments.baseline.clone(),
         decoders: arguments.decoders(),
         workloads: arguments.workloads(),
         range: arguments.range.range(source.default_revision()),
-        blocks: arguments.blocks,
-        seed: arguments.seed.unwrap_or_else(seed_of_now),
+        blocks: arguments.pace.blocks(),
+        time: arguments.pace.time(),
+        delta_caches: arguments.pace.delta_caches(),
+        jobs: arguments.pace.jobs,
+        is_cold: arguments.pace.is_cold(),
+        is_self_test: arguments.self_test,
+        seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
+        earlier,
         threads: arguments.effort.threads(),
-    };
-    // The file is made first: an hour of measuring should not end in a misspelt folder.
-    let mut json = match &arguments.json {
-        Some(path) => Some(BufWriter::new(
-            File::create(path)
-                .map_err(|error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display())))?,
-        )),
-        None => None,
-    };
-    let cache = Cache::open(None)?;
-    let bar = Bar::new(arguments.effort.quiet);
-    let name = name_of(&arguments.repository);
-    let records = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut |record| match &mut json {
-        // Each record is on its way to disk before the next run starts: what was measured outlives a crash.
-        Some(json) => write_record(&mut *json, record).map_err(std::io::Error::other).and_then(|()| json.flush()),
-        None => Ok(()),
-    })?;
-    print(&bench_table(&compare_records(&records)))?;
-    Ok(ExitCode::SUCCESS)
+    })
 }
 
 fn seed_of_now() -> u64 {

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bench_sessions;
 mod chains;
 mod changing;
 mod codecs;

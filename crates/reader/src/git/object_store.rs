@@ -20,7 +20,7 @@ use super::{
     repository::{GitRepository, LooseObjects},
 };
 use crate::{
-    AccessTrace, ChunkInMemory, ChunkKind, ObjectKind, Place, ReaderError, Recording, Result,
+    AccessTrace, CacheLookups, ChunkInMemory, ChunkKind, ObjectKind, Place, ReaderError, Recording, Result,
     access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
 };
 
@@ -124,6 +124,16 @@ impl ObjectStore {
         };
         let expected = format!("a chunk of {} stored bytes, as before", decode.stored_len);
         Err(ReaderError::corrupt(file, Place::Offset(decode.offset), expected, found))
+    }
+
+    /// Empties the cache of decoded objects, which holds at most so many bytes from now on; `None` for no limit.
+    pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
+        self.packed.set_cache_limit(limit_bytes);
+    }
+
+    /// How often that cache was asked since it was last emptied.
+    pub fn cache_lookups(&self) -> CacheLookups {
+        self.packed.cache_lookups()
     }
 
     /// The packs, in the order in which objects are searched for.

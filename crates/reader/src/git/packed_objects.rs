@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ChunkKind, ObjectKind, ReaderError, Result,
-    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache},
+    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
 };
 
 /// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
@@ -60,6 +60,16 @@ impl PackedObjects {
     /// Empties the cache.
     pub fn forget(&mut self) {
         self.cache.clear();
+    }
+
+    /// Empties the cache, which holds at most so many decoded bytes from now on; `None` for no limit.
+    pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
+        self.cache.set_limit(limit_bytes);
+    }
+
+    /// How often the cache was asked since it was last emptied.
+    pub fn cache_lookups(&self) -> CacheLookups {
+        self.cache.lookups()
     }
 
     /// Reads the object whose entry starts at `offset` of `pack` into `content`, replacing what is there. `pack_at` tells
@@ -188,14 +198,14 @@ impl PackedObjects {
             let stored = pack.bytes(link.chunk, pack.end())?;
             let base_len = match &base.decoded {
                 Some(bytes) => bytes.len(),
-                None => self.cache.get((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
+                None => self.cache.get_again((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
             };
             let mut result = if self.chain.is_empty() { std::mem::take(content) } else { Vec::new() };
             // What a delta makes is about as long as what it is made from.
             self.make_room(&mut result, base_len);
             let base_bytes = match &base.decoded {
                 Some(bytes) => bytes.as_slice(),
-                None => self.cache.get((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
+                None => self.cache.get_again((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
             };
             let base_use = ChunkDecoder::base_use(stored);
             let is_patch = base_use == BaseUse::Patch;

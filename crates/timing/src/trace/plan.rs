@@ -77,14 +77,22 @@ impl TracePlan {
             let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
             subjects.push(Subject {
                 repository: Some(Repository::open(folder.path())?),
-                variant: Variant { role, row, spec: Some(text), checksum, deltas, decoder: None },
+                variant: Variant { role, row, spec: Some(text), checksum, deltas, decoder: None, delta_cache: None },
                 decoders: Decoders::for_spec(spec),
                 _in_use: Some(folder),
             });
         }
         let as_found = Subject {
             repository: None,
-            variant: Variant { role: Role::AsFound, row: 0, spec: None, checksum: true, deltas, decoder: None },
+            variant: Variant {
+                role: Role::AsFound,
+                row: 0,
+                spec: None,
+                checksum: true,
+                deltas,
+                decoder: None,
+                delta_cache: None,
+            },
             decoders: recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec),
             _in_use: None,
         };
@@ -186,5 +194,10 @@ fn state(source: &Repository, name: &str, plan: &TracePlan) -> Result<Repository
     } else {
         None
     };
-    Ok(RepositoryState { name: name.to_owned(), fingerprint: fingerprint(source)?.to_string(), head })
+    Ok(RepositoryState {
+        name: name.to_owned(),
+        fingerprint: fingerprint(source)?.to_string(),
+        head,
+        ..RepositoryState::default()
+    })
 }

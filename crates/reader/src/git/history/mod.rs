@@ -26,8 +26,8 @@ pub use self::{
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
-    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, ObjectKind, Recording, Result, Revision,
-    SizeVisitor, TraverseVisitor, traits::FileMode,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, ObjectKind, Recording,
+    Result, Revision, SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
 /// The history of a Git repository, over its object store. Grafts, the shallow boundary and replacements apply, as in git.
@@ -277,6 +277,14 @@ impl History for GitHistory {
     fn forget(&mut self) {
         self.store.lock().forget();
         self.log = CommitWalk::new(self.overrides.clone());
+    }
+
+    fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
+        self.store.lock().set_cache_limit(limit_bytes);
+    }
+
+    fn delta_cache_lookups(&self) -> CacheLookups {
+        self.store.lock().cache_lookups()
     }
 
     fn missing(&self) -> u64 {

@@ -17,8 +17,8 @@ use super::{
     revlog::{NodeMap, Revlog, TextReader},
 };
 use crate::{
-    AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileRole, FileVersion, History, ObjectKind, Place,
-    ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileRole, FileVersion, History, ObjectKind,
+    Place, ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
     access::{Access, AccessLog, AccessPart},
 };
 
@@ -257,6 +257,14 @@ impl History for HgHistory {
         self.texts.forget();
         self.logs.close();
         self.missing.clear();
+    }
+
+    fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
+        self.texts.set_cache_limit(limit_bytes);
+    }
+
+    fn delta_cache_lookups(&self) -> CacheLookups {
+        self.texts.cache_lookups()
     }
 
     fn missing(&self) -> u64 {

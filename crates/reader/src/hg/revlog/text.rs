@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 use super::{Entry, Revlog};
 use crate::{
     ChunkInMemory, Place, ReaderError, Result,
-    delta_base_cache::{DEFAULT_LIMIT, DeltaBaseCache},
+    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
     hg::delta::{DeltaApplier, Deltas, longest_payload},
 };
 
@@ -73,6 +73,16 @@ impl TextReader {
         let corrupt =
             |found| ReaderError::corrupt(file, Place::Offset(decode.offset), "a chunk that decodes, as before", found);
         decoded.map(drop).map_err(|error| corrupt(error.to_string()))
+    }
+
+    /// Empties the cache of texts, which holds at most so many bytes from now on; `None` for no limit.
+    pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
+        self.cache.set_limit(limit_bytes);
+    }
+
+    /// How often the cache was asked since it was last emptied.
+    pub fn cache_lookups(&self) -> CacheLookups {
+        self.cache.lookups()
     }
 
     /// Puts the full text of `revision` into `text`. `number` tells `revlog` from others in the cache.

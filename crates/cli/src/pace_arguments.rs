@@ -1,0 +1,171 @@
+//! How long a benchmark goes on, and what of an earlier one it takes over.
+
+use std::{num::NonZero, path::PathBuf, str::FromStr, time::Duration};
+
+use clap::{Args, ValueEnum};
+use repackbench_timing::bench::{Blocks, MAX_BLOCKS};
+
+use crate::byte_size::ByteSize;
+
+/// How long to measure.
+#[derive(Debug, Args)]
+pub(crate) struct PaceArguments {
+    /// Run each variant exactly N times in each workload, whatever the precision. Fewer than 6 give no interval.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    #[arg(conflicts_with_all = ["min_blocks", "max_blocks", "precision"])]
+    blocks: Option<u32>,
+
+    /// Run each variant at least N times [default: 6, or as many as verdicts on all rows take].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    min_blocks: Option<u32>,
+
+    /// Run each variant at most N times.
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_BLOCKS)))]
+    max_blocks: u32,
+
+    /// Stop when no interval of a workload reaches further than this from its middle.
+    #[arg(long, value_name = "PERCENT", default_value = "1%")]
+    precision: Percent,
+
+    /// Begin no block later than this, such as 90s, 10m or 1h. Each workload gets its share; making variants does not count.
+    #[arg(long, value_name = "DURATION")]
+    time: Option<Span>,
+
+    /// Go on with the session whose records FILE holds, and write the rest to it. A last block that is not whole is run again.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub(crate) resume: Option<PathBuf>,
+
+    /// The decoded bytes that are kept as bases of deltas, such as 0, 16M or unlimited. Each further one, after a comma, is one
+    /// more row of each variant.
+    #[arg(long, value_name = "SIZE", value_delimiter = ',', default_value = "96M")]
+    delta_cache: Vec<CacheLimit>,
+
+    /// Run N copies of the workload at once, each in its own thread, and compare how long all of them take.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
+    pub(crate) jobs: u32,
+
+    /// What of the files is in memory when a run begins: warm, all of it; cold, nothing. A cold run reads one of four copies of
+    /// its variant, which is evicted from the page cache, and refused if a page of it is left; opening the repository is part of
+    /// it, and elapsed time is compared. Copies are made where variants are kept, and removed at the end. What a hypervisor or
+    /// the device itself may still hold cannot be seen.
+    #[arg(long, value_name = "STATE", default_value = "warm", conflicts_with = "jobs")]
+    cache: PageCacheState,
+}
+
+/// What of the files is in memory when a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PageCacheState {
+    Warm,
+    Cold,
+}
+
+impl PaceArguments {
+    pub(crate) fn is_cold(&self) -> bool {
+        self.cache == PageCacheState::Cold
+    }
+
+    pub(crate) fn blocks(&self) -> Blocks {
+        let until = Blocks::UntilPrecise { min: self.min_blocks, max: self.max_blocks, precision: self.precision.0 };
+        self.blocks.map_or(until, Blocks::Exactly)
+    }
+
+    pub(crate) fn time(&self) -> Option<Duration> {
+        self.time.map(|Span(time)| time)
+    }
+
+    /// Every limit, once.
+    pub(crate) fn delta_caches(&self) -> Vec<Option<u64>> {
+        let mut limits = Vec::new();
+        for CacheLimit(limit) in &self.delta_cache {
+            if !limits.contains(limit) {
+                limits.push(*limit);
+            }
+        }
+        limits
+    }
+}
+
+/// A part of 1, typed in percent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Percent(f64);
+
+impl FromStr for Percent {
+    type Err = &'static str;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        let number: f64 =
+            typed.strip_suffix('%').unwrap_or(typed).parse().map_err(|_| "expected a number such as 1%")?;
+        if number > 0.0 && number <= 100.0 {
+            Ok(Percent(number / 100.0))
+        } else {
+            Err("expected more than 0 and at most 100%")
+        }
+    }
+}
+
+/// A duration, typed with a unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span(Duration);
+
+impl FromStr for Span {
+    type Err = &'static str;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        const EXPECTED: &str = "expected a whole number of s, m or h, such as 90s, 10m or 1h";
+        let split = typed.len().checked_sub(1).filter(|at| typed.is_char_boundary(*at)).ok_or(EXPECTED)?;
+        let (number, unit) = typed.split_at(split);
+        let seconds = match unit {
+            "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            _ => return Err(EXPECTED),
+        };
+        let number: NonZero<u64> = number.parse().map_err(|_| EXPECTED)?;
+        number.get().checked_mul(seconds).map(|seconds| Span(Duration::from_secs(seconds))).ok_or(EXPECTED)
+    }
+}
+
+/// How many decoded bytes are kept; `None` for no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct CacheLimit(Option<u64>);
+
+impl FromStr for CacheLimit {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        if typed == "unlimited" {
+            return Ok(CacheLimit(None));
+        }
+        let bad = |error| format!("{error}, or unlimited");
+        typed.parse().map(|ByteSize(bytes)| CacheLimit(Some(bytes))).map_err(bad)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_need_a_unit() {
+        let seconds = |seconds| Ok(Span(Duration::from_secs(seconds)));
+        assert_eq!(("90s".parse(), "10m".parse(), "2h".parse()), (seconds(90), seconds(600), seconds(7200)));
+        for typed in ["", "s", "10", "0s", "-1s", "1.5h", "1d", "1µ", "99999999999999999999h", "9999999999999999h"] {
+            assert!(typed.parse::<Span>().is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn precision_is_in_percent() {
+        assert_eq!(("1%".parse(), "0.5".parse()), (Ok(Percent(0.01)), Ok(Percent(0.005))));
+        for typed in ["", "%", "0", "-1%", "101%", "nan", "inf"] {
+            assert!(typed.parse::<Percent>().is_err(), "{typed}");
+        }
+    }
+
+    #[test]
+    fn a_cache_has_a_size_or_no_limit() {
+        assert_eq!("16M".parse(), Ok(CacheLimit(Some(16 << 20))));
+        assert_eq!(("0".parse(), "unlimited".parse()), (Ok(CacheLimit(Some(0))), Ok(CacheLimit(None))));
+        assert!("much".parse::<CacheLimit>().is_err_and(|error| error.ends_with("or unlimited")));
+    }
+}

@@ -1,0 +1,165 @@
+//! Going on with a session that was stopped.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use repackbench_records::{Record, Role, RunPlace, Variant, WorkloadLabel};
+
+use super::{BenchError, rows::Subject, runs::Session};
+use crate::schedule::{Schedule, Slot};
+
+/// What is there already: records of whole blocks only, by workload.
+#[derive(Debug, Default)]
+pub(super) struct Earlier {
+    records: Vec<Record>,
+}
+
+impl Earlier {
+    /// The whole blocks of the records that `session` goes on with.
+    ///
+    /// # Errors
+    /// [`BenchError::Resume`] where a record is not one that this very session would have made.
+    pub(super) fn new(
+        session: &Session<'_>,
+        subjects: &[Subject],
+        labels: &[WorkloadLabel],
+    ) -> Result<Self, BenchError> {
+        let records = &session.plan.earlier;
+        let orders = Orders::new(records, subjects.len(), session.plan.seed);
+        for (number, record) in (1..).zip(records) {
+            check(session, record, labels)
+                .and_then(|()| check_turn(record, subjects, &orders))
+                .map_err(|mismatch| mismatch.of_record(number))?;
+        }
+        Ok(Earlier { records: whole_blocks(records, subjects.len() + 1) })
+    }
+
+    /// All of them, in the order of the file.
+    pub(super) fn records(&self) -> &[Record] {
+        &self.records
+    }
+
+    /// Those of a workload.
+    pub(super) fn of(&self, label: &WorkloadLabel) -> Vec<Record> {
+        self.records.iter().filter(|record| record.workload == *label).cloned().collect()
+    }
+}
+
+/// A record that is not of this session.
+struct Mismatch {
+    what: &'static str,
+    expected: String,
+    found: String,
+}
+
+impl Mismatch {
+    fn check(what: &'static str, expected: impl ToString, found: impl ToString) -> Result<(), Self> {
+        let (expected, found) = (expected.to_string(), found.to_string());
+        if expected == found { Ok(()) } else { Err(Mismatch { what, expected, found }) }
+    }
+
+    fn of_record(self, number: u64) -> BenchError {
+        let Mismatch { what, expected, found } = self;
+        BenchError::Resume { record: number, what, expected, found }
+    }
+}
+
+/// Checks that `record` is of the same program, machine, repository and plan.
+fn check(session: &Session<'_>, record: &Record, labels: &[WorkloadLabel]) -> Result<(), Mismatch> {
+    let (here, there) = (&session.host, &record.host);
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+    Mismatch::check("program version", env!("CARGO_PKG_VERSION"), &record.program_version)?;
+    Mismatch::check("seed", session.plan.seed, record.place.seed)?;
+    Mismatch::check("repository fingerprint", &session.repository.fingerprint, &record.repository.fingerprint)?;
+    Mismatch::check("revision", text(&session.repository.head), text(&record.repository.head))?;
+    Mismatch::check("processor", text(&here.cpu_model), text(&there.cpu_model))?;
+    Mismatch::check("number of cores", format!("{:?}", here.cores), format!("{:?}", there.cores))?;
+    if !labels.contains(&record.workload) {
+        let planned: Vec<String> = labels.iter().map(ToString::to_string).collect();
+        Mismatch::check("workload", planned.join(" or "), &record.workload)?;
+    }
+    Ok(())
+}
+
+/// The order of every block that records name.
+struct Orders(BTreeMap<(u32, u32), Slot>);
+
+impl Orders {
+    fn new(records: &[Record], variants: usize, seed: u64) -> Self {
+        let blocks: BTreeSet<u32> = records.iter().map(|record| record.place.block).collect();
+        // A number of a block is a claim, and the schedule goes through all before it.
+        let limit = blocks.last().map_or(0, |last| last.saturating_add(1)).min(MAX_BLOCKS);
+        let turns = Schedule::new(variants, limit, seed);
+        Orders(turns.map(|turn| ((turn.block, turn.position), turn.slot)).collect())
+    }
+}
+
+/// The most blocks that a session has.
+pub const MAX_BLOCKS: u32 = 1_000_000;
+
+/// Checks that `record` is of the variant whose turn it was.
+fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<(), Mismatch> {
+    let RunPlace { block, position, .. } = record.place;
+    let slot = orders.0.get(&(block, position));
+    let expected = slot.and_then(|slot| Some((slot, &subjects.get(slot.variant())?.variant)));
+    let name = |slot: &Slot, variant: &Variant| {
+        let again = if *slot == Slot::BaselineAgain { ", once more" } else { "" };
+        format!("{} in row {}{again}", identity(variant), variant.row)
+    };
+    let found_slot = match record.variant.role {
+        Role::BaselineAgain => Slot::BaselineAgain,
+        _ => Slot::Variant(0),
+    };
+    let found = name(&found_slot, &record.variant);
+    let expected = expected.map_or_else(|| "no run".to_owned(), |(slot, variant)| name(slot, variant));
+    Mismatch::check("variant at its turn", expected, found)
+}
+
+/// What a variant is, however its spec was typed. The names of a self-test are spelled like comments on one spec.
+fn identity(variant: &Variant) -> String {
+    let mut plain = variant.clone();
+    if let Some(spec) = &mut plain.spec {
+        let name = spec.typed.split_once(" #").map(|(_, name)| format!(" #{name}"));
+        spec.typed = format!("{}{}", spec.canonical, name.unwrap_or_default());
+    }
+    plain.label().into_owned()
+}
+
+/// The records of blocks of which all `turns` are there, once each.
+fn whole_blocks(records: &[Record], turns: usize) -> Vec<Record> {
+    let mut seen: BTreeMap<(&WorkloadLabel, u32), BTreeSet<u32>> = BTreeMap::new();
+    let mut kept: Vec<&Record> = Vec::new();
+    for record in records {
+        let block = seen.entry((&record.workload, record.place.block)).or_default();
+        if block.insert(record.place.position) {
+            kept.push(record);
+        }
+    }
+    let is_whole = |record: &&&Record| {
+        seen.get(&(&record.workload, record.place.block)).is_some_and(|positions| positions.len() == turns)
+    };
+    kept.iter().filter(is_whole).map(|record| (*record).clone()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::test_record;
+
+    #[test]
+    fn only_whole_blocks_are_kept_and_no_run_twice() {
+        let mut records = Vec::new();
+        for block in 0..3 {
+            for position in 0..3 {
+                let mut record = test_record("traverse", Role::Candidate, position, block, 100);
+                record.place.position = position;
+                records.push(record);
+            }
+        }
+        let last = records.pop();
+        assert_eq!(whole_blocks(&records, 3), records[..6], "the last block lacks a run");
+        records.extend(last);
+        records.push(records[0].clone());
+        assert_eq!(whole_blocks(&records, 3), records[..9], "the first run is there twice");
+        assert!(whole_blocks(&records, 4).is_empty());
+    }
+}

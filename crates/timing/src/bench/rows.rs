@@ -1,0 +1,228 @@
+//! The rows of a table: repositories that are open for reading, each in its own way.
+
+use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
+use repackbench_reader::{History, ReaderError, Repository};
+use repackbench_records::{Checks, ChosenDeltaCache, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
+use repackbench_writer::{
+    Progress,
+    cache::{Cache, VariantDir},
+    cached_rechosen, cached_variant,
+};
+
+use super::{
+    BenchError, BenchPlan,
+    decoders::{self, Readable},
+};
+use crate::{
+    schedule::BASELINE,
+    sizes::{self, SharedFormats},
+    workloads::VariantPlace,
+};
+
+/// Under how many names a self-test measures the baseline besides its own.
+const SELF_TEST_NAMES: u32 = 4;
+
+/// One row: a repository that is open for reading, once for each copy of a job that runs at once.
+pub(super) struct Subject {
+    pub(super) variant: Variant,
+    pub(super) decoder: String,
+    pub(super) size: SizeRecord,
+    pub(super) histories: Vec<Box<dyn History>>,
+    pub(super) place: VariantPlace,
+    /// The limit of the cache of delta bases; `None` for none.
+    pub(super) delta_cache: Option<u64>,
+    pub(super) checks: Checks,
+    /// Which of its chunks' formats several implementations read.
+    formats: SharedFormats,
+    /// Keeps a cached variant from being pruned.
+    _in_use: Option<VariantDir>,
+}
+
+/// A variant that is about to be opened.
+struct Opening<'a> {
+    repository: &'a Repository,
+    variant: Variant,
+    spec: Option<&'a CodecSpec>,
+    /// The repository whose payloads it holds, if it is another one.
+    source: Option<&'a Repository>,
+    in_use: Option<VariantDir>,
+}
+
+impl Opening<'_> {
+    /// The rows of the variant: read by its own implementation, then by those of the plan that make rows of their own, then with
+    /// other limits of the cache.
+    fn rows(self, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
+        let (size, formats) = sizes::examine(self.repository, &self.variant.label())?;
+        let has = |format: SharedFormat| formats.contains(&format);
+        let readable = Readable { spec: self.spec, has: &has };
+        let own = readable.own_decoders();
+        let (first_cache, other_caches) = plan.delta_caches();
+        let role = if self.variant.role == Role::AsFound { Role::AsFound } else { Role::Candidate };
+        let row = |variant: Variant, decoders: Decoders, decoder: String, delta_cache: Option<u64>| {
+            Ok::<Subject, BenchError>(Subject {
+                size: SizeRecord { label: variant.label().into_owned(), ..size.clone() },
+                histories: histories(self.repository, decoders, delta_cache, plan.jobs)?,
+                place: VariantPlace {
+                    folder: self.repository.own_folder().to_owned(),
+                    payloads: self.source.unwrap_or(self.repository).own_folder().to_owned(),
+                    spec: self.spec.cloned(),
+                    decoders,
+                },
+                checks: self.checks(&formats),
+                formats: formats.clone(),
+                variant,
+                decoder,
+                delta_cache,
+                _in_use: None,
+            })
+        };
+        let name = decoders::name(self.spec, None);
+        let mut subjects = vec![row(self.variant.clone(), own, name.clone(), first_cache)?];
+        for choice in readable.rows(&plan.decoders) {
+            let decoder = Some(decoders::record(choice));
+            let variant = Variant { role, decoder, ..self.variant.clone() };
+            subjects.push(row(variant, choice.apply(own), decoders::name(self.spec, Some(choice)), first_cache)?);
+        }
+        for limit_bytes in other_caches.iter().copied() {
+            let delta_cache = Some(ChosenDeltaCache { limit_bytes });
+            let variant = Variant { role, delta_cache, ..self.variant.clone() };
+            subjects.push(row(variant, own, name.clone(), limit_bytes)?);
+        }
+        if let Some(first) = subjects.first_mut() {
+            first._in_use = self.in_use;
+        }
+        Ok(subjects)
+    }
+
+    /// What reading checks. No row reads a commit-graph or a bitmap: the reader does not know them.
+    fn checks(&self, formats: &SharedFormats) -> Checks {
+        let is_git = matches!(self.repository, Repository::Git(_));
+        Checks {
+            // A chunk of a revlog has no checksum, unless zlib brings its own.
+            chunk_checksums: if is_git { self.variant.checksum } else { formats.contains(&SharedFormat::Zlib) },
+            // hg hashes every text that it reads, and so does the reader of its repositories.
+            object_hashes: !is_git,
+            commit_graph: false,
+            bitmaps: false,
+        }
+    }
+}
+
+/// One history for each of `jobs` copies of a job.
+fn histories(
+    repository: &Repository,
+    decoders: Decoders,
+    delta_cache: Option<u64>,
+    jobs: u32,
+) -> Result<Vec<Box<dyn History>>, ReaderError> {
+    let open = |_| {
+        let mut history = repository.history(decoders)?;
+        history.set_delta_cache(delta_cache);
+        Ok(history)
+    };
+    (0..jobs.max(1)).map(open).collect()
+}
+
+/// The rows of the source as it is, without a conversion.
+pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subject>, BenchError> {
+    let spec = source.recorded_spec();
+    let variant = Variant {
+        role: Role::AsFound,
+        row: 0,
+        spec: None,
+        checksum: true,
+        deltas: DeltaOrigin::Kept,
+        decoder: None,
+        delta_cache: None,
+    };
+    Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
+}
+
+/// Checks that each decoder that `plan` names has something to read, before variants are made.
+pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[Subject]) -> Result<(), BenchError> {
+    let specs = plan.specs(source);
+    let recorded = source.recorded_spec();
+    let of_source = |format| as_found.first().is_some_and(|subject| subject.formats.contains(&format));
+    let written: Vec<_> = specs.iter().map(|spec| move |format: SharedFormat| format.is_written_by(spec)).collect();
+    let variants = specs.iter().zip(&written).map(|(spec, has)| Readable { spec: Some(spec), has });
+    let source = Readable { spec: recorded.as_ref(), has: &of_source };
+    decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
+}
+
+/// The variant that `spec` makes, before it has a row.
+fn variant(source: &Repository, spec: &CodecSpec, role: Role, deltas: DeltaOrigin) -> Variant {
+    Variant {
+        role,
+        row: 0,
+        spec: Some(SpecText { typed: spec.to_string(), canonical: spec.canonical() }),
+        // In Mercurial the node guards every text, whatever its codec.
+        checksum: matches!(source, Repository::Hg(_)) || spec.checksum(),
+        deltas,
+        decoder: None,
+        delta_cache: None,
+    }
+}
+
+/// All rows in the order of the schedule, which wants the baseline first: the variants, and `as_found` among them.
+pub(super) fn subjects(
+    source: &Repository,
+    as_found: Vec<Subject>,
+    plan: &BenchPlan,
+    cache: &Cache,
+    progress: &dyn Progress,
+) -> Result<Vec<Subject>, BenchError> {
+    if plan.is_self_test {
+        return same_under_other_names(source, plan, cache, progress);
+    }
+    let mut subjects: Vec<Subject> = Vec::new();
+    let mut add = |spec: &CodecSpec, deltas, folder: VariantDir| {
+        let repository = &Repository::open(folder.path())?;
+        let role = if subjects.is_empty() { Role::Baseline } else { Role::Candidate };
+        let variant = variant(source, spec, role, deltas);
+        let payloads = (deltas == DeltaOrigin::Kept).then_some(source);
+        let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
+        subjects.extend(opening.rows(plan)?);
+        Ok::<(), BenchError>(())
+    };
+    for spec in plan.specs(source) {
+        add(&spec, DeltaOrigin::Kept, cached_variant(cache, source, &spec, plan.threads, progress)?)?;
+        if let (Some(hg), Repository::Hg(source)) = (&plan.rechooser, source) {
+            let folder = cached_rechosen(cache, source, &spec, hg, plan.threads, progress)?;
+            add(&spec, DeltaOrigin::Rechosen, folder)?;
+        }
+    }
+    let of_source = as_found.len();
+    subjects.splice(BASELINE + 1..BASELINE + 1, as_found);
+    // The table shows the source first.
+    let mut in_table: Vec<&mut Subject> = subjects.iter_mut().collect();
+    in_table.get_mut(..=of_source).unwrap_or_default().rotate_left(1);
+    for (row, subject) in (0..).zip(in_table) {
+        subject.variant.row = row;
+    }
+    Ok(subjects)
+}
+
+/// The rows of a self-test: the baseline, and the same files under other names.
+fn same_under_other_names(
+    source: &Repository,
+    plan: &BenchPlan,
+    cache: &Cache,
+    progress: &dyn Progress,
+) -> Result<Vec<Subject>, BenchError> {
+    let Some(spec) = plan.specs(source).into_iter().next() else { return Ok(Vec::new()) };
+    let folder = cached_variant(cache, source, &spec, plan.threads, progress)?;
+    let repository = &Repository::open(folder.path())?;
+    let mut in_use = Some(folder);
+    let mut subjects = Vec::new();
+    for row in 0..=SELF_TEST_NAMES {
+        let role = if row == 0 { Role::Baseline } else { Role::Candidate };
+        let mut variant = Variant { row, ..variant(source, &spec, role, DeltaOrigin::Kept) };
+        if let Some(text) = variant.spec.as_mut().filter(|_| row > 0) {
+            text.typed = format!("{} #{row}", text.typed);
+        }
+        let opening = Opening { repository, variant, spec: Some(&spec), source: Some(source), in_use: in_use.take() };
+        // One row of each name: decoders and limits of the cache would make real differences.
+        subjects.extend(opening.rows(plan)?.into_iter().take(1));
+    }
+    Ok(subjects)
+}

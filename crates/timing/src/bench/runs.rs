@@ -1,0 +1,371 @@
+//! Single runs: one workload, one row, from empty caches, checked.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Barrier,
+    thread,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use repackbench_reader::{CacheLookups, History};
+use repackbench_records::{
+    ComparedTime, ContentDigest, DeltaCacheUse, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
+    WorkloadLabel,
+};
+use repackbench_writer::Progress;
+
+use super::{
+    BenchError, BenchPlan,
+    cold::{self, ColdRuns},
+    rows::Subject,
+};
+use crate::{
+    clock::{Clock, ClockReading, Sample, measure},
+    probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
+    schedule::{Slot, Turn},
+    workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
+};
+
+/// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
+/// alone has a coarser grain than user and system time together: see [`SystemClock`](crate::clock::SystemClock).
+fn shortest_run(compared: ComparedTime) -> Duration {
+    match compared {
+        ComparedTime::Cpu | ComparedTime::Wall => Duration::from_millis(100),
+        ComparedTime::User => Duration::from_millis(500),
+    }
+}
+
+/// The most times that a job is done in one run.
+const MAX_ITERATIONS: u32 = 1000;
+
+/// What all runs of a benchmark share.
+pub(super) struct Session<'a> {
+    pub(super) plan: &'a BenchPlan,
+    pub(super) clock: &'a (dyn Clock + Sync),
+    pub(super) progress: &'a dyn Progress,
+    pub(super) host: Host,
+    pub(super) repository: RepositoryState,
+    /// The copies that cold runs read; `None` for warm runs.
+    pub(super) cold: Option<ColdRuns>,
+}
+
+/// What every run of a workload has to see.
+pub(super) struct Reference {
+    counts: Counts,
+    digest: ContentDigest,
+    /// How many times a run does the job.
+    pub(super) iterations: u32,
+}
+
+/// A workload, ready to be run.
+pub(super) struct Job<'a> {
+    spec: &'a WorkloadSpec,
+    workload: Box<dyn Workload>,
+    jobs: u32,
+    is_cold: bool,
+}
+
+impl<'a> Job<'a> {
+    pub(super) fn new(spec: &'a WorkloadSpec, plan: &BenchPlan) -> Self {
+        Job { spec, workload: spec.build(&plan.range, None::<PathBuf>), jobs: plan.jobs, is_cold: plan.is_cold }
+    }
+
+    /// Its name. Several copies at once are another workload than one, and so are cold runs.
+    pub(super) fn label(&self) -> WorkloadLabel {
+        let mut label = self.workload.label();
+        if self.jobs > 1 {
+            label.parameters.insert("jobs".to_owned(), self.jobs.to_string());
+        }
+        if self.is_cold {
+            label.parameters.insert("cache".to_owned(), "cold".to_owned());
+        }
+        label
+    }
+
+    /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.
+    fn compared_time(&self) -> ComparedTime {
+        if self.jobs > 1 || self.is_cold { ComparedTime::Wall } else { self.workload.compared_time() }
+    }
+}
+
+/// What one job, or several copies of it at once, came to.
+pub(super) struct JobRun {
+    pub(super) counts: Vec<Counts>,
+    pub(super) sample: Sample,
+    pub(super) usage: JobUsage,
+    pub(super) lookups: CacheLookups,
+}
+
+impl Session<'_> {
+    /// Stops the benchmark if the user wants that. A job cannot be stopped, so this is asked before each.
+    fn go_on(&self) -> Result<(), BenchError> {
+        if self.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(()) }
+    }
+
+    /// Elapsed time on the session's clock.
+    pub(super) fn elapsed(&self) -> Result<Duration, BenchError> {
+        self.clock.read().map(|reading| reading.wall).map_err(clock_error)
+    }
+
+    /// Runs the job on every variant without a clock and holds what they see against each other.
+    pub(super) fn check_content(&self, job: &mut Job<'_>, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
+        let mut reference: Option<(Reference, String)> = None;
+        for subject in &mut *subjects {
+            self.go_on()?;
+            let Some(history) = subject.histories.first_mut() else { continue };
+            let mut digester = Digester::default();
+            history.forget();
+            job.workload.prepare(&subject.place)?;
+            job.workload.run(history.as_mut(), &mut digester)?;
+            job.workload.clean_up()?;
+            history.forget();
+            let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
+            match &reference {
+                None => reference = Some((seen, subject.variant.label().into_owned())),
+                Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
+                    return Err(differs(job, subject, label, expected, &seen));
+                }
+                Some(_) => {}
+            }
+        }
+        let none = || Reference { counts: Counts::new(), digest: Digester::default().digest(), iterations: 1 };
+        Ok(reference.map_or_else(none, |(reference, _)| reference))
+    }
+
+    /// How many times a run does the job: as often as takes the least time that a run may, on the baseline.
+    pub(super) fn calibrate(
+        &self,
+        job: &mut Job<'_>,
+        subjects: &mut [Subject],
+        reference: &Reference,
+    ) -> Result<u32, BenchError> {
+        // A second time it would not be cold.
+        let Some(baseline) = subjects.first_mut().filter(|_| self.cold.is_none()) else { return Ok(1) };
+        let run = self.run_once(job, baseline, None, reference)?;
+        let wanted = shortest_run(job.compared_time()).as_nanos().div_ceil(run.sample.wall.as_nanos().max(1));
+        Ok(u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS))
+    }
+
+    /// Does the job once, from empty caches, and checks that it saw what it should. The caches are emptied again afterwards: what
+    /// a row has read takes no memory from the others.
+    /// A cold run reads `copy`.
+    fn run_once(
+        &self,
+        job: &mut Job<'_>,
+        subject: &mut Subject,
+        copy: Option<&Path>,
+        reference: &Reference,
+    ) -> Result<JobRun, BenchError> {
+        self.go_on()?;
+        let run = match (copy, subject.histories.as_mut_slice()) {
+            (Some(copy), _) => cold::run(job.workload.as_mut(), subject, copy, self.clock)?,
+            (None, [history]) => self.run_alone(job.workload.as_mut(), history.as_mut(), &subject.place)?,
+            (None, histories) => self.run_copies(job.spec, histories, &subject.place)?,
+        };
+        if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
+            let seen = Reference { counts: counts.clone(), digest: reference.digest.clone(), iterations: 1 };
+            return Err(differs(job, subject, "the run before the timed ones", reference, &seen));
+        }
+        Ok(run)
+    }
+
+    fn run_alone(
+        &self,
+        workload: &mut dyn Workload,
+        history: &mut dyn History,
+        place: &VariantPlace,
+    ) -> Result<JobRun, BenchError> {
+        let mut counter = Counter::default();
+        workload.prepare(place)?;
+        history.forget();
+        let (calls, faults) = (ReadCalls::now(), Faults::now());
+        let (result, sample) = measure(self.clock, || workload.run(history, &mut counter)).map_err(clock_error)?;
+        let usage = faults.until(Faults::now());
+        let usage = JobUsage { read_calls: calls.until(ReadCalls::now()), ..usage };
+        result?;
+        let lookups = history.delta_cache_lookups();
+        history.forget();
+        workload.clean_up()?;
+        Ok(JobRun { counts: vec![counter.counts()], sample, usage, lookups })
+    }
+
+    /// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
+    fn run_copies(
+        &self,
+        spec: &WorkloadSpec,
+        histories: &mut [Box<dyn History>],
+        place: &VariantPlace,
+    ) -> Result<JobRun, BenchError> {
+        let barrier = Barrier::new(histories.len());
+        let (barrier, clock, range) = (&barrier, self.clock, &self.plan.range);
+        let calls = ReadCalls::now();
+        let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
+            let threads: Vec<_> = histories
+                .iter_mut()
+                .map(|history| {
+                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, barrier, clock))
+                })
+                .collect();
+            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        });
+        let read_calls = calls.until(ReadCalls::now());
+        let copies: Vec<CopyRun> = copies.into_iter().collect::<Result<_, _>>()?;
+        Ok(together(copies, read_calls))
+    }
+
+    /// One run: the job as many times as `reference` says.
+    pub(super) fn run(
+        &self,
+        job: &mut Job<'_>,
+        subject: &mut Subject,
+        turn: Turn,
+        reference: &Reference,
+    ) -> Result<Record, BenchError> {
+        let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let (machine, memory) = (Machine::now(), Memory::start());
+        let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
+        let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
+        for _ in 0..reference.iterations {
+            let run = self.run_once(job, subject, copy.map(|(_, folder)| folder), reference)?;
+            sum += run.sample;
+            used = used.plus(run.usage);
+            lookups = run.lookups;
+        }
+        let mut usage = used.mean_of(u64::from(reference.iterations) * u64::from(self.plan.jobs.max(1)));
+        memory.end(&mut usage);
+        let disturbance = machine.until(Machine::now());
+        let mut variant = subject.variant.clone();
+        if turn.slot == Slot::BaselineAgain {
+            variant.role = Role::BaselineAgain;
+        }
+        let CacheLookups { hits, misses } = lookups;
+        Ok(Record {
+            schema: SCHEMA_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            started_unix_ms: u64::try_from(started.as_millis()).unwrap_or(u64::MAX),
+            host: self.host.clone(),
+            repository: self.repository.clone(),
+            variant,
+            decoder: subject.decoder.clone(),
+            workload: job.label(),
+            compared_time: job.compared_time(),
+            place: RunPlace {
+                block: turn.block,
+                position: turn.position,
+                seed: self.plan.seed,
+                copy: copy.map(|(number, _)| number),
+            },
+            sample: sum.mean_of(reference.iterations).into(),
+            usage,
+            disturbance,
+            delta_cache: Some(DeltaCacheUse { limit_bytes: subject.delta_cache, hits, misses }),
+            checks: Some(subject.checks),
+            jobs: self.plan.jobs.max(1),
+            iterations: reference.iterations,
+            counts: reference.counts.clone(),
+            digest: reference.digest.clone(),
+            size: subject.size.clone(),
+        })
+    }
+}
+
+/// What one of several copies of a job came to.
+struct CopyRun {
+    counts: Counts,
+    start: ClockReading,
+    end: ClockReading,
+    usage: JobUsage,
+    lookups: CacheLookups,
+}
+
+/// One copy of a job, in its own thread.
+fn run_copy(
+    mut workload: Box<dyn Workload>,
+    history: &mut dyn History,
+    place: &VariantPlace,
+    barrier: &Barrier,
+    clock: &(dyn Clock + Sync),
+) -> Result<CopyRun, BenchError> {
+    let mut counter = Counter::default();
+    let prepared = workload.prepare(place);
+    history.forget();
+    // Also after a failure: the others wait for all.
+    barrier.wait();
+    prepared?;
+    let faults = Faults::now();
+    let start = clock.read().map_err(clock_error)?;
+    let result = workload.run(history, &mut counter);
+    let end = clock.read().map_err(clock_error)?;
+    let usage = faults.until(Faults::now());
+    result?;
+    let lookups = history.delta_cache_lookups();
+    history.forget();
+    workload.clean_up()?;
+    Ok(CopyRun { counts: counter.counts(), start, end, usage, lookups })
+}
+
+/// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
+fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
+    let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
+    let mut cpu = Sample::ZERO;
+    let mut usage = JobUsage::NONE;
+    for copy in &copies {
+        cpu += Sample::between(copy.start, copy.end);
+        usage = usage.plus(copy.usage);
+    }
+    let first = copies.iter().map(|copy| copy.start.wall).min().unwrap_or_default();
+    let last = copies.iter().map(|copy| copy.end.wall).max().unwrap_or_default();
+    JobRun {
+        sample: Sample { wall: last.saturating_sub(first), ..cpu.mean_of(count) },
+        usage: JobUsage { read_calls, ..usage },
+        lookups: copies.first().map_or_else(CacheLookups::default, |copy| copy.lookups),
+        counts: copies.into_iter().map(|copy| copy.counts).collect(),
+    }
+}
+
+pub(super) fn clock_error(source: io::Error) -> BenchError {
+    BenchError::Io { action: "read the clock", source }
+}
+
+fn differs(job: &Job<'_>, subject: &Subject, reference: &str, expected: &Reference, found: &Reference) -> BenchError {
+    let show = |seen: &Reference| {
+        let counts: Vec<String> = seen.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
+        format!("{} (digest {})", counts.join(", "), seen.digest.hex)
+    };
+    BenchError::Differs {
+        workload: job.label().to_string(),
+        variant: subject.variant.label().into_owned(),
+        reference: reference.to_owned(),
+        expected: show(expected),
+        found: show(found),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_take_from_the_first_start_to_the_last_end() {
+        let reading = |wall: u64, cpu: u64| {
+            let milliseconds = Duration::from_millis;
+            ClockReading { wall: milliseconds(wall), user: milliseconds(cpu), sys: Duration::ZERO }
+        };
+        let copy = |start, end, minor| CopyRun {
+            counts: Counts::new(),
+            start,
+            end,
+            usage: JobUsage { minor_faults: Some(minor), ..JobUsage::NONE },
+            lookups: CacheLookups { hits: 1, misses: 2 },
+        };
+        let copies = vec![copy(reading(100, 0), reading(150, 40), 3), copy(reading(103, 7), reading(170, 67), 4)];
+        let run = together(copies, Some(9));
+        assert_eq!((run.sample.wall, run.sample.user), (Duration::from_millis(70), Duration::from_millis(50)));
+        assert_eq!((run.usage.minor_faults, run.usage.read_calls, run.counts.len()), (Some(7), Some(9), 2));
+        assert_eq!(run.lookups, CacheLookups { hits: 1, misses: 2 });
+    }
+}

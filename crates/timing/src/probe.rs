@@ -1,0 +1,228 @@
+//! What the operating system tells of a run besides its time: faults, read calls, memory, and what disturbed it.
+//!
+//! Everything is read from `/proc` outside of the timed part. What it does not tell stays unknown, and stops nothing.
+
+use std::{fs, io::Read, time::Instant};
+
+use nix::sys::resource::{UsageWho, getrusage};
+use repackbench_records::{Disturbance, RunUsage};
+
+/// What a job, the calling thread's or several threads' together, used.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct JobUsage {
+    pub(crate) minor_faults: Option<u64>,
+    pub(crate) major_faults: Option<u64>,
+    pub(crate) read_calls: Option<u64>,
+}
+
+impl JobUsage {
+    /// Both together; unknown where one is.
+    pub(crate) fn plus(self, other: JobUsage) -> Self {
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        JobUsage {
+            minor_faults: sum(self.minor_faults, other.minor_faults),
+            major_faults: sum(self.major_faults, other.major_faults),
+            read_calls: sum(self.read_calls, other.read_calls),
+        }
+    }
+
+    /// Nothing used, as a start for sums.
+    pub(crate) const NONE: JobUsage = JobUsage { minor_faults: Some(0), major_faults: Some(0), read_calls: Some(0) };
+
+    /// The mean of `count` jobs that this is the sum of, as a record shows it; memory is left out.
+    pub(crate) fn mean_of(self, count: u64) -> RunUsage {
+        let mean = |sum: Option<u64>| sum?.checked_add(count / 2)?.checked_div(count);
+        RunUsage {
+            minor_faults: mean(self.minor_faults),
+            major_faults: mean(self.major_faults),
+            read_calls: mean(self.read_calls),
+            ..RunUsage::default()
+        }
+    }
+}
+
+/// The calling thread's page faults up to now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Faults {
+    minor: Option<u64>,
+    major: Option<u64>,
+}
+
+impl Faults {
+    pub(crate) fn now() -> Self {
+        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok();
+        let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok());
+        Faults {
+            minor: count(usage.map(|usage| usage.minor_page_faults().into())),
+            major: count(usage.map(|usage| usage.major_page_faults().into())),
+        }
+    }
+
+    /// Those since `self`.
+    pub(crate) fn until(self, end: Faults) -> JobUsage {
+        let since = |start: Option<u64>, end: Option<u64>| Some(end?.saturating_sub(start?));
+        JobUsage {
+            minor_faults: since(self.minor, end.minor),
+            major_faults: since(self.major, end.major),
+            read_calls: Some(0),
+        }
+    }
+}
+
+/// The process's read calls up to now, this look not counted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadCalls(Option<u64>);
+
+impl ReadCalls {
+    /// One read call, which the kernel counts after it has told the number.
+    pub(crate) fn now() -> Self {
+        let mut text = [0; 1024];
+        let read = fs::File::open("/proc/self/io").and_then(|mut file| file.read(&mut text));
+        let text = read.ok().and_then(|len| std::str::from_utf8(text.get(..len)?).ok());
+        ReadCalls(text.and_then(|text| field(text, "syscr:")))
+    }
+
+    /// Those between the two looks: the first look's own call is not among them.
+    pub(crate) fn until(self, end: ReadCalls) -> Option<u64> {
+        end.0?.checked_sub(self.0?)?.checked_sub(1)
+    }
+}
+
+/// The process's memory around a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Memory {
+    start: Option<u64>,
+    is_peak_known: bool,
+}
+
+impl Memory {
+    /// Before a run. Forgets the peak of what was before; where that is refused, the run's is not known.
+    pub(crate) fn start() -> Self {
+        // 5 sets the peak to what is resident now (proc_pid_clear_refs(5)), and looks at no page.
+        let is_peak_known = fs::write("/proc/self/clear_refs", "5").is_ok();
+        Memory { start: status("VmRSS:"), is_peak_known }
+    }
+
+    /// After the run.
+    pub(crate) fn end(self, usage: &mut RunUsage) {
+        usage.start_resident_bytes = self.start;
+        usage.peak_resident_bytes = status("VmHWM:").filter(|_| self.is_peak_known);
+    }
+}
+
+/// A size in `/proc/self/status`, in bytes.
+fn status(name: &str) -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
+}
+
+/// The number behind `name`, at the beginning of a line of `text`.
+fn field(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
+}
+
+/// What the machine has done up to a moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Machine {
+    at: Instant,
+    steal_ns: Option<u64>,
+    cpu_ns: Option<u64>,
+    io_ns: Option<u64>,
+    memory_ns: Option<u64>,
+}
+
+impl Machine {
+    pub(crate) fn now() -> Self {
+        let read = |path: &str| fs::read_to_string(path).ok();
+        let pressure = |name: &str| read(&format!("/proc/pressure/{name}")).and_then(|text| pressure_ns(&text));
+        Machine {
+            at: Instant::now(),
+            steal_ns: read("/proc/stat").and_then(|text| steal_ns(&text)),
+            cpu_ns: pressure("cpu"),
+            io_ns: pressure("io"),
+            memory_ns: pressure("memory"),
+        }
+    }
+
+    /// What it did between the two moments.
+    pub(crate) fn until(self, end: Machine) -> Disturbance {
+        let since = |start: Option<u64>, end: Option<u64>| Some(end?.saturating_sub(start?));
+        Disturbance {
+            elapsed_ns: u64::try_from(end.at.duration_since(self.at).as_nanos()).ok(),
+            steal_ns: since(self.steal_ns, end.steal_ns),
+            cpu_pressure_ns: since(self.cpu_ns, end.cpu_ns),
+            io_pressure_ns: since(self.io_ns, end.io_ns),
+            memory_pressure_ns: since(self.memory_ns, end.memory_ns),
+        }
+    }
+}
+
+/// The steal time of all processors in the text of `/proc/stat`: the eighth number of the first line, in units of a hundredth of a
+/// second on every architecture of today (proc_stat(5)).
+fn steal_ns(stat: &str) -> Option<u64> {
+    let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
+    line.split_whitespace().nth(7)?.parse::<u64>().ok()?.checked_mul(10_000_000)
+}
+
+/// The time in which some task waited, in the text of a file of `/proc/pressure`: microseconds behind `total=`.
+fn pressure_ns(pressure: &str) -> Option<u64> {
+    let line = pressure.lines().find_map(|line| line.strip_prefix("some "))?;
+    let total = line.split_whitespace().find_map(|field| field.strip_prefix("total="))?;
+    total.parse::<u64>().ok()?.checked_mul(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_found_in_the_kernel_s_texts() {
+        let stat = "cpu  4317646 160305 645354 2289671 34066 0 11343 10971 0 0\ncpu0 1 2 3 4 5 6 7 8 9 10\n";
+        assert_eq!(steal_ns(stat), Some(109_710_000_000));
+        assert_eq!(steal_ns("cpu  1 2 3 4\n"), None, "a kernel before steal time");
+        let pressure = "some avg10=12.14 avg60=51.71 avg300=40.05 total=1380\nfull avg10=0.00 total=5\n";
+        assert_eq!(pressure_ns(pressure), Some(1_380_000));
+        assert_eq!(pressure_ns(""), None);
+        assert_eq!(field("rchar: 6976\nsyscr: 10\n", "syscr:"), Some(10));
+        assert_eq!(field("VmHWM:\t  2048 kB\n", "VmHWM:"), Some(2048));
+        assert_eq!(field("VmHWM: much\n", "VmHWM:"), None);
+    }
+
+    #[test]
+    fn sums_are_unknown_where_a_part_is_and_means_are_rounded() {
+        let some = JobUsage { minor_faults: Some(3), major_faults: None, read_calls: Some(4) };
+        let sum = JobUsage::NONE.plus(some).plus(JobUsage { major_faults: Some(1), ..some });
+        assert_eq!(sum, JobUsage { minor_faults: Some(6), major_faults: None, read_calls: Some(8) });
+        let mean = sum.mean_of(4);
+        assert_eq!((mean.minor_faults, mean.major_faults, mean.read_calls), (Some(2), None, Some(2)));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn touching_memory_shows_as_faults_and_as_memory() {
+        const PAGES: u64 = 4096;
+        let (memory, faults) = (Memory::start(), Faults::now());
+        let mut touched = vec![0_u8; (PAGES as usize) << 12];
+        touched.iter_mut().step_by(4096).for_each(|byte| *byte = 1);
+        let used = faults.until(Faults::now());
+        std::hint::black_box(&touched);
+        drop(touched);
+        // Where pages are large there are fewer faults.
+        assert!(used.minor_faults.unwrap() > 0, "{used:?}");
+        let mut usage = RunUsage::default();
+        memory.end(&mut usage);
+        if let (Some(start), Some(peak)) = (usage.start_resident_bytes, usage.peak_resident_bytes) {
+            // Other tests of this process give memory back meanwhile.
+            assert!(peak > start / 2 && peak >= PAGES << 12, "{usage:?}");
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn time_goes_on_between_two_moments() {
+        let start = Machine::now();
+        let disturbance = start.until(Machine::now());
+        assert!(disturbance.elapsed_ns.is_some());
+        assert!(disturbance.steal_ns.is_some(), "every kernel tells of steal time: {disturbance:?}");
+    }
+}

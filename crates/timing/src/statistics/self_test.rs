@@ -1,0 +1,141 @@
+//! How often this machine makes differences of nothing.
+
+use std::collections::BTreeMap;
+
+use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadLabel};
+
+use super::{compare_records, ratio_estimate};
+
+/// Counts the differences in `records` of a session whose variants are all the same files.
+///
+/// The same runs are also compared as if one name had been measured after another, which is what is mostly done: as nothing
+/// but the name tells the runs apart, the runs of a job, in the order in which they were made, are dealt out anew. The k-th run of a
+/// name is then compared with the k-th of the baseline, by the same statistics.
+pub fn self_test(records: &[Record]) -> SelfTest {
+    let comparisons = compare_records(records);
+    let rows = || comparisons.iter().flat_map(|comparison| &comparison.rows);
+    let ratios: Vec<RatioEstimate> = rows().filter_map(|row| row.ratio).collect();
+    let is_difference = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
+    let differences = rows().filter_map(|row| row.verdict).filter(is_difference).count();
+    let runs: Vec<Vec<Vec<f64>>> = comparisons.iter().map(|comparison| blocks(records, &comparison.workload)).collect();
+    SelfTest {
+        repository: records.first().map(|record| record.repository.clone()),
+        workloads: comparisons.iter().map(|comparison| comparison.workload.clone()).collect(),
+        names: comparisons.iter().map(|comparison| comparison.rows.len().saturating_sub(1)).max().unwrap_or(0),
+        blocks: runs.iter().map(Vec::len).min().zip(runs.iter().map(Vec::len).max()),
+        interleaved: spurious_effects(&ratios, Some(differences)),
+        one_after_another: spurious_effects(
+            &runs.iter().flat_map(|blocks| dealt_out(blocks)).collect::<Vec<_>>(),
+            None,
+        ),
+    }
+}
+
+/// The logarithms of the compared times of `workload`, by block, each block in the order in which it was run. Blocks that are not
+/// whole, or in which a run took no measurable time, are left out.
+fn blocks(records: &[Record], workload: &WorkloadLabel) -> Vec<Vec<f64>> {
+    let mut by_block: BTreeMap<(u64, u32), BTreeMap<u32, f64>> = BTreeMap::new();
+    for record in records.iter().filter(|record| record.workload == *workload) {
+        let time_ns = record.compared_time.nanoseconds(&record.sample);
+        let block = by_block.entry((record.place.seed, record.place.block)).or_default();
+        if time_ns > 0 {
+            block.insert(record.place.position, (time_ns as f64).ln());
+        }
+    }
+    let whole = by_block.values().map(BTreeMap::len).max().unwrap_or(0);
+    by_block.into_values().filter(|block| block.len() == whole).map(|block| block.into_values().collect()).collect()
+}
+
+/// The ratios that these runs would give if as many in a row had been of one name. There are as many names as in a block without
+/// the second run of the baseline, which nobody makes who measures so.
+fn dealt_out(blocks: &[Vec<f64>]) -> Vec<RatioEstimate> {
+    let names = blocks.first().map_or(0, Vec::len).saturating_sub(1);
+    let in_time: Vec<f64> = blocks.iter().flatten().copied().collect();
+    let mut dealt = in_time.chunks(blocks.len().max(1));
+    let Some(baseline) = dealt.next() else { return Vec::new() };
+    let ratio = |runs: &[f64]| {
+        ratio_estimate(&mut runs.iter().zip(baseline).map(|(run, baseline)| run - baseline).collect::<Vec<_>>())
+    };
+    dealt.take(names.saturating_sub(1)).filter_map(ratio).collect()
+}
+
+fn spurious_effects(ratios: &[RatioEstimate], differences: Option<usize>) -> SpuriousEffects {
+    let with_interval: Vec<_> = ratios.iter().filter_map(|ratio| ratio.interval).collect();
+    let mut distances: Vec<f64> = ratios.iter().map(|ratio| ratio.ratio.ln().abs().exp_m1()).collect();
+    distances.sort_unstable_by(f64::total_cmp);
+    // The nearest rank: a value that was really seen.
+    let percentile = |share: f64| {
+        let rank = (share * distances.len() as f64).ceil() as usize;
+        distances.get(rank.saturating_sub(1)).copied()
+    };
+    SpuriousEffects {
+        cells: with_interval.len(),
+        intervals_without_1: with_interval.iter().filter(|interval| interval.low > 1.0 || interval.high < 1.0).count(),
+        differences,
+        median: percentile(0.5),
+        percentile_95: percentile(0.95),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::Role;
+
+    use super::super::compare::tests::record;
+    use super::*;
+    use crate::schedule::{BASELINE, Schedule, Slot};
+
+    /// A session of four names on a machine that gets slower by a factor over all of it.
+    fn session(blocks: u32, slower: f64) -> Vec<Record> {
+        let all = f64::from(blocks * 6);
+        (0..)
+            .zip(Schedule::new(5, blocks, 3))
+            .map(|(number, turn)| {
+                let (role, row) = match turn.slot {
+                    Slot::BaselineAgain => (Role::BaselineAgain, 0),
+                    Slot::Variant(BASELINE) => (Role::Baseline, 0),
+                    Slot::Variant(row) => (Role::Candidate, row as u32),
+                };
+                let time = 1e9 * (slower.ln() * f64::from(number) / all).exp();
+                let mut record = record("traverse", role, row, turn.block, time as u64);
+                record.place.position = turn.position;
+                record
+            })
+            .collect()
+    }
+
+    #[test]
+    fn drift_makes_differences_one_after_another_and_none_in_blocks() {
+        let found = self_test(&session(12, 1.5));
+        assert_eq!((found.names, found.blocks, found.workloads.len()), (4, Some((12, 12)), 1));
+        assert_eq!((found.interleaved.cells, found.one_after_another.cells), (4, 4));
+        assert_eq!(found.interleaved.differences, Some(0));
+        assert_eq!(found.one_after_another.intervals_without_1, 4);
+        // The last of four names comes four sixths of the session after the baseline.
+        let expected = 1.5_f64.powf(4.0 / 6.0) - 1.0;
+        assert!((found.one_after_another.percentile_95.unwrap() - expected).abs() < 1e-6, "{found:?}");
+        assert!((found.one_after_another.median.unwrap() - (1.5_f64.powf(2.0 / 6.0) - 1.0)).abs() < 1e-6, "{found:?}");
+        assert!(found.interleaved.percentile_95.unwrap() < 0.02, "{found:?}");
+    }
+
+    #[test]
+    fn an_unfinished_block_is_left_out_of_both() {
+        let mut records = session(7, 1.1);
+        let whole = self_test(&records[..36]);
+        records.truncate(39);
+        let unfinished = self_test(&records);
+        assert_eq!(unfinished.blocks, Some((6, 6)));
+        assert_eq!(unfinished.one_after_another, whole.one_after_another);
+    }
+
+    #[test]
+    fn nothing_measured_is_nothing_found() {
+        assert_eq!(
+            self_test(&[]),
+            SelfTest {
+                interleaved: SpuriousEffects { differences: Some(0), ..Default::default() },
+                ..SelfTest::default()
+            }
+        );
+    }
+}

@@ -1,0 +1,168 @@
+//! The whole pipeline on made-up times: schedule, records, comparison, verdicts. What the truth is, is known here.
+
+use rand::{Rng, SeedableRng, rngs::SmallRng};
+use repackbench_records::{Record, Role, Verdict, WorkloadComparison};
+
+use super::{compare::tests::record, compare_records, widest_half_width};
+use crate::schedule::{BASELINE, Schedule, Slot, StopRule, Turn};
+
+/// A machine's noise, in logarithms of time.
+#[derive(Clone, Copy)]
+struct Noise {
+    /// The standard deviation of what every run has.
+    bell: f64,
+    /// How often a run is disturbed, and by how much in the mean.
+    spikes: (f64, f64),
+    /// How much slower the machine gets from one run to the next.
+    drift: f64,
+}
+
+/// What virtual machines with a neighbour look like.
+const MACHINE: Noise = Noise { bell: 0.01, spikes: (0.10, 0.05), drift: 0.001 };
+
+/// Every run is disturbed, and only ever slowed down: the worst for a mean of two runs.
+const ONE_SIDED: Noise = Noise { bell: 0.002, spikes: (1.0, 0.10), drift: 0.0 };
+
+impl Noise {
+    fn draw(self, random: &mut SmallRng, position: u32) -> f64 {
+        let bell: f64 = (0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0;
+        let spike = random.random_bool(self.spikes.0).then(|| -random.random_range(f64::MIN_POSITIVE..1.0).ln());
+        self.bell * bell + self.spikes.1 * spike.unwrap_or(0.0) + self.drift * f64::from(position)
+    }
+}
+
+/// A session: the true log-ratio of each variant beside the baseline, the same in each of the workloads.
+struct Session<'a> {
+    workloads: &'a [&'a str],
+    variants: &'a [f64],
+    noise: Noise,
+    stop: StopRule,
+}
+
+impl Session<'_> {
+    /// What the session's records say, and how many blocks each workload took.
+    fn run(&self, seed: u64) -> (Vec<WorkloadComparison>, Vec<u32>) {
+        let mut random = SmallRng::seed_from_u64(seed);
+        let (mut records, mut blocks) = (Vec::new(), Vec::new());
+        for workload in self.workloads {
+            let start = records.len();
+            let mut done = 0;
+            let mut speed = 0.0;
+            for turn in Schedule::new(1 + self.variants.len(), self.stop.max_blocks, seed) {
+                if turn.position == 0 {
+                    // Each block has its own speed; slow ones come in rows.
+                    speed = 0.7 * speed + random.random_range(0.0..0.3);
+                }
+                records.push(self.record(workload, turn, speed + self.noise.draw(&mut random, turn.position)));
+                if turn.position as usize == 1 + self.variants.len() {
+                    done = turn.block + 1;
+                    let reached = self.stop.needs_precision(done).then(|| compare_records(&records[start..]));
+                    let half_width = reached.and_then(|so_far| widest_half_width(&so_far[0]));
+                    if self.stop.is_done(done, half_width) {
+                        break;
+                    }
+                }
+            }
+            blocks.push(done);
+        }
+        (compare_records(&records), blocks)
+    }
+
+    fn record(&self, workload: &str, turn: Turn, log: f64) -> Record {
+        let (role, effect) = match turn.slot {
+            Slot::BaselineAgain => (Role::BaselineAgain, 0.0),
+            Slot::Variant(BASELINE) => (Role::Baseline, 0.0),
+            Slot::Variant(number) => (Role::Candidate, self.variants[number - 1]),
+        };
+        let row = turn.slot.variant() as u32;
+        record(workload, role, row, turn.block, (1e8 * (log + effect).exp()) as u64)
+    }
+}
+
+fn verdicts(comparisons: &[WorkloadComparison]) -> impl Iterator<Item = Verdict> {
+    comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| row.verdict)
+}
+
+fn is_difference(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Faster | Verdict::Slower)
+}
+
+/// How many of so many sessions hold for `holds`.
+fn share(sessions: u64, holds: impl Fn(u64) -> bool) -> f64 {
+    (0..sessions).filter(|seed| holds(*seed)).count() as f64 / sessions as f64
+}
+
+const ADAPTIVE: StopRule = StopRule { min_blocks: 6, max_blocks: 40, precision: 0.01 };
+
+#[test]
+fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
+    for (noise, stop, sessions) in
+        [(MACHINE, ADAPTIVE, 60), (MACHINE, StopRule::exactly(11), 300), (ONE_SIDED, StopRule::exactly(30), 200)]
+    {
+        let session = Session { workloads: &["traverse", "diff:raw"], variants: &[0.0; 4], noise, stop };
+        let rate = share(sessions, |seed| verdicts(&session.run(seed).0).any(is_difference));
+        assert!(rate <= 0.05, "{rate} of sessions");
+    }
+}
+
+/// The same with variants whose true difference is the floor itself, where a difference is called most easily.
+#[test]
+fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
+    let at_floor = super::verdict::LEAST_FLOOR.ln_1p();
+    let session = Session {
+        workloads: &["traverse"],
+        variants: &[at_floor, -at_floor, at_floor],
+        noise: MACHINE,
+        stop: StopRule::exactly(20),
+    };
+    let rate = share(400, |seed| verdicts(&session.run(seed).0).any(is_difference));
+    assert!(rate <= 0.05, "{rate} of sessions");
+}
+
+#[test]
+fn a_planted_difference_of_3_percent_is_found_in_forty_blocks() {
+    for (effect, expected) in [(-0.03_f64, Verdict::Faster), (0.03, Verdict::Slower)] {
+        let session = Session {
+            workloads: &["traverse", "diff:raw"],
+            variants: &[effect.ln_1p(), 0.0, 0.0, 0.0],
+            noise: MACHINE,
+            stop: StopRule::exactly(40),
+        };
+        let found = share(100, |seed| {
+            session.run(seed).0.iter().all(|comparison| comparison.rows[1].verdict == Some(expected))
+        });
+        assert!(found >= 0.9, "{effect}: found in {found} of sessions");
+    }
+}
+
+#[test]
+fn what_is_the_same_is_called_so_in_most_sessions() {
+    let calm = Noise { spikes: (0.05, 0.05), bell: 0.007, drift: 0.0 };
+    let session = Session { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE };
+    let said = share(60, |seed| verdicts(&session.run(seed).0).all(|verdict| verdict == Verdict::Same));
+    assert!(said > 0.5, "{said}");
+}
+
+#[test]
+fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
+    let blocks = |bell: f64| {
+        let noise = Noise { bell, spikes: (0.0, 0.0), drift: 0.0 };
+        let session = Session { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
+        session.run(5).1[0]
+    };
+    assert_eq!(blocks(0.001), 6);
+    assert!((10..40).contains(&blocks(0.012)), "{}", blocks(0.012));
+    assert_eq!(blocks(0.1), 40);
+}
+
+/// What the floor is for: without it, the mean of A and A' would make differences of one-sided noise.
+#[test]
+fn intervals_alone_would_show_more_differences_than_they_claim() {
+    let session = Session { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
+    let leaves_out_1 = |seed| {
+        let interval = session.run(seed).0[0].rows[1].ratio.unwrap().interval.unwrap();
+        interval.low > 1.0 || interval.high < 1.0
+    };
+    let rate = share(600, leaves_out_1);
+    assert!(rate > 0.06, "{rate}");
+}
