@@ -1,5 +1,6 @@
 //! The table of a benchmark: each workload, each variant, time and size against the baseline.
 
+mod codec_share;
 mod fairness;
 mod verdict;
 
@@ -195,6 +196,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     ];
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
+    notes.extend(codec_share::notes(comparisons));
     notes.extend(cold_note(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
@@ -403,6 +405,31 @@ Fairness: chunk checksums checked; object hashes not checked; delta-base cache 9
         let candidate = text.lines().find(|line| line.starts_with("checkout")).unwrap();
         assert_eq!(candidate.split_whitespace().nth(6), Some("-"), "{text}");
         assert!(text.contains("\nA dash for a ratio"), "{text}");
+    }
+
+    #[test]
+    fn a_floor_beside_its_workload_says_what_share_is_the_codec_s() {
+        let rows = |baseline, candidate| {
+            vec![
+                row(Role::Baseline, "zlib:6", baseline, None, 5),
+                row(Role::Candidate, "lz4", candidate, Some(estimate(0.5, 0.4, 0.6)), 5),
+            ]
+        };
+        let whole = comparison("traverse", rows(200, 100), None);
+        let floor = comparison("floor:traverse", rows(90, 7), None);
+        let text = bench_table(&[whole, floor.clone()]);
+        assert!(text.contains("Codec's share of traverse, at least: zlib:6 45 %, lz4 7.0 %."), "{text}");
+        let other = comparison("diff:raw", rows(200, 100), None);
+        assert!(!bench_table(&[other, floor]).contains("Codec's share"));
+    }
+
+    #[test]
+    fn cold_runs_are_explained() {
+        let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
+        let mut cold = comparison("traverse", rows, Some(estimate(1.0, 0.99, 1.01)));
+        assert!(!bench_table(&[cold.clone()]).contains("mincore"));
+        cold.workload.parameters.insert("cache".into(), "cold".into());
+        assert!(bench_table(&[cold]).contains("mincore"));
     }
 
     #[test]

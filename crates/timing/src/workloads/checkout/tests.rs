@@ -3,7 +3,6 @@
 use std::{collections::BTreeMap, fs};
 
 use gix_hash::{Kind, ObjectId, oid};
-use repackbench_codec::Decoders;
 use repackbench_reader::{
     AccessTrace, Changes, ChunkInMemory, ContentVisitor, FileVersion, History, Recording, Result, Revision,
     SizeVisitor, TraverseVisitor, traits::FileMode,
