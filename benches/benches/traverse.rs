@@ -9,7 +9,7 @@ use repackbench_reader::{
     History,
     git::{GitHistory, ObjectStore},
 };
-use repackbench_timing::workloads::{Counter, HistoryRange, WorkloadSpec};
+use repackbench_timing::workloads::{Counter, HistoryRange, VariantPlace, WorkloadSpec};
 
 const CODECS: [&str; 2] = ["zlib:6", "zstd:5"];
 const WORKLOADS: [&str; 3] = ["traverse", "diff:raw", "diff:pickaxe=foo"];
@@ -28,15 +28,22 @@ fn main() -> ExitCode {
     })
 }
 
-/// The history of a new variant under the spec that `typed` says.
-fn open_variant(subject: &Subject, typed: &str) -> Result<GitHistory> {
+/// The history of a new variant under the spec that `typed` says, and where it lies.
+fn open_variant(subject: &Subject, typed: &str) -> Result<(GitHistory, VariantPlace)> {
     let spec: CodecSpec = typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))?;
     let variant = subject.make_variant(&spec)?;
     let store = ObjectStore::open(&variant, Decoders::for_spec(&spec))?;
-    Ok(GitHistory::new(&variant, store)?)
+    let folder = variant.git_dir().to_owned();
+    let decoders = Decoders::for_spec(&spec);
+    let place = VariantPlace { payloads: folder.clone(), folder, spec: Some(spec), decoders };
+    Ok((GitHistory::new(&variant, store)?, place))
 }
 
-fn bench_workload(criterion: &mut Criterion, workload: &WorkloadSpec, histories: &mut [GitHistory]) -> Result<()> {
+fn bench_workload(
+    criterion: &mut Criterion,
+    workload: &WorkloadSpec,
+    histories: &mut [(GitHistory, VariantPlace)],
+) -> Result<()> {
     let mut group = criterion.benchmark_group(workload.to_string());
     // One pass replays the whole history.
     group.sample_size(10);
@@ -51,13 +58,13 @@ fn bench_replay(
     group: &mut BenchmarkGroup<'_, WallTime>,
     codec: &str,
     workload: &WorkloadSpec,
-    history: &mut GitHistory,
+    (history, place): &mut (GitHistory, VariantPlace),
 ) -> Result<()> {
     let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None }, None);
     let mut replay = || {
         let mut counter = Counter::default();
         history.forget();
-        workload.prepare()?;
+        workload.prepare(place)?;
         workload.run(history, &mut counter)?;
         workload.clean_up()?;
         Ok::<_, BenchError>(counter)

@@ -184,7 +184,14 @@ pub(crate) struct SizeArguments {
 /// a difference where there is none, beside what measuring one after another would have found.
 ///
 /// Workloads: checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch; all
-/// of them by default.
+/// of them by default. Named only, what servers and repacks do:
+///   sizes        kind and size of every object
+///   cat-all      the content of every object
+///   encode       compress every payload again, from memory
+///   ingest       write the objects of the last N commits (--commits, 100)
+///   serve:same   the pack for a clone, or with --commits N a fetch, by a client of the codec
+///   serve:zlib   the same for a client that only reads zlib
+///   serve:push   the last N commits (--commits, 100) to a server that only reads zlib
 ///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
@@ -278,7 +285,7 @@ pub(crate) struct RangeArguments {
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
 
-    /// Let diff look at the newest N commits only.
+    /// Let diff, ingest and serve look at the newest N commits only.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     commits: Option<u64>,
 }
@@ -296,7 +303,10 @@ impl RangeArguments {
 /// `git log --raw --no-abbrev --no-renames --format='commit %H'` does, but for blank lines; diff:pickaxe=STRING prints
 /// the ids that `git log -SSTRING --no-renames --format=%H` does; diff:patch prints patches, as
 /// `git log -p --no-renames --full-index --format='commit %H'` does but for blank lines; checkout writes files into the
-/// folder that --into names.
+/// folder that --into names. sizes prints what `git cat-file --batch-check --batch-all-objects` does, cat-all what
+/// `git cat-file --batch --batch-all-objects --unordered` does, with packs in an order of its own. encode, ingest and serve print
+/// counts; ingest writes into the folder that --into names, serve:zlib and serve:push write into the file that it names a pack, which
+/// `git index-pack --stdin` takes (with `--fix-thin` where --commits is given), or a bundle, which `hg unbundle` takes.
 ///
 /// Of a Mercurial repository they print the same in the same form, with nodes for ids: traverse the nodes of all changesets,
 /// manifests and file revisions, as `hg debugindex` lists them; diff:raw what `hg manifest --debug` tells to differ between
@@ -318,8 +328,8 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) range: RangeArguments,
 
-    /// The empty or new folder that checkout writes into.
-    #[arg(long, value_name = "DIR", required_if_eq("workload", "checkout"))]
+    /// The empty or new folder that checkout or ingest writes into, or the new file that serve does.
+    #[arg(long, value_name = "PATH", required_if_eq("workload", "checkout"))]
     pub(crate) into: Option<PathBuf>,
 }
 

@@ -20,6 +20,7 @@ use crate::{
 ///   - from the converted one to a client of zlib: every entry decoded and compressed again under
 ///     zlib:6, a delta as a delta;
 ///   - both again from a mixed one, of which every second entry is converted.
+///
 /// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
 ///
 /// Examples:

@@ -11,8 +11,8 @@ pub struct PayloadEncoders {
 }
 
 enum Container {
-    Git { packed: KindEncoders, loose: KindEncoders, verifier: Box<ChunkDecoder> },
-    Hg { revlogs: KindEncoders<RevlogEncoder>, verifier: Box<RevlogDecoder> },
+    Git { packed: Box<KindEncoders>, loose: Box<KindEncoders>, verifier: Box<ChunkDecoder> },
+    Hg { revlogs: Box<KindEncoders<RevlogEncoder>>, verifier: Box<RevlogDecoder> },
 }
 
 impl std::fmt::Debug for PayloadEncoders {
@@ -30,13 +30,14 @@ impl PayloadEncoders {
         let encoding = Encoding::of_variant(variant, spec)?;
         let container = match variant {
             Repository::Git(_) => Container::Git {
-                packed: encoding.encoders(),
-                loose: encoding.for_loose_objects().encoders(),
+                packed: Box::new(encoding.encoders()),
+                loose: Box::new(encoding.for_loose_objects().encoders()),
                 verifier: Box::new(encoding.decoder()),
             },
-            Repository::Hg(_) => {
-                Container::Hg { revlogs: encoding.revlog_encoders(), verifier: Box::new(encoding.revlog_decoder()) }
-            }
+            Repository::Hg(_) => Container::Hg {
+                revlogs: Box::new(encoding.revlog_encoders()),
+                verifier: Box::new(encoding.revlog_decoder()),
+            },
         };
         Ok(PayloadEncoders { container })
     }

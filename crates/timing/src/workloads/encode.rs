@@ -1,17 +1,23 @@
 //! `encode`: compress every payload of the variant again, from memory, under the variant's own spec. What a repack pays for the
 //! codec.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::PathBuf,
+};
 
 use repackbench_codec::{BLOCK_LEN, ChunkKind, CodecSpec, Decoders, ZlibReader};
 use repackbench_reader::{Chunk, History, ReaderError, Repository};
 use repackbench_records::WorkloadLabel;
-use repackbench_writer::PayloadEncoders;
+use repackbench_writer::{PayloadEncoders, WriterError};
 
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
 
 /// At most about so many payload bytes are held, evenly taken from the whole store.
 const BUDGET: u64 = 256 << 20;
+
+/// What stock git writes, and hg where nothing says otherwise.
+pub(super) const PLAIN: &str = "zlib:6";
 
 /// Payloads in memory.
 #[derive(Debug, Default)]
@@ -78,11 +84,12 @@ impl Share {
     }
 }
 
-/// The spec that payloads of `variant` are compressed under: its own where it is known, else what stock git or hg writes.
+/// The spec that payloads of `variant` are compressed under: its own where it is known, else what stock git or hg would write
+/// into it.
 pub(super) fn spec_of(variant: &VariantPlace, repository: &Repository) -> Result<CodecSpec, WorkloadError> {
     let default = match repository {
-        Repository::Git(_) => "zlib:6",
-        Repository::Hg(_) => "zstd:3",
+        Repository::Hg(hg) if hg.requirements().contains("revlog-compression-zstd") => "zstd:3",
+        _ => PLAIN,
     };
     match &variant.spec {
         Some(spec) => Ok(spec.clone()),
@@ -90,28 +97,41 @@ pub(super) fn spec_of(variant: &VariantPlace, repository: &Repository) -> Result
     }
 }
 
+/// The encoders of every variant so far: contexts are made in the pass that is not timed, and stay.
+#[derive(Debug, Default)]
+pub(super) struct EncodersByVariant {
+    known: HashMap<PathBuf, PayloadEncoders>,
+    current: PathBuf,
+}
+
+impl EncodersByVariant {
+    /// Makes the encoders of `variant` the current ones. `open` is called if there are none yet.
+    pub(super) fn select(
+        &mut self,
+        variant: &VariantPlace,
+        open: impl Fn(&Repository, &CodecSpec) -> Result<PayloadEncoders, WriterError>,
+    ) -> Result<(), WorkloadError> {
+        if !self.known.contains_key(&variant.folder) {
+            let repository = Repository::open(&variant.folder)?;
+            let spec = spec_of(variant, &repository)?;
+            self.known.insert(variant.folder.clone(), open(&repository, &spec)?);
+        }
+        self.current.clone_from(&variant.folder);
+        Ok(())
+    }
+
+    /// The current ones.
+    pub(super) fn get(&mut self) -> Result<&mut PayloadEncoders, WorkloadError> {
+        self.known.get_mut(&self.current).ok_or_else(WorkloadError::not_prepared)
+    }
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Encode {
     sample: Option<(PathBuf, Sample)>,
-    encoders: Option<(PathBuf, PayloadEncoders)>,
+    encoders: EncodersByVariant,
     stored: Vec<u8>,
     stored_bytes: u64,
-}
-
-impl Encode {
-    /// Encodes one payload of each kind, so that contexts are there before the clock starts.
-    fn warm_up(&mut self) -> Result<(), WorkloadError> {
-        let (Some((_, sample)), Some((_, encoders))) = (&self.sample, &mut self.encoders) else { return Ok(()) };
-        let mut seen = Vec::new();
-        for (kind, is_loose, payload) in sample.iter() {
-            if !seen.contains(&(kind, is_loose)) {
-                seen.push((kind, is_loose));
-                self.stored.clear();
-                encoders.encode(kind, is_loose, payload, &mut self.stored)?;
-            }
-        }
-        Ok(())
-    }
 }
 
 impl Workload for Encode {
@@ -124,19 +144,12 @@ impl Workload for Encode {
             let sample = Sample::collect(&Repository::open(&variant.payloads)?, BUDGET)?;
             self.sample = Some((variant.payloads.clone(), sample));
         }
-        if self.encoders.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
-            let repository = Repository::open(&variant.folder)?;
-            let spec = spec_of(variant, &repository)?;
-            self.encoders = Some((variant.folder.clone(), PayloadEncoders::for_deltas(&repository, &spec)?));
-            self.warm_up()?;
-        }
-        Ok(())
+        self.encoders.select(variant, PayloadEncoders::for_deltas)
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        let (Some((_, sample)), Some((_, encoders))) = (&self.sample, &mut self.encoders) else {
-            return Err(WorkloadError::not_prepared());
-        };
+        let Some((_, sample)) = &self.sample else { return Err(WorkloadError::not_prepared()) };
+        let encoders = self.encoders.get()?;
         let is_checked = observer.wants_written_files();
         let mut again = Vec::new();
         self.stored_bytes = 0;

@@ -19,7 +19,7 @@ use repackbench_writer::PayloadEncoders;
 
 use super::{
     Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, destination::Destination, diff::label,
-    encode::spec_of, files_error,
+    encode::EncodersByVariant, files_error,
 };
 
 /// How many commits are taken unless the user says otherwise.
@@ -135,7 +135,7 @@ pub(super) struct Ingest {
     range: HistoryRange,
     destination: Destination,
     payloads: Option<(PathBuf, NewPayloads)>,
-    encoders: Option<(PathBuf, PayloadEncoders)>,
+    encoders: EncodersByVariant,
     stored: Vec<u8>,
     stored_bytes: u64,
 }
@@ -144,7 +144,14 @@ impl Ingest {
     pub(super) fn new(range: HistoryRange, into: Option<PathBuf>) -> Self {
         let range = HistoryRange { commits: Some(range.commits.unwrap_or(DEFAULT_COMMITS)), ..range };
         let destination = Destination::new(into);
-        Ingest { range, destination, payloads: None, encoders: None, stored: Vec::new(), stored_bytes: 0 }
+        Ingest {
+            range,
+            destination,
+            payloads: None,
+            encoders: EncodersByVariant::default(),
+            stored: Vec::new(),
+            stored_bytes: 0,
+        }
     }
 }
 
@@ -162,23 +169,17 @@ impl Workload for Ingest {
         if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
             self.payloads = Some((variant.payloads.clone(), NewPayloads::collect(variant, &self.range)?));
         }
-        if self.encoders.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
-            let repository = Repository::open(&variant.folder)?;
-            let spec = spec_of(variant, &repository)?;
-            let encoders = match repository {
-                // Loose objects are never deltas.
-                Repository::Git(_) => PayloadEncoders::of_variant(&repository, &spec)?,
-                Repository::Hg(_) => PayloadEncoders::for_deltas(&repository, &spec)?,
-            };
-            self.encoders = Some((variant.folder.clone(), encoders));
-        }
+        self.encoders.select(variant, |repository, spec| match repository {
+            // Loose objects are never deltas.
+            Repository::Git(_) => PayloadEncoders::of_variant(repository, spec),
+            Repository::Hg(_) => PayloadEncoders::for_deltas(repository, spec),
+        })?;
         self.destination.make("ingest")
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        let (Some((_, payloads)), Some((_, encoders))) = (&self.payloads, &mut self.encoders) else {
-            return Err(WorkloadError::not_prepared());
-        };
+        let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
+        let encoders = self.encoders.get()?;
         let mut job = Job {
             folder: self.destination.path()?,
             encoders,
@@ -187,9 +188,9 @@ impl Workload for Ingest {
             is_checked: observer.wants_written_files(),
         };
         if payloads.is_git {
-            job.write_loose(payloads)?
+            job.write_loose(payloads)?;
         } else {
-            job.append_chunks(payloads)?
+            job.append_chunks(payloads)?;
         }
         self.stored_bytes = job.stored_bytes;
         for item in &payloads.items {

@@ -12,5 +12,6 @@ mod lies;
 mod patches;
 mod refused;
 mod replay;
+mod serve;
 mod size;
 mod verify;

@@ -20,7 +20,10 @@ use super::{
     plan::{Base, Plan, PlannedEntry},
     sink::PackSink,
 };
-use crate::workloads::{HistoryRange, Observer, VariantPlace, WorkloadError, encode::spec_of};
+use crate::workloads::{
+    HistoryRange, Observer, VariantPlace, WorkloadError,
+    encode::{self, spec_of},
+};
 
 /// Serves packs from one repository, or from two that hold the same deltas.
 pub(crate) struct PackServer {
@@ -58,7 +61,7 @@ enum Sending {
 
 impl PackServer {
     /// What clients that know nothing else are sent: stock zlib at git's default level.
-    pub(crate) const PLAIN: &str = "zlib:6";
+    pub(crate) const PLAIN: &str = encode::PLAIN;
 
     /// Opens the repository at `place`, which is Git's, and plans what a fetch of the last commits of `range` needs, or a clone if
     /// the range has no limit. Nothing of this is timed.

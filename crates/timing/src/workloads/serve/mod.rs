@@ -8,8 +8,9 @@ mod hg;
 mod plan;
 mod sink;
 
-use std::path::PathBuf;
+use std::{collections::HashMap, path::PathBuf};
 
+use repackbench_codec::Decoders;
 use repackbench_reader::{History, Repository};
 use repackbench_records::WorkloadLabel;
 
@@ -103,7 +104,9 @@ pub(super) struct Serve {
     exchange: Exchange,
     range: HistoryRange,
     into: Option<PathBuf>,
-    server: Option<(PathBuf, Server)>,
+    /// The servers so far, by repository and who reads it: what they have to send is found out once.
+    servers: HashMap<(PathBuf, Decoders), Server>,
+    current: Option<(PathBuf, Decoders)>,
     served: Served,
 }
 
@@ -120,7 +123,7 @@ impl Serve {
         if exchange == Exchange::Push {
             range.commits.get_or_insert(DEFAULT_COMMITS);
         }
-        Serve { exchange, range, into, server: None, served: Served::default() }
+        Serve { exchange, range, into, servers: HashMap::new(), current: None, served: Served::default() }
     }
 }
 
@@ -130,30 +133,32 @@ impl Workload for Serve {
     }
 
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
-        if self.server.as_ref().is_none_or(|(folder, _)| *folder != variant.folder) {
+        let key = (variant.folder.clone(), variant.decoders);
+        if !self.servers.contains_key(&key) {
             let server = match Repository::open(&variant.folder)? {
                 Repository::Git(_) => Server::Git(Box::new(PackServer::at(variant, &self.range)?)),
                 Repository::Hg(hg) => Server::Hg(Box::new(BundleServer::open(variant, hg, &self.range)?)),
             };
-            self.server = Some((variant.folder.clone(), server));
+            self.servers.insert(key.clone(), server);
         }
-        match &mut self.server {
-            Some((_, Server::Git(server))) => server.forget(),
-            Some((_, Server::Hg(server))) => server.forget(),
+        match self.servers.get_mut(&key) {
+            Some(Server::Git(server)) => server.forget(),
+            Some(Server::Hg(server)) => server.forget(),
             None => {}
         }
+        self.current = Some(key);
         Ok(())
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let is_checked = observer.wants_written_files();
         let (client, file) = (self.exchange.client(), self.into.as_deref());
-        match &mut self.server {
-            Some((_, Server::Git(server))) => {
+        match self.current.as_ref().and_then(|current| self.servers.get_mut(current)) {
+            Some(Server::Git(server)) => {
                 self.served = server.serve(client, file, is_checked)?;
                 server.tell(observer);
             }
-            Some((_, Server::Hg(server))) => {
+            Some(Server::Hg(server)) => {
                 self.served = server.serve(client, file)?;
                 server.tell(observer);
             }

@@ -56,9 +56,8 @@ impl PackSink {
     pub(super) fn finish(mut self) -> Result<u64, WorkloadError> {
         let checksum = self.hasher.clone().finish();
         self.pass_on(checksum.as_bytes())?;
-        match &mut self.file {
-            Some((path, file)) => file.flush().map_err(|e| files_error("write", path, e))?,
-            None => {}
+        if let Some((path, file)) = &mut self.file {
+            file.flush().map_err(|e| files_error("write", path, e))?;
         }
         Ok(self.written)
     }

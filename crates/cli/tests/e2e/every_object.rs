@@ -1,0 +1,124 @@
+//! Workloads that look at every object, or write objects again: what they saw and wrote is what stock git says.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use super::support::program::{self, command, convert, exit};
+use super::support::{Fixture, Scratch, git};
+
+/// Fixtures that between them have several packs, duplicates, loose objects, deltas by id, alternates and what hides objects.
+const STORES: &[&str] =
+    &["history", "duplicates", "ref-delta", "alternates", "sha256", "replace", "cruft", "partial-clone"];
+
+/// Objects with kind and content.
+type Objects = BTreeMap<String, (String, Vec<u8>)>;
+
+#[track_caller]
+fn replay(repo: &Path, workload: &str) -> Vec<u8> {
+    program::run(command().args(["replay", "--workload", workload]).arg(repo)).exits(exit::OK).stdout
+}
+
+/// The counts that a workload prints in the end.
+#[track_caller]
+fn count(repo: &Path, workload: &str, name: &str) -> u64 {
+    let text = String::from_utf8(replay(repo, workload)).expect("text");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    line.unwrap_or_else(|| panic!("no {name} in\n{text}")).parse().expect("a number")
+}
+
+/// Takes the output of `git cat-file --batch` apart.
+#[track_caller]
+fn objects(mut output: &[u8]) -> Objects {
+    let mut objects = Objects::new();
+    while !output.is_empty() {
+        let end = output.iter().position(|byte| *byte == b'\n').expect("a header");
+        let header = String::from_utf8_lossy(&output[..end]).into_owned();
+        let [id, kind, size] = header.split(' ').collect::<Vec<_>>().try_into().expect("id, kind and size");
+        let size: usize = size.parse().expect("a size");
+        let content = &output[end + 1..end + 1 + size];
+        assert_eq!(output[end + 1 + size], b'\n', "{header}");
+        assert!(objects.insert(id.to_owned(), (kind.to_owned(), content.to_vec())).is_none(), "{id} twice");
+        output = &output[end + 2 + size..];
+    }
+    objects
+}
+
+#[test]
+fn kinds_and_sizes_are_those_that_git_tells() {
+    for name in STORES {
+        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
+        let expected = git::objects(&repo);
+        assert!(expected.lines().count() > 3, "{name} has objects");
+        assert_eq!(String::from_utf8_lossy(&replay(&repo, "sizes")), expected, "{name}");
+        for codec in ["lz4", "zstd:9,prefix", "best-size"] {
+            let variant = scratch.join(codec);
+            convert(&repo, codec, &variant);
+            assert_eq!(String::from_utf8_lossy(&replay(&variant, "sizes")), expected, "{name} under {codec}");
+        }
+    }
+}
+
+#[test]
+fn every_object_is_read_as_git_reads_it() {
+    for name in STORES {
+        let (repo, scratch) = (Fixture::get(name).repo(), Scratch::new());
+        let arguments = ["--no-replace-objects", "cat-file", "--batch", "--batch-all-objects", "--unordered"];
+        let expected = git::git(&repo, arguments).exits(exit::OK).stdout;
+        let seen = replay(&repo, "cat-all");
+        assert!(objects(&seen) == objects(&expected), "{name}");
+        let variant = scratch.join("variant");
+        convert(&repo, "best-size", &variant);
+        assert!(replay(&variant, "cat-all") == seen, "{name}: the order does not depend on the codec");
+    }
+}
+
+#[test]
+fn encoding_again_gives_the_bytes_that_are_stored() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    for codec in ["zstd:5", "lz4", "commit=zstd:19,dict=4k,blob=lz4hc:9"] {
+        let (variant, export) = (scratch.join(codec), scratch.join(&format!("payloads-{codec}")));
+        convert(&repo, codec, &variant);
+        program::run(command().args(["payloads", "-q"]).arg(&variant).arg("--export").arg(&export)).exits(exit::OK);
+        let list = fs::read_to_string(export.join("payloads.tsv")).expect("the list of payloads");
+        let column = |line: &str, at: usize| line.split('\t').nth(at).expect("a column").to_owned();
+        let bytes =
+            |at| list.lines().skip(1).map(|line| column(line, at).parse::<u64>().expect("a number")).sum::<u64>();
+        assert_eq!(count(&variant, "encode", "payloads encoded"), list.lines().count() as u64 - 1, "{codec}");
+        assert_eq!(count(&variant, "encode", "payload bytes encoded"), bytes(3), "{codec}");
+        assert_eq!(count(&variant, "encode", "stored bytes"), bytes(4), "{codec}");
+    }
+    let based = scratch.join("based");
+    convert(&repo, "zstd:9,prefix", &based);
+    let outcome = program::run(command().args(["replay", "--workload", "encode"]).arg(&based));
+    assert!(outcome.exits(exit::BAD_INPUT).error_line().contains("compressed with their bases"));
+}
+
+#[test]
+fn what_commits_brought_becomes_loose_objects_that_git_reads() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let new = scratch.join("new.git");
+    git::output(scratch.path(), ["init", "--quiet", "--bare", "new.git"]);
+    fs::remove_dir_all(new.join("objects")).expect("a folder");
+    let replay = ["replay", "--workload", "ingest", "--commits", "5", "--into"];
+    program::run(command().args(replay).arg(new.join("objects")).arg(&repo)).exits(exit::OK);
+
+    let commits = git::output(&repo, ["rev-list", "-5", "HEAD"]);
+    let parents = git::output(&repo, ["log", "-5", "--format=%P", "HEAD"]);
+    let outside =
+        parents.split_whitespace().filter(|parent| !commits.contains(parent)).map(|parent| format!("^{parent}"));
+    let arguments: Vec<String> = ["rev-list", "--objects"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(commits.lines().map(str::to_owned))
+        .chain(outside)
+        .collect();
+    let listed = git::output(&repo, &arguments);
+    let mut expected: Vec<&str> = listed.lines().filter_map(|line| line.split(' ').next()).collect();
+    expected.sort_unstable();
+    assert!(expected.len() > 5);
+    let found = git::objects(&new);
+    assert_eq!(found.lines().filter_map(|line| line.split(' ').next()).collect::<Vec<_>>(), expected);
+    let checked = git::output(&new, ["fsck", "--no-dangling"].map(str::to_owned));
+    assert!(!checked.contains("corrupt"), "{checked}");
+}
