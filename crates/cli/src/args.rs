@@ -32,7 +32,7 @@ pub(crate) enum Command {
     Convert(ConvertArguments),
     Verify(VerifyArguments),
     Size(SizeArguments),
-    Bench(BenchArguments),
+    Bench(Box<BenchArguments>),
     Replay(ReplayArguments),
     Serve(ServeArguments),
     Chains(ChainsArguments),

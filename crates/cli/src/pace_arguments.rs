@@ -27,7 +27,8 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "PERCENT", default_value = "1%")]
     precision: Percent,
 
-    /// Begin no block later than this, such as 90s, 10m or 1h. Each workload gets its share; making variants does not count.
+    /// Begin no block later than this, such as 90s, 10m or 1h, but one of each workload. Each gets its share of the time; making
+    /// variants does not count.
     #[arg(long, value_name = "DURATION")]
     time: Option<Span>,
 

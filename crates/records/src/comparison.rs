@@ -28,7 +28,8 @@ pub struct WorkloadComparison {
     pub is_valid: bool,
     /// How many ratios the verdicts were given together with, this workload's among them; see [`Verdict`].
     pub cells: usize,
-    /// How many blocks it takes that any of so many ratios can be called a difference, however clear it is.
+    /// How many blocks it takes that any of so many ratios can be called a difference, however clear it is. 0 for runs of several
+    /// copies, which are judged by another rule.
     pub blocks_for_verdicts: u32,
     /// How many copies of the workload ran at once.
     pub jobs: u32,

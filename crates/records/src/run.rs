@@ -18,7 +18,8 @@ pub struct RunUsage {
     pub read_calls: Option<u64>,
     /// Memory of the process when the run began, in bytes: pages of mapped files count, those of other variants too.
     pub start_resident_bytes: Option<u64>,
-    /// The most that it was during the run. What the run needed is at most the difference.
+    /// The most that it was during the run. The difference is what the run took anew: memory that the allocator kept from earlier
+    /// runs is in both.
     pub peak_resident_bytes: Option<u64>,
 }
 

@@ -282,8 +282,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use repackbench_records::{
-        Checks, DeltaCacheUse, DeltaOrigin, DisturbanceShares, RatioInterval, SizeRecord, SpecText, Variant, Verdict,
-        WorkloadLabel,
+        Checks, ChosenDeltaCache, DeltaCacheUse, DeltaOrigin, DisturbanceShares, RatioInterval, SizeRecord, SpecText,
+        Variant, Verdict, WorkloadLabel,
     };
 
     use super::*;
@@ -499,7 +499,9 @@ Fairness: chunk checksums checked; object hashes not checked; delta-base cache 9
         let mut unchecked = row(Role::Candidate, "lz4", 9, None, 5);
         unchecked.checks = unchecked.checks.map(|checks| Checks { chunk_checksums: false, ..checks });
         unchecked.delta_cache = Some(DeltaCacheUse { limit_bytes: None, hits: 9, misses: 1 });
-        let rows = vec![row(Role::Baseline, "zlib:6", 9, None, 5), unchecked];
+        let mut again = unchecked.clone();
+        again.variant.delta_cache = Some(ChosenDeltaCache { limit_bytes: None });
+        let rows = vec![row(Role::Baseline, "zlib:6", 9, None, 5), unchecked, again];
         let text = bench_table(&[comparison("traverse", rows, None)]);
         assert!(text.contains("chunk checksums checked, but not in lz4;"), "{text}");
         assert!(

@@ -53,8 +53,8 @@ impl Faults {
         let usage = getrusage(UsageWho::RUSAGE_THREAD).ok();
         let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok());
         Faults {
-            minor: count(usage.map(|usage| usage.minor_page_faults().into())),
-            major: count(usage.map(|usage| usage.major_page_faults().into())),
+            minor: count(usage.map(|usage| usage.minor_page_faults())),
+            major: count(usage.map(|usage| usage.major_page_faults())),
         }
     }
 

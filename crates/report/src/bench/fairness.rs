@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use repackbench_records::{Checks, ChosenDeltaCache, VariantComparison, WorkloadComparison};
+use repackbench_records::{Checks, ChosenDeltaCache, Variant, VariantComparison, WorkloadComparison};
 
 use crate::{grid::plain_text, number::share};
 
@@ -30,12 +30,11 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
 
 /// `checked`, `not checked`, or in which rows they are not.
 fn checked(known: &[(&VariantComparison, Checks)], is_checked: fn(&Checks) -> bool) -> String {
-    let unchecked: BTreeSet<String> = known
-        .iter()
-        .filter(|(_, checks)| !is_checked(checks))
-        .map(|(row, _)| plain_text(&row.variant.label()))
-        .collect();
-    let all: BTreeSet<String> = known.iter().map(|(row, _)| plain_text(&row.variant.label())).collect();
+    // The limit of a cache changes nothing here.
+    let label = |row: &VariantComparison| plain_text(&Variant { delta_cache: None, ..row.variant.clone() }.label());
+    let unchecked: BTreeSet<String> =
+        known.iter().filter(|(_, checks)| !is_checked(checks)).map(|(row, _)| label(row)).collect();
+    let all: BTreeSet<String> = known.iter().map(|(row, _)| label(row)).collect();
     match unchecked.len() {
         0 => "checked".to_owned(),
         count if count == all.len() => "not checked".to_owned(),

@@ -67,7 +67,9 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     let cells = probabilities.len();
     for comparison in comparisons {
         comparison.cells = cells;
-        comparison.blocks_for_verdicts = blocks_for_verdicts(cells);
+        if comparison.blocks_for_verdicts > 0 {
+            comparison.blocks_for_verdicts = blocks_for_verdicts(cells);
+        }
         let Some(floor) = comparison.noise_floor.filter(|_| comparison.is_valid) else { continue };
         for row in &mut comparison.rows {
             row.verdict = match (&row.ratio, row.adjusted_p) {
@@ -191,7 +193,8 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
         noise_floor: log_floor.map(f64::exp_m1),
         is_valid: interval.as_ref().is_none_or(is_valid),
         cells: 0,
-        blocks_for_verdicts: 0,
+        // Known once all ratios are. Signs, of which there have to be enough, are not what is counted over copies.
+        blocks_for_verdicts: u32::from(first.place.copy.is_none()),
         jobs: first.jobs,
         disturbance: disturbance(records),
     })
@@ -378,6 +381,7 @@ pub(super) mod tests {
         near(comparison.noise_floor.unwrap(), 0.01);
         near(comparison.rows[1].adjusted_p.unwrap(), 2.0 / 64.0);
         assert_eq!((comparison.rows[1].verdict, comparison.cells), (Some(Verdict::Faster), 1));
+        assert_eq!(comparison.blocks_for_verdicts, 6);
         assert_eq!(comparison.rows[0].verdict, None, "the baseline is no faster than itself");
         near(widest_half_width(&comparison).unwrap(), (0.75_f64.ln() - 0.70_f64.ln()) / 2.0);
     }
@@ -445,6 +449,7 @@ pub(super) mod tests {
         let [comparison] = compare_records(&records).try_into().unwrap();
         let interval = comparison.rows[1].ratio.unwrap().interval.unwrap();
         assert!(interval.low < 0.4 && interval.high > 1.0, "{interval:?}");
+        assert_eq!(comparison.blocks_for_verdicts, 0);
         for record in &mut records {
             record.place.copy = Some(0);
         }
