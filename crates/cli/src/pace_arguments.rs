@@ -2,7 +2,7 @@
 
 use std::{num::NonZero, path::PathBuf, str::FromStr, time::Duration};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use repackbench_timing::bench::{Blocks, MAX_BLOCKS};
 
 use crate::byte_size::ByteSize;
@@ -44,9 +44,27 @@ pub(crate) struct PaceArguments {
     /// Run N copies of the workload at once, each in its own thread, and compare how long all of them take.
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=256))]
     pub(crate) jobs: u32,
+
+    /// What of the files is in memory when a run begins: warm, all of it; cold, nothing. A cold run reads one of four copies of
+    /// its variant, which is evicted from the page cache, and refused if a page of it is left; opening the repository is part of
+    /// it, and elapsed time is compared. Copies are made where variants are kept, and removed at the end. What a hypervisor or
+    /// the device itself may still hold cannot be seen.
+    #[arg(long, value_name = "STATE", default_value = "warm", conflicts_with = "jobs")]
+    cache: PageCacheState,
+}
+
+/// What of the files is in memory when a run begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum PageCacheState {
+    Warm,
+    Cold,
 }
 
 impl PaceArguments {
+    pub(crate) fn is_cold(&self) -> bool {
+        self.cache == PageCacheState::Cold
+    }
+
     pub(crate) fn blocks(&self) -> Blocks {
         let until = Blocks::UntilPrecise { min: self.min_blocks, max: self.max_blocks, precision: self.precision.0 };
         self.blocks.map_or(until, Blocks::Exactly)

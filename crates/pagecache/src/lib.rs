@@ -16,7 +16,7 @@ use std::{
 
 use nix::{
     fcntl::{PosixFadviseAdvice, posix_fadvise},
-    unistd::{SysconfVar, sysconf},
+    unistd::{SysconfVar, syncfs, sysconf},
 };
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
@@ -57,18 +57,21 @@ pub fn residency(path: &Path) -> io::Result<Residency> {
     residency_of(&file)
 }
 
-/// Writes the file at `path` out, asks the kernel to forget its pages, and says what is still cached afterwards.
+/// Asks the kernel to forget the pages of the file at `path`, after writing it out if need be, and says what is still cached
+/// afterwards.
 ///
 /// # Errors
 /// The file cannot be opened, written out or mapped.
 pub fn evict(path: &Path) -> io::Result<Residency> {
     let file = File::open(path)?;
-    // What is dirty stays.
-    file.sync_all()?;
     let mut left = residency_of(&file)?;
-    for _ in 0..TRIES {
+    for attempt in 0..TRIES {
         if left.is_cold() {
             break;
+        }
+        if attempt == 1 {
+            // What is dirty stays. A file that was written out long ago is spared the wait for the device.
+            file.sync_all()?;
         }
         posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED)?;
         left = residency_of(&file)?;
@@ -82,6 +85,14 @@ pub fn evict(path: &Path) -> io::Result<Residency> {
 /// The kernel refuses.
 pub fn expect_random_reads(file: &File) -> io::Result<()> {
     Ok(posix_fadvise(file.as_fd(), 0, 0, PosixFadviseAdvice::POSIX_FADV_RANDOM)?)
+}
+
+/// Waits until everything that was written to the file system that `folder` lies on is on its device.
+///
+/// # Errors
+/// The folder cannot be opened, or the device refuses.
+pub fn sync_file_system(folder: &Path) -> io::Result<()> {
+    Ok(syncfs(File::open(folder)?)?)
 }
 
 fn residency_of(file: &File) -> io::Result<Residency> {

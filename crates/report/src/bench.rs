@@ -1,5 +1,6 @@
 //! The table of a benchmark: each workload, each variant, time and size against the baseline.
 
+mod codec_share;
 mod fairness;
 mod verdict;
 
@@ -186,6 +187,8 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     ];
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
+    notes.extend(codec_share::notes(comparisons));
+    notes.extend(cold_note(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
     for comparison in comparisons {
@@ -226,6 +229,17 @@ fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     }
     let names: Vec<String> = writing.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
     format!("CPU is user plus system time; user time only for {} {reason}.", names.join(", "))
+}
+
+/// What "cold" means.
+fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_cold =
+        |comparison: &&WorkloadComparison| comparison.workload.parameters.get("cache").is_some_and(|it| it == "cold");
+    comparisons.iter().any(is_cold).then(|| {
+        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just\n\
+         before; what a hypervisor or the device itself still holds cannot be seen."
+            .to_owned()
+    })
 }
 
 fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
@@ -382,6 +396,31 @@ Fairness: chunk checksums checked; object hashes not checked; delta-base cache 9
         let candidate = text.lines().find(|line| line.starts_with("checkout")).unwrap();
         assert_eq!(candidate.split_whitespace().nth(6), Some("-"), "{text}");
         assert!(text.contains("\nA dash for a ratio"), "{text}");
+    }
+
+    #[test]
+    fn a_floor_beside_its_workload_says_what_share_is_the_codec_s() {
+        let rows = |baseline, candidate| {
+            vec![
+                row(Role::Baseline, "zlib:6", baseline, None, 5),
+                row(Role::Candidate, "lz4", candidate, Some(estimate(0.5, 0.4, 0.6)), 5),
+            ]
+        };
+        let whole = comparison("traverse", rows(200, 100), None);
+        let floor = comparison("floor:traverse", rows(90, 7), None);
+        let text = bench_table(&[whole, floor.clone()]);
+        assert!(text.contains("Codec's share of traverse, at least: zlib:6 45 %, lz4 7.0 %."), "{text}");
+        let other = comparison("diff:raw", rows(200, 100), None);
+        assert!(!bench_table(&[other, floor]).contains("Codec's share"));
+    }
+
+    #[test]
+    fn cold_runs_are_explained() {
+        let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
+        let mut cold = comparison("traverse", rows, Some(estimate(1.0, 0.99, 1.01)));
+        assert!(!bench_table(&[cold.clone()]).contains("mincore"));
+        cold.workload.parameters.insert("cache".into(), "cold".into());
+        assert!(bench_table(&[cold]).contains("mincore"));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Every variant is first run once without a clock: the digests of what it saw must agree, and the files it reads are in
 //! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
 
+mod cold;
 mod decoders;
 mod resume;
 mod rows;
@@ -23,12 +24,14 @@ use repackbench_writer::{
 
 pub use self::resume::MAX_BLOCKS;
 use self::{
+    cold::ColdRuns,
     resume::Earlier,
     rows::Subject,
     runs::{Job, Reference, Session},
 };
 use crate::{
     clock::Clock,
+    cold::ColdError,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
@@ -91,6 +94,8 @@ pub struct BenchPlan {
     pub delta_caches: Vec<Option<u64>>,
     /// How many copies of a job run at once, each in its own thread.
     pub jobs: u32,
+    /// Whether each run reads a copy of its own that is not in the page cache.
+    pub is_cold: bool,
     /// Whether to measure the baseline under several names, and nothing else.
     pub is_self_test: bool,
     /// The records of a session that was stopped and that this one goes on with.
@@ -167,7 +172,7 @@ pub enum BenchError {
     },
     /// Something cannot be read cold.
     #[error(transparent)]
-    Cold(#[from] crate::cold::ColdError),
+    Cold(#[from] ColdError),
     /// Earlier records are not of the session that is to go on.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {
@@ -259,7 +264,8 @@ pub fn bench(
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
     let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
-    let session = Session { plan, clock, progress, host: software::host(source, cache), repository };
+    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache.root())?) } else { None };
+    let session = Session { plan, clock, progress, host: software::host(source, cache), repository, cold };
     let mut jobs: Vec<Job<'_>> = plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect();
     let labels: Vec<_> = jobs.iter().map(Job::label).collect();
     let earlier = Earlier::new(&session, &subjects, &labels)?;

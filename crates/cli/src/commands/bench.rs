@@ -64,6 +64,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         time: arguments.pace.time(),
         delta_caches: arguments.pace.delta_caches(),
         jobs: arguments.pace.jobs,
+        is_cold: arguments.pace.is_cold(),
         is_self_test: arguments.self_test,
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,

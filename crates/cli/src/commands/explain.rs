@@ -39,6 +39,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         time: arguments.pace.time(),
         delta_caches: arguments.pace.delta_caches(),
         jobs: arguments.pace.jobs,
+        is_cold: arguments.pace.is_cold(),
         is_self_test: false,
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,

@@ -178,6 +178,7 @@ fn a_floor_is_a_row_of_its_own_in_a_benchmark() {
     bench.args(["--workload", "traverse", "--workload", "floor:traverse"]);
     let table = program::run(bench.arg(repo)).exits(exit::OK).text();
     assert!(table.lines().any(|line| line.starts_with("floor:traverse")), "{table}");
+    assert!(table.contains("Codec's share of traverse, at least: as found "), "{table}");
 }
 
 #[test]
@@ -194,6 +195,47 @@ fn the_model_is_held_against_cold_copies_which_are_removed_again() {
         }
         assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
     }
+}
+
+/// Benches `repo` cold, with variants and copies kept in `folder`.
+fn bench_cold(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
+    let mut bench = command();
+    bench.env("XDG_CACHE_HOME", folder).args(["bench", "--quiet", "--cache", "cold", "--codec", "lz4"]);
+    program::run(bench.args(options).arg(repo))
+}
+
+#[test]
+fn cold_runs_read_one_copy_after_another_and_leave_none() {
+    for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
+        let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let file = disk.path().join("records.jsonl");
+        let json = file.to_str().expect("a path in UTF-8");
+        let options = ["--workload", "traverse", "--blocks", "5", "--json", json];
+        let table = bench_cold(&repo, disk.path(), &options).exits(exit::OK).text();
+        assert!(table.contains("cache=cold") && table.contains("mincore"), "{table}");
+        let text = std::fs::read_to_string(&file).expect("the records");
+        for line in text.lines() {
+            let record: Value = serde_json::from_str(line).expect("a record");
+            assert_eq!(number(&record["place"]["copy"]), number(&record["place"]["block"]) % 4, "{line}");
+            assert_eq!(record["compared_time"], "wall");
+            assert_eq!(record["workload"]["parameters"]["cache"], "cold");
+        }
+        let left = std::fs::read_dir(disk.path().join("repackbench")).expect("the cache");
+        let mut names = left.map(|entry| entry.expect("an entry").file_name());
+        assert!(!names.any(|name| name.to_string_lossy().starts_with("cold-copies")), "copies are left");
+    }
+}
+
+#[test]
+fn runs_that_cannot_be_cold_are_refused() {
+    let repo = Fixture::get("history").repo();
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let refused = bench_cold(&repo, memory.path(), &["--workload", "traverse", "--blocks", "1"]).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let refused =
+        bench_cold(&repo, disk.path(), &["--workload", "floor:traverse", "--blocks", "1"]).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("has no cold runs"), "{}", refused.error_line());
 }
 
 #[test]

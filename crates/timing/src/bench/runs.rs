@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Barrier,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -15,7 +15,11 @@ use repackbench_records::{
 };
 use repackbench_writer::Progress;
 
-use super::{BenchError, BenchPlan, rows::Subject};
+use super::{
+    BenchError, BenchPlan,
+    cold::{self, ColdRuns},
+    rows::Subject,
+};
 use crate::{
     clock::{Clock, ClockReading, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
@@ -42,6 +46,8 @@ pub(super) struct Session<'a> {
     pub(super) progress: &'a dyn Progress,
     pub(super) host: Host,
     pub(super) repository: RepositoryState,
+    /// The copies that cold runs read; `None` for warm runs.
+    pub(super) cold: Option<ColdRuns>,
 }
 
 /// What every run of a workload has to see.
@@ -57,35 +63,39 @@ pub(super) struct Job<'a> {
     spec: &'a WorkloadSpec,
     workload: Box<dyn Workload>,
     jobs: u32,
+    is_cold: bool,
 }
 
 impl<'a> Job<'a> {
     pub(super) fn new(spec: &'a WorkloadSpec, plan: &BenchPlan) -> Self {
-        Job { spec, workload: spec.build(&plan.range, None::<PathBuf>), jobs: plan.jobs }
+        Job { spec, workload: spec.build(&plan.range, None::<PathBuf>), jobs: plan.jobs, is_cold: plan.is_cold }
     }
 
-    /// Its name. Several copies at once are another workload than one.
+    /// Its name. Several copies at once are another workload than one, and so are cold runs.
     pub(super) fn label(&self) -> WorkloadLabel {
         let mut label = self.workload.label();
         if self.jobs > 1 {
             label.parameters.insert("jobs".to_owned(), self.jobs.to_string());
         }
+        if self.is_cold {
+            label.parameters.insert("cache".to_owned(), "cold".to_owned());
+        }
         label
     }
 
-    /// Several copies contend for caches and memory, which shows in how long all of them take.
+    /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.
     fn compared_time(&self) -> ComparedTime {
-        if self.jobs > 1 { ComparedTime::Wall } else { self.workload.compared_time() }
+        if self.jobs > 1 || self.is_cold { ComparedTime::Wall } else { self.workload.compared_time() }
     }
 }
 
 /// What one job, or several copies of it at once, came to.
-struct JobRun {
-    counts: Vec<Counts>,
-    extra: Counts,
-    sample: Sample,
-    usage: JobUsage,
-    lookups: CacheLookups,
+pub(super) struct JobRun {
+    pub(super) counts: Vec<Counts>,
+    pub(super) extra: Counts,
+    pub(super) sample: Sample,
+    pub(super) usage: JobUsage,
+    pub(super) lookups: CacheLookups,
 }
 
 impl Session<'_> {
@@ -131,19 +141,28 @@ impl Session<'_> {
         subjects: &mut [Subject],
         reference: &Reference,
     ) -> Result<u32, BenchError> {
-        let Some(baseline) = subjects.first_mut() else { return Ok(1) };
-        let run = self.run_once(job, baseline, reference)?;
+        // A second time it would not be cold.
+        let Some(baseline) = subjects.first_mut().filter(|_| self.cold.is_none()) else { return Ok(1) };
+        let run = self.run_once(job, baseline, None, reference)?;
         let wanted = shortest_run(job.compared_time()).as_nanos().div_ceil(run.sample.wall.as_nanos().max(1));
         Ok(u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS))
     }
 
     /// Does the job once, from empty caches, and checks that it saw what it should. The caches are emptied again afterwards: what
     /// a row has read takes no memory from the others.
-    fn run_once(&self, job: &mut Job<'_>, subject: &mut Subject, reference: &Reference) -> Result<JobRun, BenchError> {
+    /// A cold run reads `copy`.
+    fn run_once(
+        &self,
+        job: &mut Job<'_>,
+        subject: &mut Subject,
+        copy: Option<&Path>,
+        reference: &Reference,
+    ) -> Result<JobRun, BenchError> {
         self.go_on()?;
-        let run = match subject.histories.as_mut_slice() {
-            [history] => self.run_alone(job.workload.as_mut(), history.as_mut(), &subject.place)?,
-            histories => self.run_copies(job.spec, histories, &subject.place)?,
+        let run = match (copy, subject.histories.as_mut_slice()) {
+            (Some(copy), _) => cold::run(job.workload.as_mut(), subject, copy, self.clock)?,
+            (None, [history]) => self.run_alone(job.workload.as_mut(), history.as_mut(), &subject.place)?,
+            (None, histories) => self.run_copies(job.spec, histories, &subject.place)?,
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
             let seen = Reference { counts: counts.clone(), digest: reference.digest.clone(), iterations: 1 };
@@ -212,8 +231,9 @@ impl Session<'_> {
         let (machine, memory) = (Machine::now(), Memory::start());
         let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
+        let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
         for _ in 0..reference.iterations {
-            let run = self.run_once(job, subject, reference)?;
+            let run = self.run_once(job, subject, copy.map(|(_, folder)| folder), reference)?;
             sum += run.sample;
             used = used.plus(run.usage);
             (lookups, extra) = (run.lookups, run.extra);
@@ -236,7 +256,12 @@ impl Session<'_> {
             decoder: subject.decoder.clone(),
             workload: job.label(),
             compared_time: job.compared_time(),
-            place: RunPlace { block: turn.block, position: turn.position, seed: self.plan.seed, copy: None },
+            place: RunPlace {
+                block: turn.block,
+                position: turn.position,
+                seed: self.plan.seed,
+                copy: copy.map(|(number, _)| number),
+            },
             sample: sum.mean_of(reference.iterations).into(),
             usage,
             disturbance,
@@ -309,7 +334,7 @@ fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
     }
 }
 
-fn clock_error(source: io::Error) -> BenchError {
+pub(super) fn clock_error(source: io::Error) -> BenchError {
     BenchError::Io { action: "read the clock", source }
 }
 

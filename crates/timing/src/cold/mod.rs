@@ -14,7 +14,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_pagecache::{Residency, evict, residency};
+use repackbench_pagecache::{Residency, evict, residency, sync_file_system};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -100,6 +100,8 @@ impl ColdCopies {
                 let copy =
                     folder.path().join(format!("{at}-{number}")).join(repository.file_name().unwrap_or_default());
                 copy_folder(repository, &copy, &mut buffer)?;
+                // Before the next one is written: many file systems choose a place only when they have to.
+                sync_file_system(&copy).map_err(io_error("write out", &copy))?;
                 copies.push(copy);
             }
         }
@@ -135,7 +137,7 @@ fn copy_file(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<(), ColdError>
         let Some(piece) = buffer.get(..len).filter(|piece| !piece.is_empty()) else { break };
         target.write_all(piece).map_err(io_error("write", to))?;
     }
-    target.sync_all().map_err(io_error("write", to))
+    Ok(())
 }
 
 /// Evicts every file below `folder`, and says what stays: nothing, or this is an error that names the first file of which

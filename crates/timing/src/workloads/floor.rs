@@ -13,7 +13,7 @@ use std::{
 };
 
 use repackbench_reader::{AccessTrace, ChunkInMemory, History, ReaderError, Recording, Repository, TracedDecode};
-use repackbench_records::WorkloadLabel;
+use repackbench_records::{ComparedTime, WorkloadLabel};
 use rustc_hash::FxHashMap;
 
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
@@ -132,6 +132,11 @@ impl Workload for Floor {
     fn label(&self) -> WorkloadLabel {
         let label = self.inner.label();
         WorkloadLabel { name: format!("floor:{}", label.name), ..label }
+    }
+
+    /// The same as the workload's, for one to be a share of the other.
+    fn compared_time(&self) -> ComparedTime {
+        self.inner.compared_time()
     }
 
     /// Records what the workload decodes, unless that is known.
