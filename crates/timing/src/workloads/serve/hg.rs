@@ -382,3 +382,25 @@ fn length(bytes: usize) -> Result<[u8; 4], WorkloadError> {
 fn zstd_error(code: usize) -> WorkloadError {
     WorkloadError::Refused { why: format!("zstd: {}", zstd_safe::get_error_name(code)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bundle_is_one_compressed_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("bundle.hg");
+        let mut sink = BundleSink::new(Some(&path)).unwrap();
+        sink.begin("02", 7).unwrap();
+        sink.data(b"changegroup").unwrap();
+        assert_eq!(sink.finish().unwrap(), std::fs::metadata(&path).unwrap().len());
+        let bundle = std::fs::read(&path).unwrap();
+        let compressed = bundle.strip_prefix(b"HG20\0\0\0\x0eCompression=ZS").unwrap();
+        let mut parts = vec![0; 200];
+        let length = zstd_safe::decompress(parts.as_mut_slice(), compressed).unwrap();
+        let header = b"\x0bCHANGEGROUP\0\0\0\0\x01\x01\x07\x02\x09\x01version02nbchanges7";
+        let expected = [&[0, 0, 0, header.len() as u8][..], header, b"\0\0\0\x0bchangegroup", &[0; 4], &[0; 4]];
+        assert_eq!(parts[..length], expected.concat());
+    }
+}

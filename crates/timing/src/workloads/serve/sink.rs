@@ -62,3 +62,22 @@ impl PackSink {
         Ok(self.written)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pack_of_nothing_is_the_one_that_git_makes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("empty.pack");
+        let sink = PackSink::new(Kind::Sha1, 0, Some(&path)).unwrap();
+        assert_eq!((sink.written(), sink.finish().unwrap()), (12, 32));
+        let pack = std::fs::read(&path).unwrap();
+        let (header, checksum) = pack.split_at(12);
+        assert_eq!(header, b"PACK\0\0\0\x02\0\0\0\0");
+        let hex: String = checksum.iter().map(|byte| format!("{byte:02x}")).collect();
+        assert_eq!(hex, "029d08823bd8a8eab510ad6ac75c823cfd3ed31e");
+        assert!(PackSink::new(Kind::Sha1, 0, Some(&path)).is_err(), "nothing is overwritten");
+    }
+}
