@@ -43,7 +43,9 @@ impl Level {
 /// among `comparisons`.
 pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     let mut budgets = Vec::new();
-    for comparison in comparisons.iter().filter(|comparison| comparison.workload.name != ENCODE) {
+    // Encoding is a budget itself, and a floor is a part of a workload.
+    let is_viewed = |name: &str| name != ENCODE && !name.starts_with("floor:");
+    for comparison in comparisons.iter().filter(|comparison| is_viewed(&comparison.workload.name)) {
         let encode = comparisons.iter().find(|other| {
             other.workload.name == ENCODE && other.repository.fingerprint == comparison.repository.fingerprint
         });
