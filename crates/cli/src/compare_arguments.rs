@@ -14,7 +14,7 @@ use crate::pace_arguments::Percent;
 /// common, such as a reader that became slower, shows only with --absolute.
 ///
 /// With --gate, exits with 3 if something got worse by more: a size, or a time whose whole interval
-/// lies beyond.
+/// lies beyond (fewer than 6 blocks give none); or if the newer results lack something.
 ///
 /// Examples:
 ///   repackbench compare before.jsonl after.jsonl

@@ -176,7 +176,7 @@ mod tests {
                 parameters: BTreeMap::from([("needle".into(), "a \"quoted\"\nline".into())]),
             },
             compared_time: ComparedTime::Cpu,
-            place: RunPlace { block, position: 3, seed: u64::MAX, copy: None },
+            place: RunPlace { block, position: 3, seed: u64::MAX, session: 5, copy: None },
             sample: SampleRecord { wall_ns: 10, user_ns: 8, sys_ns: 1 },
             usage: RunUsage { minor_faults: Some(12), ..RunUsage::default() },
             disturbance: Disturbance { steal_ns: Some(0), ..Disturbance::default() },

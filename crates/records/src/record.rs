@@ -222,6 +222,10 @@ pub struct RunPlace {
     pub position: u32,
     /// The seed that the order was drawn from.
     pub seed: u64,
+    /// Which session it belongs to: when that began, in milliseconds since 1970-01-01 UTC. One that goes on is the same. Blocks of
+    /// two sessions have nothing to do with each other, whatever their seeds.
+    #[serde(default)]
+    pub session: u64,
     /// Which physical copy of the variant was read, where there are several: in cold runs. Left out of the JSON form where it is
     /// `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

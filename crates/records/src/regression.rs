@@ -47,10 +47,9 @@ pub struct CellChange {
 }
 
 impl CellChange {
-    /// Whether the time is worse by more than `gate`, a part of 1: its whole interval, or the ratio where there is none.
+    /// Whether the time is worse by more than `gate`, a part of 1: all of its interval. Without one nothing is claimed.
     pub fn is_slower(&self, gate: f64) -> bool {
-        let least = self.time.map(|time| time.interval.map_or(time.ratio, |interval| interval.low));
-        least.is_some_and(|least| least > 1.0 + gate)
+        self.time.and_then(|time| time.interval).is_some_and(|interval| interval.low > 1.0 + gate)
     }
 
     /// Whether the size is worse by more than `gate`, a part of 1.

@@ -1,6 +1,6 @@
 //! What a ratio of times is made of, as a table.
 
-use repackbench_records::{Explanation, Factor, FactorKind};
+use repackbench_records::{ComparedTime, Explanation, Factor, FactorKind};
 
 use crate::{
     grid::{Align, Grid, plain_text},
@@ -17,7 +17,7 @@ fn table(explanation: &Explanation) -> String {
         ("step", Align::Words),
         ("from", Align::Words),
         ("to", Align::Words),
-        ("CPU ratio", Align::Words),
+        ("time ratio", Align::Words),
         ("share", Align::Numbers),
     ]);
     let whole = explanation.product.ln();
@@ -59,7 +59,12 @@ fn summary(explanation: &Explanation) -> String {
         factors.iter().map(|factor| format!("{} {}", phrase(factor.kind), percent(factor.ratio.ratio))).collect();
     let (codec, baseline) = (plain_text(&explanation.codec), plain_text(&explanation.baseline));
     let ratio = time_ratio(explanation.measured.ratio);
-    format!("{codec} takes {ratio} times the CPU time of {baseline}: {}.\n", steps.join(", "))
+    let unit = match explanation.compared_time {
+        ComparedTime::Cpu => "CPU time",
+        ComparedTime::User => "user CPU time",
+        ComparedTime::Wall => "elapsed time",
+    };
+    format!("{codec} takes {ratio} times the {unit} of {baseline}: {}.\n", steps.join(", "))
 }
 
 /// By how much a ratio differs from 1: `-25.3 %`.
@@ -94,7 +99,7 @@ fn phrase(kind: FactorKind) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
+    use repackbench_records::{RatioEstimate, RepositoryState, WorkloadLabel};
 
     use super::*;
 

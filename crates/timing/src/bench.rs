@@ -10,7 +10,11 @@ mod rows;
 mod runs;
 mod software;
 
-use std::{collections::BTreeSet, io, time::Duration};
+use std::{
+    collections::BTreeSet,
+    io,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
 
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, ReaderError, Repository};
@@ -121,6 +125,20 @@ impl BenchPlan {
             }
         }
         specs
+    }
+
+    /// Refuses what would be measured wrongly.
+    fn check(&self) -> Result<(), BenchError> {
+        let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+        // The others make what they need anew in each copy, which would be in the time.
+        if let Some(workload) = self.workloads.iter().find(|workload| self.jobs > 1 && !workload.is_traced()) {
+            return refused(format!("{workload} cannot run as several jobs at once"));
+        }
+        if self.is_cold && !self.earlier.is_empty() {
+            // New copies lie in other places of the disk, which the statistics would take for the old ones.
+            return refused("a session of cold runs cannot go on: its copies are gone".to_owned());
+        }
+        Ok(())
     }
 
     /// The limit for all rows, and those that make more rows.
@@ -259,13 +277,16 @@ pub fn bench(
     recorder: &mut dyn Recorder,
 ) -> Result<Measured, BenchError> {
     let snapshot = source.snapshot()?;
+    plan.check()?;
     let mut as_found = rows::as_found(source, plan)?;
     // Before variants are made: a misspelt revision or decoder should not cost the time that those take.
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
     let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
     let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache.root())?) } else { None };
-    let session = Session { plan, clock, progress, host: software::host(source, cache), repository, cold };
+    let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
+    let host = software::host(source, cache);
+    let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let mut jobs: Vec<Job<'_>> = plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect();
     let labels: Vec<_> = jobs.iter().map(Job::label).collect();
     let earlier = Earlier::new(&session, &subjects, &labels)?;
@@ -288,6 +309,12 @@ pub fn bench(
     }
     snapshot.check()?;
     Ok(measured)
+}
+
+/// Milliseconds since 1970-01-01 UTC.
+fn unix_ms() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(now.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Runs a job in random blocks until there are enough. `records` holds those of an earlier session, and all of them at the end.

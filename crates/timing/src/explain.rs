@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 
 use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat, SpecError};
 use repackbench_reader::Repository;
-use repackbench_records::{Explanation, Factor, FactorKind, RatioEstimate, Record, Role};
+use repackbench_records::{DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role};
 
-use crate::statistics::{median, ratio_estimate};
+use crate::statistics::{BlockKey, block_of, median, ratio_estimate};
 
 /// The libraries that read both zlib streams and deflate bodies, by the name that is typed.
 const IMPLEMENTATIONS: [&str; 2] = ["libdeflate", "zlib-rs"];
@@ -30,48 +30,66 @@ pub struct ExplainPlan {
     codec: CodecSpec,
     baseline: CodecSpec,
     unchecked: Option<CodecSpec>,
-    deflate: Option<CodecSpec>,
+    deflate: CodecSpec,
+}
+
+/// Why a codec cannot be explained.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ExplainError {
+    /// Its chunks are zlib streams.
+    #[error(
+        "{codec} writes zlib streams: expected another format; bench --decoder shows what other libraries make of the same bytes"
+    )]
+    ZlibStreams {
+        /// The spec as it was typed.
+        codec: String,
+    },
+    /// A spec that is needed cannot be written.
+    #[error(transparent)]
+    Spec(#[from] SpecError),
 }
 
 impl ExplainPlan {
     /// The plan for `codec` against `baseline`, a zlib level, on `source`.
     ///
-    /// In Mercurial no chunk has a checksum of ours, and the codecs of the zlib family have zlib's own checksum and framing, so
-    /// those steps are left out there. Of a spec with parts for kinds, what its checksums cost is left in the format.
+    /// In Mercurial no chunk has a checksum of ours, so that step is left out there. Of a spec with parts for kinds, what its
+    /// checksums cost is left in the format.
     ///
     /// # Errors
-    /// When a spec that is needed cannot be written.
-    pub fn new(codec: &CodecSpec, baseline: &CodecSpec, source: &Repository) -> Result<Self, SpecError> {
+    /// See [`ExplainError`].
+    pub fn new(codec: &CodecSpec, baseline: &CodecSpec, source: &Repository) -> Result<Self, ExplainError> {
+        if codec.choices().any(|choice| choice.algorithm().is_zlib_family()) {
+            return Err(ExplainError::ZlibStreams { codec: codec.to_string() });
+        }
         let is_git = matches!(source, Repository::Git(_));
         let in_source = |spec: &CodecSpec| if is_git { spec.clone() } else { spec.for_revlogs() };
-        let is_tagged = !codec.is_read_by_git();
-        let unchecked = match is_tagged && is_git && codec.is_uniform() && codec.checksum() {
+        let unchecked = match is_git && codec.is_uniform() && codec.checksum() {
             true => Some(format!("{},checksum=no", codec.canonical()).parse()?),
             false => None,
         };
-        let deflate = match is_tagged {
-            true => {
-                let unchecked = if is_git { ",checksum=no" } else { "" };
-                let level = baseline.level().unwrap_or(6);
-                Some(in_source(&format!("deflate:{level}{unchecked}").parse()?))
-            }
-            false => None,
+        let level = baseline.level().unwrap_or(6);
+        let deflate = match (is_git, baseline.for_loose_objects().level()) {
+            // Payload for payload what the baseline holds, also where that is no shorter.
+            (true, Some(loose)) => format!("deflate:{level},checksum=no,store-if-larger=no,loose={loose}"),
+            (true, None) => format!("deflate:{level},checksum=no,store-if-larger=no"),
+            (false, _) => format!("deflate:{level}"),
         };
-        Ok(ExplainPlan { codec: in_source(codec), baseline: in_source(baseline), unchecked, deflate })
+        let (codec, baseline) = (in_source(codec), in_source(baseline));
+        Ok(ExplainPlan { codec, baseline, unchecked, deflate: in_source(&deflate.parse()?) })
     }
 
     /// The codecs of the rows beside the baseline.
     pub fn codecs(&self) -> Vec<CodecSpec> {
-        self.deflate.iter().chain(&self.unchecked).chain([&self.codec]).cloned().collect()
+        [&self.deflate].into_iter().chain(&self.unchecked).chain([&self.codec]).cloned().collect()
     }
 
     /// Who reads zlib streams and deflate bodies once more, in search of the fastest.
     pub fn decoders(&self) -> Vec<DecoderChoice> {
-        let formats = [Some(SharedFormat::Zlib), self.deflate.as_ref().map(|_| SharedFormat::Deflate)];
+        let formats = [SharedFormat::Zlib, SharedFormat::Deflate];
         let names = |format: SharedFormat| {
             IMPLEMENTATIONS.iter().filter_map(move |name| format!("{}={name}", format.name()).parse().ok())
         };
-        formats.into_iter().flatten().flat_map(names).collect()
+        formats.into_iter().flat_map(names).collect()
     }
 
     /// Explains the ratio of the codec in every workload of `records`, which a benchmark with [`codecs`](Self::codecs) and
@@ -99,10 +117,7 @@ impl ExplainPlan {
         let fastest = fastest.filter(|(_, row)| row.median < baseline.median);
         let by = fastest.as_ref().map(|(name, _)| *name);
         let implementation = fastest.map(|(_, row)| (FactorKind::Implementation, row));
-        let framing = match &self.deflate {
-            Some(deflate) => Some((FactorKind::Framing, row(deflate, by)?)),
-            None => None,
-        };
+        let framing = Some((FactorKind::Framing, row(&self.deflate, by)?));
         let codec = row(&self.codec, None)?;
         let last = match &self.unchecked {
             Some(unchecked) => {
@@ -136,8 +151,8 @@ impl ExplainPlan {
 #[derive(Debug, Clone)]
 struct Row {
     label: String,
-    /// The logarithm of the time of each block, by seed and number; none where the clock saw no time.
-    logs: BTreeMap<(u64, u32), f64>,
+    /// The logarithm of the time of each block; none where the clock saw no time.
+    logs: BTreeMap<BlockKey, f64>,
     /// Their median.
     median: f64,
 }
@@ -150,6 +165,7 @@ impl Row {
             let variant = &record.variant;
             matches!(variant.role, Role::Baseline | Role::Candidate)
                 && variant.spec.as_ref().is_some_and(|spec| spec.canonical == canonical)
+                && (variant.delta_cache.is_none() && variant.deltas == DeltaOrigin::Kept)
                 && variant.decoder.as_ref().map(|decoder| decoder.implementation.as_str()) == decoder
         })
     }
@@ -160,11 +176,11 @@ impl Row {
 
     fn collect(records: &[&Record], wanted: impl Fn(&Record) -> bool) -> Option<Self> {
         let of_row: Vec<&Record> = records.iter().copied().filter(|record| wanted(record)).collect();
-        let logs: BTreeMap<(u64, u32), f64> = of_row
+        let logs: BTreeMap<BlockKey, f64> = of_row
             .iter()
             .filter_map(|record| {
                 let time = record.compared_time.nanoseconds(&record.sample);
-                (time > 0).then(|| ((record.place.seed, record.place.block), (time as f64).ln()))
+                (time > 0).then(|| (block_of(record), (time as f64).ln()))
             })
             .collect();
         let median = median(&mut logs.values().copied().collect::<Vec<_>>())?;

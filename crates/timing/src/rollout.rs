@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_reader::Repository;
+use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
 use repackbench_writer::{Progress, ProgressUnit, cache::Cache, cached_variant};
 
@@ -120,6 +120,7 @@ fn place(source: &Repository, folder: &Path, spec: &CodecSpec) -> VariantPlace {
         payloads: source.own_folder().to_owned(),
         spec: Some(spec.clone()),
         decoders: Decoders::for_spec(spec),
+        delta_cache: Some(DEFAULT_DELTA_CACHE),
     }
 }
 

@@ -25,6 +25,7 @@ mod simulation;
 mod verdict;
 
 pub use change::compare_results;
+pub(crate) use compare::{BlockKey, block_of};
 pub use compare::{compare_records, widest_half_width};
 pub use equal_budget::equal_budgets;
 pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};

@@ -27,5 +27,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
     let gate = arguments.gate.as_ref().map(|gate| gate.0);
     print(&change_table(&change, gate.unwrap_or(NOTABLE)))?;
     let is_worse = |gate| change.cells.iter().any(|cell| cell.is_slower(gate) || cell.is_larger(gate));
-    Ok(if gate.is_some_and(is_worse) { ExitCode::from(REGRESSION) } else { ExitCode::SUCCESS })
+    // What is gone cannot be judged, so it does not pass.
+    let is_refused = |gate| is_worse(gate) || !change.only_old.is_empty();
+    Ok(if gate.is_some_and(is_refused) { ExitCode::from(REGRESSION) } else { ExitCode::SUCCESS })
 }

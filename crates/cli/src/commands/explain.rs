@@ -23,6 +23,10 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     print_notes(&source, arguments.effort.quiet);
     let explain = ExplainPlan::new(&arguments.codec, &arguments.baseline, &source)
         .map_err(|error| Failure::new(USAGE, error.to_string()))?;
+    if arguments.pace.is_cold() || arguments.pace.jobs > 1 || arguments.pace.delta_caches().len() > 1 {
+        let why = "explain measures warm runs, one at a time, under one --delta-cache";
+        return Err(Failure::new(USAGE, why));
+    }
     let earlier = match &arguments.pace.resume {
         Some(path) => record_file::read(path)?,
         None => Vec::new(),

@@ -4,7 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{Record, Role, RunPlace, Variant, WorkloadLabel};
 
-use super::{BenchError, rows::Subject, runs::Session};
+use super::{
+    BenchError,
+    rows::Subject,
+    runs::{MAX_ITERATIONS, Session},
+};
 use crate::schedule::{Schedule, Slot};
 
 /// What is there already: records of whole blocks only, by workload.
@@ -98,6 +102,7 @@ impl Orders {
         // A number of a block is a claim, and the schedule goes through all before it.
         let limit = blocks.last().map_or(0, |last| last.saturating_add(1)).min(MAX_BLOCKS);
         let turns = Schedule::new(variants, limit, seed);
+        let turns = turns.filter(|turn| blocks.contains(&turn.block));
         Orders(turns.map(|turn| ((turn.block, turn.position), turn.slot)).collect())
     }
 }
@@ -120,7 +125,15 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     };
     let found = name(&found_slot, &record.variant);
     let expected = expected.map_or_else(|| "no run".to_owned(), |(slot, variant)| name(slot, variant));
-    Mismatch::check("variant at its turn", expected, found)
+    Mismatch::check("variant at its turn", expected, found)?;
+    let Some(subject) = slot.and_then(|slot| subjects.get(slot.variant())) else { return Ok(()) };
+    let limit = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |bytes| format!("{bytes} bytes"));
+    let recorded = record.delta_cache.map(|used| used.limit_bytes);
+    Mismatch::check("limit of the delta cache", limit(subject.delta_cache), recorded.map_or_else(String::new, limit))?;
+    Mismatch::check("decoder", &subject.decoder, &record.decoder)?;
+    Mismatch::check("size of the variant", subject.size.total_bytes, record.size.total_bytes)?;
+    let iterations = record.iterations.clamp(1, MAX_ITERATIONS);
+    Mismatch::check("number of jobs in a run", iterations, record.iterations)
 }
 
 /// What a variant is, however its spec was typed. The names of a self-test are spelled like comments on one spec.

@@ -67,6 +67,7 @@ impl Opening<'_> {
                     payloads: self.source.unwrap_or(self.repository).own_folder().to_owned(),
                     spec: self.spec.cloned(),
                     decoders,
+                    delta_cache,
                 },
                 checks: self.checks(&formats),
                 formats: formats.clone(),
@@ -99,7 +100,11 @@ impl Opening<'_> {
         let is_git = matches!(self.repository, Repository::Git(_));
         Checks {
             // A chunk of a revlog has no checksum, unless zlib brings its own.
-            chunk_checksums: if is_git { self.variant.checksum } else { formats.contains(&SharedFormat::Zlib) },
+            chunk_checksums: match self.spec {
+                _ if is_git => self.variant.checksum,
+                Some(spec) => spec.choices().all(|choice| choice.algorithm().is_zlib_family()),
+                None => formats.contains(&SharedFormat::Zlib),
+            },
             // hg hashes every text that it reads, and so does the reader of its repositories.
             object_hashes: !is_git,
             commit_graph: false,

@@ -37,7 +37,7 @@ fn shortest_run(compared: ComparedTime) -> Duration {
 }
 
 /// The most times that a job is done in one run.
-const MAX_ITERATIONS: u32 = 1000;
+pub(super) const MAX_ITERATIONS: u32 = 1000;
 
 /// What all runs of a benchmark share.
 pub(super) struct Session<'a> {
@@ -46,6 +46,8 @@ pub(super) struct Session<'a> {
     pub(super) progress: &'a dyn Progress,
     pub(super) host: Host,
     pub(super) repository: RepositoryState,
+    /// When it began, or the session that it goes on with: its name in records.
+    pub(super) began_unix_ms: u64,
     /// The copies that cold runs read; `None` for warm runs.
     pub(super) cold: Option<ColdRuns>,
 }
@@ -260,6 +262,7 @@ impl Session<'_> {
                 block: turn.block,
                 position: turn.position,
                 seed: self.plan.seed,
+                session: self.began_unix_ms,
                 copy: copy.map(|(number, _)| number),
             },
             sample: sum.mean_of(reference.iterations).into(),

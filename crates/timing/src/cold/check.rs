@@ -14,7 +14,7 @@ use std::{
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_codec::Decoders;
 use repackbench_pagecache::expect_random_reads;
-use repackbench_reader::{AccessTrace, Recording, Repository};
+use repackbench_reader::{AccessTrace, DEFAULT_DELTA_CACHE, Recording, Repository};
 use repackbench_records::{DeviceCheck, DeviceCheckRow};
 
 use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold};
@@ -82,7 +82,13 @@ pub fn check_device(
 }
 
 fn place_of(copy: &Path, decoders: Decoders) -> VariantPlace {
-    VariantPlace { folder: copy.to_owned(), payloads: copy.to_owned(), spec: None, decoders }
+    VariantPlace {
+        folder: copy.to_owned(),
+        payloads: copy.to_owned(),
+        spec: None,
+        decoders,
+        delta_cache: Some(DEFAULT_DELTA_CACHE),
+    }
 }
 
 fn trace_of(copy: &Path, decoders: Decoders, workload: &mut dyn Workload) -> Result<AccessTrace, BenchError> {

@@ -89,8 +89,13 @@ fn row_key(record: &Record) -> RowKey<'_> {
     (variant.row, role, variant.spec.as_ref(), variant.decoder.as_ref(), variant.delta_cache)
 }
 
-/// A block, told apart from blocks of other sessions by its seed.
-type BlockKey = (u64, u32);
+/// A block, told apart from those of other sessions.
+pub(crate) type BlockKey = (u64, u64, u32);
+
+/// The block that `run` stood in.
+pub(crate) fn block_of(run: &Record) -> BlockKey {
+    (run.place.session, run.place.seed, run.place.block)
+}
 
 /// One run in its block.
 #[derive(Debug, Clone, Copy)]
@@ -106,7 +111,7 @@ fn block_runs<'a>(runs: impl Iterator<Item = &'a Record>) -> BlockRuns {
     runs.map(|run| {
         let time_ns = compared_ns(run);
         let log = (time_ns > 0).then(|| (time_ns as f64).ln());
-        ((run.place.seed, run.place.block), BlockRun { log, copy: run.place.copy })
+        (block_of(run), BlockRun { log, copy: run.place.copy })
     })
     .collect()
 }
@@ -280,7 +285,7 @@ pub(super) mod tests {
             decoder: String::new(),
             workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,
-            place: RunPlace { block, position: 0, seed: 1, copy: None },
+            place: RunPlace { block, position: 0, seed: 1, session: 0, copy: None },
             sample: SampleRecord { wall_ns: 2 * user_ns, user_ns, sys_ns: 0 },
             usage: RunUsage::default(),
             disturbance: Disturbance::default(),

@@ -11,6 +11,9 @@ use repackbench_records::{EqualBudget, Quantity, Role, VariantComparison, Worklo
 /// The workload whose time is that of encoding.
 const ENCODE: &str = "encode";
 
+/// What the names of workloads begin with whose time is that of reading.
+const READING: [&str; 4] = ["checkout", "traverse", "diff:", "cat-all"];
+
 /// The views: what is equal, and what is compared.
 const VIEWS: [(Quantity, Quantity); 4] = [
     (Quantity::Size, Quantity::ReadTime),
@@ -43,9 +46,10 @@ impl Level {
 /// among `comparisons`.
 pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     let mut budgets = Vec::new();
-    // Encoding is a budget itself, and a floor is a part of a workload.
-    let is_viewed = |name: &str| name != ENCODE && !name.starts_with("floor:");
-    for comparison in comparisons.iter().filter(|comparison| is_viewed(&comparison.workload.name)) {
+    let is_viewed = |comparison: &&WorkloadComparison| {
+        comparison.is_valid && READING.iter().any(|name| comparison.workload.name.starts_with(name))
+    };
+    for comparison in comparisons.iter().filter(is_viewed) {
         let encode = comparisons.iter().find(|other| {
             other.workload.name == ENCODE && other.repository.fingerprint == comparison.repository.fingerprint
         });

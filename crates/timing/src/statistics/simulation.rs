@@ -92,7 +92,8 @@ fn share(sessions: u64, holds: impl Fn(u64) -> bool) -> f64 {
     (0..sessions).filter(|seed| holds(*seed)).count() as f64 / sessions as f64
 }
 
-const ADAPTIVE: StopRule = StopRule { min_blocks: 6, max_blocks: 40, precision: 0.01 };
+/// As for the 8 ratios of a session here: 9 blocks at least, see [`blocks_for_verdicts`](super::blocks_for_verdicts).
+const ADAPTIVE: StopRule = StopRule { min_blocks: 9, max_blocks: 40, precision: 0.01 };
 
 #[test]
 fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
@@ -150,7 +151,7 @@ fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
         let session = Session { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
         session.run(5).1[0]
     };
-    assert_eq!(blocks(0.001), 6);
+    assert_eq!(blocks(0.001), 9);
     assert!((10..40).contains(&blocks(0.012)), "{}", blocks(0.012));
     assert_eq!(blocks(0.1), 40);
 }

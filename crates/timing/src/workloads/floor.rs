@@ -19,6 +19,9 @@ use rustc_hash::FxHashMap;
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
 use crate::trace;
 
+/// The most stored bytes that a floor holds in memory.
+const MOST_STORED: usize = 4 << 30;
+
 /// The programs of other variants are kept until all take more than this, in bytes.
 const MOST_KEPT: usize = 1 << 30;
 
@@ -78,6 +81,9 @@ impl Program {
         let start = self.stored.len();
         let len = usize::try_from(decode.stored_len).unwrap_or(usize::MAX);
         // It was read before, so it is as long.
+        if start.saturating_add(len) > MOST_STORED {
+            return Err(failed("hold the chunks of")(io::ErrorKind::OutOfMemory.into()));
+        }
         self.stored.try_reserve(len).map_err(|_| failed("read")(io::ErrorKind::OutOfMemory.into()))?;
         self.stored.resize(start + len, 0);
         if let (Some((_, file)), Some(room)) = (open, self.stored.get_mut(start..)) {
@@ -123,6 +129,7 @@ impl Floor {
     /// What the workload decodes on `place`, which is opened anew for that.
     fn record(&mut self, place: &VariantPlace) -> Result<Program, WorkloadError> {
         let mut history = Repository::open(&place.folder)?.history(place.decoders)?;
+        history.set_delta_cache(place.delta_cache);
         let (trace, _) = trace::record(self.inner.as_mut(), history.as_mut(), place, Recording::WithBases)?;
         Program::new(trace)
     }
@@ -141,7 +148,8 @@ impl Workload for Floor {
 
     /// Records what the workload decodes, unless that is known.
     fn prepare(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
-        let is_same = |known: &VariantPlace| known.folder == place.folder && known.decoders == place.decoders;
+        let key = |place: &VariantPlace| (place.folder.clone(), place.decoders, place.delta_cache);
+        let is_same = |known: &VariantPlace| key(known) == key(place);
         if let Some(at) = self.programs.iter().position(|(known, _)| is_same(known)) {
             let last = self.programs.remove(at);
             self.programs.push(last);

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_reader::Repository;
+use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 
 /// A repository that a workload is about to run on.
 #[derive(Debug, Clone)]
@@ -17,12 +17,20 @@ pub struct VariantPlace {
     pub spec: Option<CodecSpec>,
     /// The implementations that read it.
     pub decoders: Decoders,
+    /// The most decoded bytes that are kept as bases of deltas; `None` for no limit.
+    pub delta_cache: Option<u64>,
 }
 
 impl VariantPlace {
     /// A repository that nothing else is known of.
     pub fn of(repository: &Repository, decoders: Decoders) -> Self {
         let folder = repository.own_folder().to_owned();
-        VariantPlace { payloads: folder.clone(), folder, spec: repository.recorded_spec(), decoders }
+        VariantPlace {
+            payloads: folder.clone(),
+            folder,
+            spec: repository.recorded_spec(),
+            decoders,
+            delta_cache: Some(DEFAULT_DELTA_CACHE),
+        }
     }
 }

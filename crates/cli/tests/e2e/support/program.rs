@@ -13,6 +13,8 @@ pub(crate) mod exit {
     pub(crate) const FAILURE: i32 = 1;
     /// The command line is wrong.
     pub(crate) const USAGE: i32 = 2;
+    /// A gate tripped: something is worse than the user allows.
+    pub(crate) const REGRESSION: i32 = 3;
     /// The input repository is damaged, not one at all, or of a sort that is not handled.
     pub(crate) const BAD_INPUT: i32 = 65;
     /// Something else was in the way: try again.

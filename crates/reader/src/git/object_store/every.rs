@@ -54,6 +54,9 @@ impl ObjectStore {
     pub fn every_object(&self) -> Vec<ObjectPlace> {
         let mut places = Vec::with_capacity(self.len());
         for (pack, number) in self.packs.iter().zip(0..LOOSE) {
+            if let Some(log) = pack.log() {
+                log.tables(pack);
+            }
             places.extend(pack.index().iter().map(|entry| ObjectPlace {
                 id: entry.oid,
                 pack: number,

@@ -21,6 +21,7 @@ use crate::{
 
 const FAN_OUT_LEN: u64 = 256 * 4;
 const OFFSET_LEN: u64 = 4;
+const CRC_LEN: u64 = 4;
 /// Magic number and version of an index of version 2.
 const INDEX_HEADER_LEN: u64 = 8;
 
@@ -64,6 +65,16 @@ impl PackLog {
         opened(this.pack, pack.end(), trailer);
         opened(this.index, index_len.saturating_sub(2 * trailer), 2 * trailer);
         this
+    }
+
+    /// The whole index is gone through: every id, with CRC-32 and offset.
+    pub(crate) fn tables(&self, pack: &PackFile) {
+        let entry = pack.hash_kind().len_in_bytes() as u64 + OFFSET_LEN;
+        let entry = match pack.index().version() {
+            gix_pack::index::Version::V1 => entry,
+            gix_pack::index::Version::V2 => entry + CRC_LEN,
+        };
+        self.look_up(header_len(pack) + FAN_OUT_LEN, u64::from(pack.entry_count()) * entry);
     }
 
     fn look_up(&self, offset: u64, len: u64) {

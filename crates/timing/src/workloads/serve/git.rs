@@ -70,7 +70,8 @@ impl PackServer {
         let git = git_of(&repository)?;
         let spec = spec_of(place, &repository)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
-        let store = ObjectStore::open(git, place.decoders)?;
+        let mut store = ObjectStore::open(git, place.decoders)?;
+        store.set_cache_limit(place.delta_cache);
         let plan = Plan::new(history.as_mut(), &store, &scope)?;
         Ok(PackServer {
             offsets: Vec::with_capacity(plan.entries.len()),
@@ -88,7 +89,8 @@ impl PackServer {
 
     /// Takes every second entry from the repository at `place` instead, which holds the same deltas.
     pub(crate) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
-        let store = ObjectStore::open(git_of(&Repository::open(&place.folder)?)?, place.decoders)?;
+        let mut store = ObjectStore::open(git_of(&Repository::open(&place.folder)?)?, place.decoders)?;
+        store.set_cache_limit(place.delta_cache);
         self.plan.mix(&store, self.stores.len())?;
         self.stores.push(store);
         Ok(())

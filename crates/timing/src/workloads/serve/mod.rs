@@ -99,14 +99,17 @@ enum Server {
     Hg(Box<BundleServer>),
 }
 
+/// Which repository a server serves, who reads it, and how many decoded bytes are kept.
+type ServerKey = (PathBuf, Decoders, Option<u64>);
+
 /// Serves one variant after another.
 pub(super) struct Serve {
     exchange: Exchange,
     range: HistoryRange,
     into: Option<PathBuf>,
     /// The servers so far, by repository and who reads it: what they have to send is found out once.
-    servers: HashMap<(PathBuf, Decoders), Server>,
-    current: Option<(PathBuf, Decoders)>,
+    servers: HashMap<ServerKey, Server>,
+    current: Option<ServerKey>,
     served: Served,
 }
 
@@ -133,7 +136,7 @@ impl Workload for Serve {
     }
 
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
-        let key = (variant.folder.clone(), variant.decoders);
+        let key = (variant.folder.clone(), variant.decoders, variant.delta_cache);
         if !self.servers.contains_key(&key) {
             let server = match Repository::open(&variant.folder)? {
                 Repository::Git(_) => Server::Git(Box::new(PackServer::at(variant, &self.range)?)),
