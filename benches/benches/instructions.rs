@@ -12,6 +12,7 @@
 use std::{
     collections::BTreeMap,
     env, fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, ExitCode},
 };
@@ -202,10 +203,16 @@ fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     Ok(ExitCode::from(REGRESSION))
 }
 
-/// The instructions that `scenario` takes.
+/// The instructions that `scenario` takes. The repositories are given names that are the same everywhere, because what opens a
+/// file takes the longer the longer its path is.
 fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
     let setup = |what: String| BenchError::Setup(format!("{scenario}: {what}"));
     let folder = tempfile::tempdir().map_err(|error| setup(error.to_string()))?;
+    for (repository, name) in [(git, "git"), (hg, "hg")] {
+        let repository =
+            fs::canonicalize(repository).map_err(|error| setup(format!("{}: {error}", repository.display())))?;
+        symlink(repository, folder.path().join(name)).map_err(|error| setup(error.to_string()))?;
+    }
     let report = folder.path().join("counts");
     let this = env::current_exe().map_err(|error| setup(error.to_string()))?;
     let mut out_file = std::ffi::OsString::from("--callgrind-out-file=");
@@ -214,8 +221,8 @@ fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
         .args(["--tool=callgrind", "--collect-atstart=no", "--toggle-collect=*instructions*measured*"])
         .arg(out_file)
         .arg(this)
-        .args(["--scenario", scenario])
-        .args([git, hg])
+        .args(["--scenario", scenario, "git", "hg"])
+        .current_dir(folder.path())
         .output()
         .map_err(|error| setup(format!("valgrind: {error}")))?;
     if !output.status.success() {
