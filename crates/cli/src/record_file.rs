@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_records::{Record, RecordError, read_records, write_record};
+use repackbench_records::{Record, RecordError, ResultLine, read_records, write_record, write_result};
 use repackbench_timing::bench::Recorder;
 
 use crate::failure::{FAILED, Failure, print_note};
@@ -43,6 +43,18 @@ impl RecordFile {
     }
 }
 
+impl RecordFile {
+    /// Writes a line that is no run, after those that are.
+    pub(crate) fn append(&mut self, line: &ResultLine) -> io::Result<()> {
+        match self {
+            RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
+                write_result(&mut *file, line).map_err(io_error).and_then(|()| file.flush())
+            }
+            RecordFile::None | RecordFile::Resumed { file: None, .. } => Ok(()),
+        }
+    }
+}
+
 impl Recorder for RecordFile {
     fn keep(&mut self, earlier: &[Record]) -> io::Result<()> {
         let RecordFile::Resumed { path, file } = self else { return Ok(()) };
@@ -74,10 +86,14 @@ impl Recorder for RecordFile {
 }
 
 fn write(out: &mut impl Write, record: &Record) -> io::Result<()> {
-    write_record(out, record).map_err(|error| match error {
+    write_record(out, record).map_err(io_error)
+}
+
+fn io_error(error: RecordError) -> io::Error {
+    match error {
         RecordError::Write(error) => error,
         other => io::Error::other(other),
-    })
+    }
 }
 
 /// The records of a session that is to go on. A last line that was not written to its end is left out.

@@ -7,6 +7,8 @@ use crate::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
 /// The ratio of a codec's time to the baseline's in one workload, split into factors.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
+    /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
+    pub schema: u32,
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
     /// What was replayed.

@@ -2,9 +2,9 @@
 
 use std::io::{self, BufRead, Read, Write};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::{OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION};
+use crate::{Explanation, OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION, SizeRecord, TraceRecord};
 
 /// The longest line that is read, in bytes. A real record has 2 to 4 KB; a longer line is no record, and is refused
 /// before it fills the memory.
@@ -51,40 +51,108 @@ pub enum RecordError {
     },
 }
 
+/// One line of a file of results.
+///
+/// A run's line has no field `record`; every other has one that says what it is, so that programs which know runs alone can pass
+/// by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ResultLine {
+    /// A run.
+    Run(Box<Record>),
+    /// What a workload read of a variant.
+    Trace(Box<TraceRecord>),
+    /// A ratio split into factors.
+    Explanation(Box<Explanation>),
+    /// Where a repository's bytes go.
+    Size(Box<SizeLine>),
+}
+
+/// Where a repository's bytes go, as a line of its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SizeLine {
+    /// The version of this form, [`SCHEMA_VERSION`] when this program wrote it.
+    pub schema: u32,
+    /// The version of the program that measured.
+    pub program_version: String,
+    /// The command that measured, quoted as a shell reads it.
+    #[serde(default)]
+    pub command: Option<String>,
+    /// The repository and its bytes.
+    pub size: SizeRecord,
+}
+
+/// A line that is no run: what it is, then its fields.
+#[derive(Serialize, Deserialize)]
+#[serde(tag = "record", rename_all = "kebab-case")]
+enum TaggedLine<T, E, S> {
+    Trace(T),
+    Explanation(E),
+    Size(S),
+}
+
 /// Writes `record` to `out` as one line. The line is handed over in one piece, so that an interrupted program leaves
 /// whole lines where the writer does not split them.
 ///
 /// # Errors
 /// [`RecordError::Write`] when `out` refuses, [`RecordError::Encode`] when the record has no JSON form.
-pub fn write_record(mut out: impl Write, record: &Record) -> Result<(), RecordError> {
-    let mut line = serde_json::to_vec(record).map_err(RecordError::Encode)?;
+pub fn write_record(out: impl Write, record: &Record) -> Result<(), RecordError> {
+    write_line(out, record)
+}
+
+/// Writes a line of any kind; see [`write_record`].
+///
+/// # Errors
+/// As [`write_record`].
+pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordError> {
+    type Tagged<'a> = TaggedLine<&'a TraceRecord, &'a Explanation, &'a SizeLine>;
+    match line {
+        ResultLine::Run(record) => write_line(out, record),
+        ResultLine::Trace(trace) => write_line(out, &Tagged::Trace(trace)),
+        ResultLine::Explanation(explanation) => write_line(out, &Tagged::Explanation(explanation)),
+        ResultLine::Size(size) => write_line(out, &Tagged::Size(size)),
+    }
+}
+
+fn write_line(mut out: impl Write, line: &impl Serialize) -> Result<(), RecordError> {
+    let mut line = serde_json::to_vec(line).map_err(RecordError::Encode)?;
     line.push(b'\n');
     out.write_all(&line).map_err(RecordError::Write)
 }
 
-/// Reads the records of `input` one by one; blank lines are skipped. Fields that this program does not know are
-/// ignored, a schema version that it does not know is an error.
+/// Reads the runs of `input` one by one; blank lines and lines of other kinds are skipped. Fields that this program does not know
+/// are ignored, a schema version that it does not know is an error.
 ///
 /// Iteration ends after the first error: what follows a damaged line cannot be trusted to be whole.
 pub fn read_records<R: BufRead>(input: R) -> impl Iterator<Item = Result<Record, RecordError>> {
-    RecordLines { input, buffer: Vec::new(), line: 0, finished: false }
+    read_results(input).filter_map(|line| match line {
+        Ok(ResultLine::Run(record)) => Some(Ok(*record)),
+        Ok(_) => None,
+        Err(error) => Some(Err(error)),
+    })
 }
 
-struct RecordLines<R> {
+/// Reads the lines of `input` one by one, of whatever kind they are; see [`read_records`].
+pub fn read_results<R: BufRead>(input: R) -> impl Iterator<Item = Result<ResultLine, RecordError>> {
+    ResultLines { input, buffer: Vec::new(), line: 0, finished: false }
+}
+
+struct ResultLines<R> {
     input: R,
     buffer: Vec<u8>,
     line: u64,
     finished: bool,
 }
 
-/// The part of a record that says how to read the rest.
+/// The part of a line that says how to read the rest.
 #[derive(Deserialize)]
-struct SchemaOnly {
+struct Heading {
     schema: u32,
+    #[serde(default)]
+    record: Option<String>,
 }
 
-impl<R: BufRead> RecordLines<R> {
-    fn next_record(&mut self) -> Result<Option<Record>, RecordError> {
+impl<R: BufRead> ResultLines<R> {
+    fn next_line(&mut self) -> Result<Option<ResultLine>, RecordError> {
         loop {
             self.line += 1;
             self.buffer.clear();
@@ -104,24 +172,32 @@ impl<R: BufRead> RecordLines<R> {
         }
     }
 
-    fn parse(&self) -> Result<Record, RecordError> {
+    fn parse(&self) -> Result<ResultLine, RecordError> {
+        type Tagged = TaggedLine<Box<TraceRecord>, Box<Explanation>, Box<SizeLine>>;
         let parse_error = |source| RecordError::Parse { line: self.line, source };
-        let SchemaOnly { schema } = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
+        let Heading { schema, record } = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
         if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&schema) {
             return Err(RecordError::Schema { line: self.line, found: schema });
         }
-        serde_json::from_slice(&self.buffer).map_err(parse_error)
+        if record.is_none() {
+            return serde_json::from_slice(&self.buffer).map(ResultLine::Run).map_err(parse_error);
+        }
+        Ok(match serde_json::from_slice(&self.buffer).map_err(parse_error)? {
+            Tagged::Trace(trace) => ResultLine::Trace(trace),
+            Tagged::Explanation(explanation) => ResultLine::Explanation(explanation),
+            Tagged::Size(size) => ResultLine::Size(size),
+        })
     }
 }
 
-impl<R: BufRead> Iterator for RecordLines<R> {
-    type Item = Result<Record, RecordError>;
+impl<R: BufRead> Iterator for ResultLines<R> {
+    type Item = Result<ResultLine, RecordError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.finished {
             return None;
         }
-        let next = self.next_record().transpose();
+        let next = self.next_line().transpose();
         self.finished = !matches!(next, Some(Ok(_)));
         next
     }
@@ -133,9 +209,9 @@ mod tests {
 
     use super::*;
     use crate::{
-        Checks, ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, DeltaCacheUse, DeltaOrigin, Disturbance, Host,
-        ObjectKind, RepositoryState, Role, RunPlace, RunUsage, SampleRecord, SizeRecord, SpecText, Storage, Variant,
-        Vcs, WorkloadLabel,
+        AccessMap, Checks, ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DeltaCacheUse,
+        DeltaOrigin, Disturbance, Host, ObjectKind, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage,
+        SampleRecord, SizeRecord, SpecText, Storage, Variant, Vcs, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -188,6 +264,8 @@ mod tests {
             extra: BTreeMap::from([("wire bytes".into(), 7)]),
             digest: ContentDigest { algorithm: "sha256".into(), hex: "00ff".into() },
             size,
+            conversion: Some(ConversionCost { cpu_ns: 17, wall_ns: 9 }),
+            command: Some("repackbench bench 'a b'".into()),
         }
     }
 
@@ -243,6 +321,53 @@ mod tests {
         bytes.extend(written(&[record(0)]));
         bytes.pop();
         assert_eq!(read_records(bytes.as_slice()).map(Result::unwrap).count(), 1);
+    }
+
+    #[test]
+    fn lines_of_other_kinds_are_told_apart_and_passed_by_where_runs_are_wanted() {
+        let run = record(1);
+        let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9)], ..AccessMap::default() };
+        let size =
+            SizeLine { schema: SCHEMA_VERSION, program_version: "1".into(), command: None, size: run.size.clone() };
+        let trace = TraceRecord {
+            schema: SCHEMA_VERSION,
+            program_version: "1".into(),
+            repository: run.repository.clone(),
+            variant: run.variant.clone(),
+            workload: run.workload.clone(),
+            page_len: 4096,
+            files: vec![],
+            parts: vec![],
+            devices: vec![],
+            memory: vec![],
+            maps: vec![map],
+            command: Some("repackbench trace r".into()),
+        };
+        let estimate = RatioEstimate { ratio: 0.5, interval: None, pairs: 3 };
+        let explanation = Explanation {
+            schema: SCHEMA_VERSION,
+            repository: run.repository.clone(),
+            workload: run.workload.clone(),
+            compared_time: ComparedTime::Cpu,
+            codec: "lz4".into(),
+            baseline: "zlib:6".into(),
+            measured: estimate,
+            factors: vec![],
+            product: 0.5,
+            noise: None,
+        };
+        let lines = [
+            ResultLine::Size(Box::new(size)),
+            ResultLine::Run(Box::new(run.clone())),
+            ResultLine::Trace(Box::new(trace)),
+            ResultLine::Explanation(Box::new(explanation)),
+        ];
+        let mut out = Vec::new();
+        lines.iter().for_each(|line| write_result(&mut out, line).unwrap());
+        assert_eq!(read_results(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), lines);
+        assert_eq!(read_records(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), [run]);
+        let unknown = format!("{{\"schema\":{SCHEMA_VERSION},\"record\":\"dream\"}}\n");
+        assert!(matches!(read_results(unknown.as_bytes()).next(), Some(Err(RecordError::Parse { line: 1, .. }))));
     }
 
     #[test]

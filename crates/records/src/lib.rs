@@ -32,10 +32,12 @@ pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::{Host, Storage};
-pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
+pub use jsonl::{
+    MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
+};
 pub use record::{
-    ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record, RepositoryState, Role,
-    RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
+    ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
@@ -49,6 +51,6 @@ pub use size::{
     StoredForms,
 };
 pub use trace::{
-    DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads, PartAccesses,
-    TraceRecord,
+    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads,
+    PartAccesses, TraceRecord,
 };

@@ -68,6 +68,22 @@ pub struct Record {
     pub digest: ContentDigest,
     /// Where the variant's bytes on disk go.
     pub size: SizeRecord,
+    /// What making the variant took, whenever that was; `None` for the repository as found, and where it is not known. Left out
+    /// of the JSON form where it is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversion: Option<ConversionCost>,
+    /// The command that measured, quoted as a shell reads it. Left out of the JSON form where it is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+}
+
+/// What converting a whole repository took: reading the source, encoding, checking what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConversionCost {
+    /// CPU time of all threads, and of programs that were run for it, in nanoseconds.
+    pub cpu_ns: u64,
+    /// Elapsed time, in nanoseconds.
+    pub wall_ns: u64,
 }
 
 fn one() -> u32 {

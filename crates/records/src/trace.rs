@@ -29,18 +29,32 @@ pub struct TraceRecord {
     pub devices: Vec<ModelledReads>,
     /// The same where memory is short.
     pub memory: Vec<ModelledMemory>,
+    /// Where in its files it reads, and when: one map for each role; empty in older records.
+    #[serde(default)]
+    pub maps: Vec<AccessMap>,
+    /// The command that traced, quoted as a shell reads it.
+    #[serde(default)]
+    pub command: Option<String>,
 }
 
-impl TraceRecord {
-    /// The record as one line of JSON, line feed included.
-    ///
-    /// # Errors
-    /// It cannot be expressed as JSON.
-    pub fn to_json_line(&self) -> Result<String, serde_json::Error> {
-        let mut line = serde_json::to_string(self)?;
-        line.push('\n');
-        Ok(line)
-    }
+/// Where a workload reads in the files of one role, and when, coarse enough to be drawn.
+///
+/// Touches of pages are numbered in their order over all files; one that follows a touch of the same page is not counted. Columns
+/// are equal parts of that order, rows are equal parts of the role's files, laid end to end in the order in which they were opened.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessMap {
+    /// What the files hold, as in [`FilePages::role`].
+    pub role: String,
+    /// The length of its files in pages.
+    pub pages: u64,
+    /// How many touches there are, over all roles: what the columns are parts of.
+    pub touches: u64,
+    /// How many columns there are.
+    pub columns: u32,
+    /// How many rows there are.
+    pub rows: u32,
+    /// The cells that were touched: column, row, how often. By column, then row.
+    pub cells: Vec<(u32, u32, u64)>,
 }
 
 /// What was touched of all files of one role.

@@ -113,6 +113,7 @@ mod tests {
             ratio: estimate(ratio),
         };
         let explanation = Explanation {
+            schema: 2,
             repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,

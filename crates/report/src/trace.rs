@@ -283,6 +283,8 @@ mod tests {
             }],
             devices: vec![reads(20, time)],
             memory: vec![memory],
+            maps: Vec::new(),
+            command: None,
         }
     }
 

@@ -108,6 +108,8 @@ pub struct BenchPlan {
     pub seed: u64,
     /// Threads for making variants.
     pub threads: usize,
+    /// The command that asked for it, as a shell reads it.
+    pub command: Option<String>,
 }
 
 impl BenchPlan {

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 
 use repackbench_codec::{CodecSpec, DecoderChoice, SharedFormat, SpecError};
 use repackbench_reader::Repository;
-use repackbench_records::{DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role};
+use repackbench_records::{DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role, SCHEMA_VERSION};
 
 use crate::statistics::{BlockKey, block_of, median, ratio_estimate};
 
@@ -134,6 +134,7 @@ impl ExplainPlan {
         }
         let again = Row::of_role(records, Role::BaselineAgain);
         Some(Explanation {
+            schema: SCHEMA_VERSION,
             repository: first.repository.clone(),
             workload: first.workload.clone(),
             compared_time: first.compared_time,

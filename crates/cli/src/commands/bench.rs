@@ -15,7 +15,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{ONLY_MERCURIAL, name_of, open, print, print_notes};
+use super::{ONLY_MERCURIAL, command_line, name_of, open, print, print_notes};
 use crate::{
     args::BenchArguments,
     failure::{Failure, USAGE},
@@ -69,6 +69,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,
         threads: arguments.effort.threads(),
+        command: command_line(),
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use repackbench_records::ResultLine;
 use repackbench_report::explain_table;
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, bench},
@@ -10,7 +11,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{bench::seed_of_now, name_of, open, print, print_notes};
+use super::{bench::seed_of_now, command_line, name_of, open, print, print_notes};
 use crate::{
     explain_arguments::ExplainArguments,
     failure::{Failure, USAGE},
@@ -48,12 +49,17 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,
         threads: arguments.effort.threads(),
+        command: command_line(),
     };
     let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
-    print(&explain_table(&explain.explain(&measured.records)))?;
+    let explanations = explain.explain(&measured.records);
+    for explanation in &explanations {
+        file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
+    }
+    print(&explain_table(&explanations))?;
     if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

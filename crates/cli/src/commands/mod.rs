@@ -46,6 +46,13 @@ fn print(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// The command as it was typed, quoted so that a shell reads it back; `None` where no shell could.
+fn command_line() -> Option<String> {
+    let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+    let words: Vec<String> = std::iter::once(env!("CARGO_BIN_NAME").to_owned()).chain(words).collect();
+    shlex::try_join(words.iter().map(String::as_str)).ok()
+}
+
 /// A path as the user would name it, for messages and tables.
 fn name_of(path: &Path) -> String {
     path.display().to_string()

@@ -9,7 +9,7 @@ use std::{
 
 use repackbench_codec::Decoders;
 use repackbench_reader::Repository;
-use repackbench_records::TraceRecord;
+use repackbench_records::{ResultLine, TraceRecord, write_result};
 use repackbench_report::{device_check_table, trace_table};
 use repackbench_timing::{
     cold::check::check_device,
@@ -20,7 +20,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{name_of, open, print, print_notes};
+use super::{command_line, name_of, open, print, print_notes};
 use crate::{
     failure::{FAILED, Failure},
     progress::Bar,
@@ -41,6 +41,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         devices: arguments.devices(),
         memory: arguments.memory.clone(),
         threads: arguments.effort.threads(),
+        command: command_line(),
     };
     let mut json = create(arguments.json.as_deref())?;
     let mut pages = create(arguments.pages.as_deref())?;
@@ -85,5 +86,5 @@ fn create(path: Option<&Path>) -> Result<Option<BufWriter<File>>, Failure> {
 }
 
 fn write_json(out: &mut impl Write, record: &TraceRecord) -> std::io::Result<()> {
-    out.write_all(record.to_json_line().map_err(std::io::Error::other)?.as_bytes())
+    write_result(out, &ResultLine::Trace(Box::new(record.clone()))).map_err(std::io::Error::other)
 }

@@ -2,10 +2,10 @@
 
 use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
-use repackbench_records::{Checks, ChosenDeltaCache, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
+use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
 use repackbench_writer::{
     Progress,
-    cache::{Cache, VariantDir},
+    cache::{Cache, MakingCost, VariantDir},
     cached_rechosen, cached_variant,
 };
 
@@ -32,6 +32,8 @@ pub(super) struct Subject {
     /// The limit of the cache of delta bases; `None` for none.
     pub(super) delta_cache: Option<u64>,
     pub(super) checks: Checks,
+    /// What making the variant took, where it was made.
+    pub(super) conversion: Option<ConversionCost>,
     /// Which of its chunks' formats several implementations read.
     formats: SharedFormats,
     /// Keeps a cached variant from being pruned.
@@ -70,6 +72,7 @@ impl Opening<'_> {
                     delta_cache,
                 },
                 checks: self.checks(&formats),
+                conversion: self.in_use.as_ref().and_then(VariantDir::making).map(cost),
                 formats: formats.clone(),
                 variant,
                 decoder,
@@ -111,6 +114,11 @@ impl Opening<'_> {
             bitmaps: false,
         }
     }
+}
+
+fn cost(making: MakingCost) -> ConversionCost {
+    let nanoseconds = |time: std::time::Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    ConversionCost { cpu_ns: nanoseconds(making.cpu), wall_ns: nanoseconds(making.wall) }
 }
 
 /// One history for each of `jobs` copies of a job.

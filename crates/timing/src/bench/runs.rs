@@ -276,6 +276,8 @@ impl Session<'_> {
             extra,
             digest: reference.digest.clone(),
             size: subject.size.clone(),
+            conversion: subject.conversion,
+            command: self.plan.command.clone(),
         })
     }
 }

@@ -297,6 +297,8 @@ pub(super) mod tests {
             extra: BTreeMap::new(),
             digest: ContentDigest { algorithm: "none".into(), hex: String::new() },
             size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
+            conversion: None,
+            command: None,
         }
     }
 

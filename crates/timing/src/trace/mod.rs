@@ -4,9 +4,11 @@
 //! - [`pages`]: which pages it touches, and in what order;
 //! - [`device`]: the modelled time of reading it from a cold device;
 //! - [`memory`]: the page cache of that model;
+//! - [`access_map`]: where and when, coarse enough to be drawn;
 //! - [`page_map`]: all pages, for programs that draw;
 //! - [`plan`]: the traces of several variants of a repository.
 
+pub mod access_map;
 pub mod device;
 pub mod memory;
 pub mod page_map;

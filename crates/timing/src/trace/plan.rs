@@ -15,6 +15,7 @@ use repackbench_writer::{
 
 use super::{
     Device,
+    access_map::access_maps,
     pages::{PAGE_LEN, file_pages, parts},
     record, store_bytes,
 };
@@ -40,6 +41,8 @@ pub struct TracePlan {
     pub memory: Vec<u32>,
     /// Threads for making variants.
     pub threads: usize,
+    /// The command that asked for it, as a shell reads it.
+    pub command: Option<String>,
 }
 
 /// A repository to trace.
@@ -155,6 +158,8 @@ pub fn trace_variants(
             parts: parts(&trace),
             devices: plan.devices.iter().map(|device| device.replay(&trace, usize::MAX)).collect(),
             memory: plan.memory(&trace, baseline_bytes),
+            maps: access_maps(&trace),
+            command: plan.command.clone(),
         };
         on_trace(&record, &trace, read.folder())
             .map_err(|source| BenchError::Io { action: "write a trace", source })?;

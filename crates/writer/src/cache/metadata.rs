@@ -4,9 +4,10 @@ use std::{
     fs,
     io::{self, ErrorKind, Write},
     path::{Path, PathBuf},
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
+use nix::sys::resource::{UsageWho, getrusage};
 use serde::{Deserialize, Serialize};
 
 /// What a variant was made of; for people, as the key alone decides whether a variant fits.
@@ -20,6 +21,44 @@ pub struct VariantOrigin {
     pub format_version: u32,
 }
 
+/// What making a variant took, as a whole: reading the source, encoding, checking what was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MakingCost {
+    /// CPU time of all threads, and of programs that were run for it.
+    pub cpu: Duration,
+    /// Elapsed time.
+    pub wall: Duration,
+}
+
+/// Measures what making a variant takes.
+pub(super) struct MakingClock {
+    began: Instant,
+    cpu: Option<Duration>,
+}
+
+impl MakingClock {
+    pub(super) fn start() -> Self {
+        MakingClock { began: Instant::now(), cpu: process_cpu() }
+    }
+
+    /// What it has taken so far; `None` where the system does not tell.
+    pub(super) fn read(&self) -> Option<MakingCost> {
+        let cpu = process_cpu()?.checked_sub(self.cpu?)?;
+        Some(MakingCost { cpu, wall: self.began.elapsed() })
+    }
+}
+
+/// CPU time of this process and of those that it waited for.
+fn process_cpu() -> Option<Duration> {
+    [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN].into_iter().try_fold(Duration::ZERO, |sum, who| {
+        let usage = getrusage(who).ok()?;
+        [usage.user_time(), usage.system_time()].into_iter().try_fold(sum, |sum, time| {
+            let seconds = Duration::from_secs(time.tv_sec().try_into().ok()?);
+            sum.checked_add(seconds)?.checked_add(Duration::from_micros(time.tv_usec().try_into().ok()?))
+        })
+    })
+}
+
 /// The content of the metadata file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Metadata {
@@ -29,6 +68,9 @@ pub(super) struct Metadata {
     pub(super) format_version: u32,
     /// The lengths of the variant's files, in bytes.
     pub(super) bytes: u64,
+    /// What making it took; missing in variants that older versions made, and where the system does not tell.
+    #[serde(default)]
+    pub(super) making: Option<MakingCost>,
     /// Seconds since 1970-01-01 UTC.
     pub(super) created: u64,
     /// Seconds since 1970-01-01 UTC.
@@ -40,13 +82,14 @@ const MAX_METADATA_BYTES: u64 = 1 << 20;
 
 impl Metadata {
     /// Metadata of a variant that was made just now.
-    pub(super) fn new(origin: &VariantOrigin, bytes: u64) -> Self {
+    pub(super) fn new(origin: &VariantOrigin, bytes: u64, making: Option<MakingCost>) -> Self {
         let now = unix_seconds(SystemTime::now());
         Metadata {
             source: origin.source.to_string_lossy().into_owned(),
             spec: origin.spec.clone(),
             format_version: origin.format_version,
             bytes,
+            making,
             created: now,
             last_used: now,
         }

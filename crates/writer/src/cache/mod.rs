@@ -31,11 +31,11 @@ mod prune;
 pub use error::{CacheError, GetOrMakeError};
 pub(crate) use key::KeyHasher;
 pub use key::{VariantInputs, VariantKey};
-pub use metadata::VariantOrigin;
+pub use metadata::{MakingCost, VariantOrigin};
 pub use prune::{CachedVariant, Freed, PrunePolicy};
 
 use lock::{VariantLock, WhenBusy};
-use metadata::{Metadata, unix_seconds};
+use metadata::{MakingClock, Metadata, unix_seconds};
 
 const METADATA_FILE: &str = "metadata.json";
 const REPOSITORY_FOLDER: &str = "repository.git";
@@ -57,6 +57,7 @@ pub struct Cache {
 #[derive(Debug)]
 pub struct VariantDir {
     path: PathBuf,
+    making: Option<MakingCost>,
     _lock: VariantLock,
 }
 
@@ -64,6 +65,11 @@ impl VariantDir {
     /// The variant: a bare repository.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// What making it took, whenever that was; `None` for variants of older versions of the cache.
+    pub fn making(&self) -> Option<MakingCost> {
+        self.making
     }
 }
 
@@ -134,7 +140,8 @@ impl Cache {
         metadata.last_used = unix_seconds(std::time::SystemTime::now());
         // A full disk must not keep a variant from being used; it merely looks unused.
         let _ = metadata.write(&self.variant_folder(key).join(METADATA_FILE));
-        Ok(Some(VariantDir { path: self.variant_folder(key).join(REPOSITORY_FOLDER), _lock: lock }))
+        let path = self.variant_folder(key).join(REPOSITORY_FOLDER);
+        Ok(Some(VariantDir { path, making: metadata.making, _lock: lock }))
     }
 
     /// Makes the variant under its temporary name and gives it its final one. The caller holds the key's lock alone.
@@ -151,9 +158,10 @@ impl Cache {
             remove_folder(folder)?;
         }
         fs::create_dir(&making).map_err(CacheError::io("create", &making))?;
+        let clock = MakingClock::start();
         let made = make(&making.join(REPOSITORY_FOLDER))
             .map_err(GetOrMakeError::Make)
-            .and_then(|()| finish(&making, &variant, origin).map_err(GetOrMakeError::Cache));
+            .and_then(|()| finish(&making, &variant, origin, clock.read()).map_err(GetOrMakeError::Cache));
         if made.is_err() {
             // The first error is the one to report; what cannot be removed now goes at the next opening.
             let _ = remove_folder(&making);
@@ -209,12 +217,12 @@ impl Cache {
 }
 
 /// Writes the metadata of a variant that is whole and gives it its final name.
-fn finish(making: &Path, variant: &Path, origin: &VariantOrigin) -> Result<(), CacheError> {
+fn finish(making: &Path, variant: &Path, origin: &VariantOrigin, cost: Option<MakingCost>) -> Result<(), CacheError> {
     let repository = making.join(REPOSITORY_FOLDER);
     if !repository.is_dir() {
         return Err(CacheError::NothingMade { path: repository });
     }
-    let metadata = Metadata::new(origin, folder_bytes(&repository)?);
+    let metadata = Metadata::new(origin, folder_bytes(&repository)?, cost);
     let file = making.join(METADATA_FILE);
     metadata.write(&file).map_err(CacheError::io("write", &file))?;
     fs::rename(making, variant).map_err(CacheError::io("rename", making))

@@ -66,7 +66,7 @@ impl Cache {
         let mut variants = Vec::new();
         for key in self.names()?.iter().filter_map(|name| VariantKey::from_hex(name)) {
             let Some(metadata) = self.complete_metadata(&key)? else { continue };
-            let Metadata { source, spec, format_version, bytes, created, last_used } = metadata;
+            let Metadata { source, spec, format_version, bytes, created, last_used, making: _ } = metadata;
             let folder = self.variant_folder(&key);
             variants.push(CachedVariant { key, folder, source, spec, format_version, bytes, created, last_used });
         }

@@ -67,6 +67,21 @@ fn a_variant_is_made_once_and_found_again() {
 }
 
 #[test]
+fn what_making_took_is_kept() {
+    let (_folder, cache) = cache();
+    let made = cache.get_or_make(&key("zstd:5"), &origin("zstd:5"), make(10)).unwrap().making().unwrap();
+    let found = cache.get(&key("zstd:5")).unwrap().unwrap().making();
+    assert_eq!(found, Some(made));
+    assert!(made.wall > Duration::ZERO, "{made:?}");
+    // What an older version left says nothing of it.
+    let file = cache.variant_folder(&key("zstd:5")).join(METADATA_FILE);
+    let mut metadata: serde_json::Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    metadata.as_object_mut().unwrap().remove("making").unwrap();
+    fs::write(&file, metadata.to_string()).unwrap();
+    assert_eq!(cache.get(&key("zstd:5")).unwrap().unwrap().making(), None);
+}
+
+#[test]
 fn the_list_says_what_each_variant_is() {
     let (_folder, cache) = cache();
     drop(cache.get_or_make(&key("lz4"), &origin("lz4"), make(7)).unwrap());
