@@ -2,7 +2,7 @@
 
 mod codec_share;
 mod fairness;
-mod verdict;
+pub(crate) mod verdict;
 
 use std::time::Duration;
 
@@ -169,7 +169,7 @@ fn ratio_of(row: &VariantComparison) -> String {
 }
 
 /// The variant's label; one that does less checking than the baseline says so, whatever its spec's spelling.
-fn variant_name(row: &VariantComparison) -> String {
+pub(crate) fn variant_name(row: &VariantComparison) -> String {
     let label = row.variant.label();
     if row.variant.checksum || label.contains("checksum=no") {
         return label.into_owned();

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// What may be said of a row.
-pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);
     match (row.verdict, interval) {
         (Some(Verdict::Faster), _) => "faster".to_owned(),
@@ -23,7 +23,7 @@ pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> 
 }
 
 /// How large a difference has to be.
-pub(super) fn noise_cell(comparison: &WorkloadComparison) -> String {
+pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
     match (comparison.noise_floor, comparison.is_valid) {
         (None, _) => String::new(),
         (Some(_), true) => format!("floor {}", floor(comparison)),
