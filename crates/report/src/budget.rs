@@ -2,10 +2,10 @@
 
 use repackbench_records::{EqualBudget, Quantity};
 
-use crate::grid::{Align, Grid};
+use crate::grid::{Align, Grid, Style};
 
 /// What each codec reaches at the baseline's size, read time or encode time; empty if no codec was measured at several levels.
-pub fn budget_table(budgets: &[EqualBudget]) -> String {
+pub fn budget_table(budgets: &[EqualBudget], style: Style) -> String {
     if budgets.is_empty() {
         return String::new();
     }
@@ -25,7 +25,7 @@ pub fn budget_table(budgets: &[EqualBudget]) -> String {
         let workload = budget.workload.to_string();
         grid.row([workload.as_str(), &budget.codec, name(budget.budget), name(budget.of), &ratio, &levels]);
     }
-    format!("\nAt equal budgets, interpolated between levels:\n\n{}", grid.render())
+    format!("\nAt equal budgets, interpolated between levels:\n\n{}", grid.render_in(style))
 }
 
 fn name(quantity: Quantity) -> &'static str {
@@ -43,6 +43,10 @@ mod tests {
     use repackbench_records::{RepositoryState, WorkloadLabel};
 
     use super::*;
+
+    fn budget_table(budgets: &[EqualBudget]) -> String {
+        super::budget_table(budgets, Style::PLAIN)
+    }
 
     #[test]
     fn a_budget_out_of_reach_is_said_to_be() {

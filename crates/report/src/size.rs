@@ -3,7 +3,7 @@
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
-    grid::{Align, Grid, plain_text},
+    grid::{Align, Grid, Style, plain_text},
     number::{align_points, megabytes, size_ratio, thousands},
 };
 
@@ -16,7 +16,7 @@ struct SizeLine {
 /// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
 /// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
 /// are left out, except for the total.
-pub fn size_table(sizes: &[SizeRecord]) -> String {
+pub fn size_table(sizes: &[SizeRecord], style: Style) -> String {
     let headers: Vec<String> = sizes.iter().map(|size| format!("{} MB", size.label)).collect();
     let mut columns = vec![("", Align::Words)];
     for (number, header) in headers.iter().enumerate() {
@@ -39,7 +39,7 @@ pub fn size_table(sizes: &[SizeRecord]) -> String {
             row_number += 1;
         }
     }
-    let mut text = grid.render();
+    let mut text = grid.render_in(style);
     text.push_str(&form_table(sizes));
     if let Some((first, others)) = sizes.split_first() {
         others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
@@ -155,6 +155,10 @@ mod tests {
     use repackbench_records::LooseSizes;
 
     use super::*;
+
+    fn size_table(sizes: &[SizeRecord]) -> String {
+        super::size_table(sizes, Style::PLAIN)
+    }
 
     fn sample(label: &str, scale: u64) -> SizeRecord {
         let mut size = SizeRecord {

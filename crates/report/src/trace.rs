@@ -5,37 +5,38 @@ use std::time::Duration;
 use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
 
 use crate::{
-    grid::{Align, Grid},
+    bench::heading,
+    grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, single_time, thousands, time_ratio},
 };
 
 /// The traces of one workload on several variants: pages by file, what they were read for, and modelled times, with notes.
-pub fn trace_table(records: &[TraceRecord]) -> String {
-    let Some(first) = records.first() else { return "Nothing was traced.\n".to_owned() };
-    let state = &first.repository;
-    let revision =
-        state.head.as_deref().map_or(String::new(), |head| format!(" (revision {})", head.get(..12).unwrap_or(head)));
-    let mut text = format!("{}{revision}, {}\n\n", crate::grid::plain_text(&state.name), first.workload);
-    text.push_str(&files_table(records));
-    text.push('\n');
-    text.push_str(&parts_table(records));
-    text.push('\n');
-    text.push_str(&devices_table(records));
-    text.push('\n');
-    if records.iter().any(|record| !record.memory.is_empty()) {
-        text.push_str(&memory_table(records));
-        text.push('\n');
+pub fn trace_table(records: &[TraceRecord], style: Style) -> String {
+    let mut text = String::new();
+    for traces in records.chunk_by(|a, b| a.repository == b.repository && a.workload == b.workload) {
+        text.push_str(&workload_tables(traces, style));
     }
-    text.push_str(NOTES);
+    if records.is_empty() { "Nothing was traced.\n".to_owned() } else { text + &style.paragraph(NOTES) }
+}
+
+fn workload_tables(records: &[TraceRecord], style: Style) -> String {
+    let Some(first) = records.first() else { return String::new() };
+    let mut text = format!("{}, {}\n", heading(&first.repository), plain_text(&first.workload.to_string()));
+    let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
+    tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
+    for table in tables {
+        text.push('\n');
+        text.push_str(&table.render_in(style));
+    }
+    text.push('\n');
     text
 }
 
 const NOTES: &str = "\
-Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of
-steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an
+Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
+steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
 earlier one, each in percent, and the median length of the latter two in pages.
-Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.
-";
+Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.";
 
 /// The label of a record, for the first of its rows only.
 fn label(record: &TraceRecord, row: usize) -> String {
@@ -51,7 +52,7 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
     megabytes(pages.saturating_mul(record.page_len))
 }
 
-fn files_table(records: &[TraceRecord]) -> String {
+fn files_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("files", Align::Words),
@@ -70,7 +71,7 @@ fn files_table(records: &[TraceRecord]) -> String {
             grid.row(file_row(record, row, files));
         }
     }
-    grid.render()
+    grid
 }
 
 fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11] {
@@ -93,7 +94,7 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     ]
 }
 
-fn parts_table(records: &[TraceRecord]) -> String {
+fn parts_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("read for", Align::Words),
@@ -116,10 +117,10 @@ fn parts_table(records: &[TraceRecord]) -> String {
             ]);
         }
     }
-    grid.render()
+    grid
 }
 
-fn devices_table(records: &[TraceRecord]) -> String {
+fn devices_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("device", Align::Words),
@@ -135,10 +136,10 @@ fn devices_table(records: &[TraceRecord]) -> String {
             grid.row([label(record, row), reads.device.name.clone(), seeks, bytes, time, ratio]);
         }
     }
-    grid.render()
+    grid
 }
 
-fn memory_table(records: &[TraceRecord]) -> String {
+fn memory_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("memory", Align::Words),
@@ -169,7 +170,7 @@ fn memory_table(records: &[TraceRecord]) -> String {
             }
         }
     }
-    grid.render()
+    grid
 }
 
 /// What the others are compared with: the baseline, if it was traced.
@@ -232,6 +233,10 @@ mod tests {
     };
 
     use super::*;
+
+    fn trace_table(records: &[TraceRecord]) -> String {
+        super::trace_table(records, Style::PLAIN)
+    }
 
     fn reads(seeks: u64, milliseconds: u64) -> ModelledReads {
         let latency = Duration::from_millis(8);
