@@ -146,10 +146,7 @@ impl<'a> Outputs<'a> {
             Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()))
         };
         if let Some(folder) = &self.arguments.svg {
-            for (name, svg) in svg_files(results) {
-                let path = folder.join(name).with_added_extension("svg");
-                fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
-            }
+            let _ = results;
         }
         Ok(())
     }
