@@ -13,7 +13,7 @@ use crate::{
     joined::{joined, joined_table},
     number::thousands,
     size::size_table,
-    summary::{Outcome, outcomes, sentences, short_cell},
+    summary::{Outcome, outcomes, sentences, short_cell, workload_names},
     trace::trace_table,
 };
 
@@ -51,8 +51,8 @@ fn comparison_section(repository: &RepositoryState, comparisons: &[&WorkloadComp
     text.push_str(
         "Multiples of the baseline's bytes and times, less is better; the worst first.\n\n| variant | size |",
     );
-    for comparison in comparisons {
-        let _ = write!(text, " {} |", escaped(&comparison.workload.to_string()));
+    for name in workload_names(comparisons) {
+        let _ = write!(text, " {} |", escaped(&name));
     }
     let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
     for outcome in worst_first(&outcomes) {

@@ -109,7 +109,7 @@ fn of_repository(repository: &RepositoryState, comparisons: &[&WorkloadCompariso
 }
 
 fn table(comparisons: &[&WorkloadComparison]) -> Grid {
-    let names: Vec<String> = comparisons.iter().map(|comparison| comparison.workload.to_string()).collect();
+    let names = workload_names(comparisons);
     let mut columns = vec![("variant", Align::Words), ("size", Align::Numbers)];
     columns.extend(names.iter().map(|name| (name.as_str(), Align::Words)));
     let mut grid = Grid::new(&columns);
@@ -120,6 +120,16 @@ fn table(comparisons: &[&WorkloadComparison]) -> Grid {
         grid.row(cells);
     }
     grid
+}
+
+/// The workloads' names, without parameters where that is enough to tell them apart.
+pub(crate) fn workload_names(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let is_alone = |name: &str| comparisons.iter().filter(|comparison| comparison.workload.name == name).count() == 1;
+    let name = |comparison: &&WorkloadComparison| match &comparison.workload {
+        workload if is_alone(&workload.name) => workload.name.clone(),
+        workload => workload.to_string(),
+    };
+    comparisons.iter().map(name).collect()
 }
 
 /// A ratio and its verdict in a word.
@@ -145,8 +155,9 @@ pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
 pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadComparison]) -> String {
     let candidates: Vec<&Outcome<'_>> = outcomes.iter().filter(|outcome| outcome.role == Role::Candidate).collect();
     let mut sentences = Vec::new();
+    let names: Vec<String> = workload_names(comparisons).iter().map(|name| plain_text(name)).collect();
     if let [only] = candidates.as_slice() {
-        sentences.push(format!("{}: {}.", plain_text(&only.name), effects(only, comparisons).join(", ")));
+        sentences.push(format!("{}: {}.", plain_text(&only.name), effects(only, &names).join(", ")));
         return sentences.join(" ");
     }
     if let Some(smallest) =
@@ -155,14 +166,14 @@ pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadCompar
         sentences.push(format!(
             "Smallest is {}: {}.",
             plain_text(&smallest.name),
-            effects(smallest, comparisons).join(", ")
+            effects(smallest, &names).join(", ")
         ));
     }
     let fastest = (0..comparisons.len()).filter_map(|at| {
         let ratio = |outcome: &&&Outcome<'_>| Some(outcome.cells.get(at).copied().flatten()?.ratio?.ratio);
         let timed = candidates.iter().filter(|outcome| ratio(outcome).is_some());
         let best = timed.min_by(|a, b| ratio(a).unwrap_or(f64::MAX).total_cmp(&ratio(b).unwrap_or(f64::MAX)))?;
-        let workload = plain_text(&comparisons.get(at)?.workload.to_string());
+        let workload = names.get(at)?;
         Some(format!("{workload} is fastest with {} ({})", plain_text(&best.name), time_ratio(ratio(&best)?)))
     });
     let fastest: Vec<String> = fastest.collect();
@@ -172,7 +183,10 @@ pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadCompar
     let beaten = |outcome: &&&Outcome<'_>| candidates.iter().any(|other| outcome.is_beaten_by(other));
     let beaten: Vec<String> = candidates.iter().filter(beaten).map(|outcome| plain_text(&outcome.name)).collect();
     if !beaten.is_empty() {
-        sentences.push(format!("Another one is at least as good in every column as {}.", beaten.join(", ")));
+        sentences.push(format!(
+            "Not worth a look, as another one is at least as good in every column: {}.",
+            beaten.join(", ")
+        ));
     }
     sentences.join(" ")
 }
@@ -182,22 +196,18 @@ fn size_of(outcome: &Outcome<'_>) -> f64 {
 }
 
 /// What a variant changes, in words: `15.2 % smaller`, `traverse 28 % less time (faster)`.
-fn effects(outcome: &Outcome<'_>, comparisons: &[&WorkloadComparison]) -> Vec<String> {
+fn effects(outcome: &Outcome<'_>, workloads: &[String]) -> Vec<String> {
     let mut effects = Vec::new();
     effects.extend(outcome.size.map(|size| match percent(size) {
         (0.0, _) => "same size".to_owned(),
         (part, true) => format!("{part:.1} % smaller"),
         (part, false) => format!("{part:.1} % larger"),
     }));
-    for (cell, comparison) in outcome.cells.iter().zip(comparisons) {
+    for (cell, workload) in outcome.cells.iter().zip(workloads) {
         let Some((row, ratio)) = cell.and_then(|row| Some((row, row.ratio?))) else { continue };
         let (part, is_less) = percent(ratio.ratio);
         let change = if is_less { "less" } else { "more" };
-        effects.push(format!(
-            "{} takes {part:.0} % {change} time ({})",
-            plain_text(&comparison.workload.to_string()),
-            verdict_word(row.verdict)
-        ));
+        effects.push(format!("{workload} takes {part:.0} % {change} time ({})", verdict_word(row.verdict)));
     }
     effects
 }
@@ -239,8 +249,8 @@ xz:6      0.790  2.00 slower    2.00 slower
 bzip2:9   0.860  3.00 slower    3.00 slower
 
 Smallest is xz:6: 21.0 % smaller, traverse takes 100 % more time (slower), checkout takes 100 % more time (slower). \
-traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). Another one is at least as good in every \
-column as bzip2:9.
+traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). Not worth a look, as \
+another one is at least as good in every column: bzip2:9.
 ";
         let text = summary(&two_workloads(), Style::PLAIN);
         assert_eq!(text, expected, "\n{text}");

@@ -22,7 +22,11 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let outputs = Outputs::prepare(&arguments.output)?;
     let mut lines = Vec::new();
     for path in &arguments.files {
-        lines.extend(record_file::read_lines(path)?);
+        let of_file = record_file::read_lines(path)?;
+        if of_file.is_empty() {
+            return Err(Failure::new(FAILED, format!("{}: expected results, found none", path.display())));
+        }
+        lines.extend(of_file);
     }
     let found = lines.len();
     let results = results(lines);

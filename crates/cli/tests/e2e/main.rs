@@ -20,6 +20,7 @@ mod outputs;
 mod payloads;
 mod refused;
 mod replay;
+mod report;
 mod results;
 mod serve;
 mod side_files;

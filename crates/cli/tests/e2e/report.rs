@@ -1,0 +1,153 @@
+//! `repackbench report`: what other commands wrote comes back as they showed it, joined, and in every form.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::program::{self, Outcome, command, exit};
+use super::support::{Fixture, Scratch};
+
+/// Runs the program with its cache in the scratch folder.
+#[track_caller]
+fn run(scratch: &Scratch, arguments: &[&str]) -> Outcome {
+    let mut program = command();
+    program::run(program.env("XDG_CACHE_HOME", scratch.join("cache")).args(arguments))
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().expect("a path in UTF-8")
+}
+
+#[test]
+fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
+    let scratch = Scratch::new();
+    let file = scratch.join("results.jsonl");
+    for repo in [Fixture::get("history").repo(), Fixture::hg("branches").repo()] {
+        for arguments in [
+            &[
+                "bench",
+                "--quiet",
+                "--codec",
+                "zstd:5",
+                "--codec",
+                "lz4",
+                "--workload",
+                "traverse,checkout:sink",
+                "--blocks",
+                "6",
+            ][..],
+            &["trace", "--quiet", "--codec", "lz4", "--workload", "traverse"],
+            &["size"],
+        ] {
+            let shown =
+                run(&scratch, &[arguments, &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
+            let again = run(&scratch, &["report", path(&file)]).exits(exit::OK);
+            assert_eq!(again.text(), shown, "{arguments:?}");
+        }
+        let explain = ["explain", "--quiet", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "2"];
+        let shown =
+            run(&scratch, &[&explain[..], &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
+        let again = run(&scratch, &["report", path(&file)]).exits(exit::OK).text();
+        assert!(again.ends_with(&shown), "{again}\n{shown}");
+    }
+}
+
+#[test]
+fn the_command_and_the_cost_of_each_variant_are_kept() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("it's.jsonl");
+    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
+    for line in fs::read_to_string(&file).expect("the results").lines() {
+        let run: Value = serde_json::from_str(line).expect("JSON");
+        let command = run["command"].as_str().expect("a command");
+        assert!(command.starts_with("repackbench bench --quiet --codec store "), "{command}");
+        assert!(command.contains(r#"it's.jsonl""#) && command.ends_with(path(&repo)), "quoted: {command}");
+        let is_made = run["variant"]["role"] != "as-found";
+        assert_eq!(run["conversion"]["wall_ns"].as_u64().is_some_and(|wall| wall > 0), is_made, "{run}");
+        assert_eq!(run["conversion"]["cpu_ns"].is_u64(), is_made, "{run}");
+    }
+}
+
+#[test]
+fn several_repositories_are_joined_and_nothing_counts_twice() {
+    let scratch = Scratch::new();
+    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "6", "--json"];
+    let files = [scratch.join("a.jsonl"), scratch.join("b.jsonl")];
+    for (file, fixture) in files.iter().zip(["history", "content"]) {
+        run(&scratch, &[&options[..], &[path(file), path(&Fixture::get(fixture).repo())]].concat()).exits(exit::OK);
+    }
+    let [a, b] = files.each_ref().map(|file| path(file));
+    let alone = run(&scratch, &["report", a]).exits(exit::OK).text();
+    assert!(!alone.contains("All repositories together"), "{alone}");
+    let twice = run(&scratch, &["report", a, a]).exits(exit::OK);
+    assert_eq!(twice.text(), alone);
+    assert!(twice.stderr.contains("24 lines were given twice"), "{}", twice.stderr);
+
+    let document = run(&scratch, &["report", "--json", a, b]).exits(exit::OK).text();
+    let document: Value = serde_json::from_str(&document).expect("JSON");
+    let comparisons = document["comparisons"].as_array().expect("comparisons");
+    assert_eq!(comparisons.len(), 2);
+    let ratio = |comparison: &Value| {
+        let rows = comparison["rows"].as_array().expect("rows");
+        let row = |role: &str| rows.iter().find(|row| row["variant"]["role"] == role).expect("a row of this role");
+        let bytes = |role: &str| row(role)["size"]["total_bytes"].as_f64().expect("bytes");
+        (row("candidate")["ratio"]["ratio"].as_f64().expect("a ratio"), bytes("candidate"), bytes("baseline"))
+    };
+    let [(first, first_bytes, first_of), (second, second_bytes, second_of)] =
+        [&comparisons[0], &comparisons[1]].map(ratio);
+    let joined = document["joined"].as_array().expect("joined rows");
+    let store = joined.iter().find(|row| row["variant"] == "store").expect("a row for store");
+    let near = |name: &str, expected: f64| {
+        let found = store[name].as_f64().expect("a number");
+        assert!((found / expected - 1.0).abs() < 1e-9, "{name}: {found}, expected {expected}");
+    };
+    assert_eq!(store["repositories"], 2);
+    near("time_mean", (first * second).sqrt());
+    near("size_mean", (first_bytes / first_of * second_bytes / second_of).sqrt());
+    near("size_total", (first_bytes + second_bytes) / (first_of + second_of));
+}
+
+#[test]
+fn every_form_comes_from_stdin_too_and_only_one_is_printed() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("a.jsonl");
+    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
+    let from_stdin = |options: &[&str]| {
+        let input = fs::File::open(&file).expect("the results");
+        let output = command().arg("report").args(options).arg("-").stdin(input).output().expect("the program");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    let markdown = from_stdin(&["--markdown"]);
+    assert!(markdown.starts_with("### ") && markdown.contains("<details>"), "{markdown}");
+    let csv = from_stdin(&["--csv"]);
+    assert!(csv.starts_with("repository,") && csv.lines().count() == 4, "header, as found, zlib:6, store:\n{csv}");
+    assert!(serde_json::from_str::<Value>(&from_stdin(&["--json"])).is_ok());
+    run(&scratch, &["report", "--csv", "--markdown", path(&file)]).exits(exit::USAGE);
+    run(&scratch, &["report"]).exits(exit::USAGE);
+}
+
+#[test]
+fn what_is_no_result_is_named_with_its_line() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("a.jsonl");
+    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
+    let whole = fs::read_to_string(&file).expect("the results");
+    // A line that was cut off, as by a full disk, is left out; the same line with an end is damaged.
+    let cut = &whole[..whole.len() - 20];
+    fs::write(&file, cut).expect("the file");
+    let outcome = run(&scratch, &["report", path(&file)]).exits(exit::OK);
+    assert!(outcome.stderr.contains("line 4 was not written to its end"), "{}", outcome.stderr);
+    fs::write(&file, format!("{cut}\n")).expect("the file");
+    let refused = run(&scratch, &["report", path(&file)]).exits(exit::FAILURE);
+    assert!(refused.stderr.contains("a.jsonl: line 4: expected a record"), "{}", refused.stderr);
+    fs::write(&file, "\n").expect("the file");
+    let empty = run(&scratch, &["report", path(&file)]).exits(exit::FAILURE);
+    assert!(empty.stderr.contains("a.jsonl: expected results, found none"), "{}", empty.stderr);
+    let missing = scratch.join("none.jsonl");
+    assert!(run(&scratch, &["report", path(&missing)]).exits(exit::FAILURE).stderr.contains("none.jsonl: cannot open"));
+}
