@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord};
+use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads};
 
 /// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
 ///
@@ -68,6 +68,10 @@ pub struct Record {
     pub digest: ContentDigest,
     /// Where the variant's bytes on disk go.
     pub size: SizeRecord,
+    /// What the workload reads of the variant's files. `None`, and left out of the JSON form, where the workload has no access
+    /// trace, and in records from before there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<TracedReads>,
 }
 
 fn one() -> u32 {

@@ -38,6 +38,7 @@ use crate::{
     cold::ColdError,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
+    trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 
@@ -100,6 +101,8 @@ pub struct BenchPlan {
     pub jobs: u32,
     /// Whether each run reads a copy of its own that is not in the page cache.
     pub is_cold: bool,
+    /// The devices to model a cold start on, for workloads that have an access trace.
+    pub devices: Vec<Device>,
     /// Whether to measure the baseline under several names, and nothing else.
     pub is_self_test: bool,
     /// The records of a session that was stopped and that this one goes on with.
