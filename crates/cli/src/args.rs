@@ -5,7 +5,10 @@ use std::{num::NonZeroUsize, path::PathBuf};
 use clap::{Args, Parser, Subcommand};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices, MIN_DICTIONARY_LEN};
 use repackbench_reader::ObjectKind;
-use repackbench_timing::workloads::{HistoryRange, WorkloadSpec};
+use repackbench_timing::{
+    trace::Device,
+    workloads::{HistoryRange, WorkloadSpec},
+};
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
 use crate::{
@@ -212,6 +215,7 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zstd:5 --workload diff:pickaxe=malloc --json runs.jsonl
 ///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
 ///   repackbench bench . --codec zstd:5 --delta-cache 96M,0,unlimited --time 10m
+///   repackbench bench . --codec zstd:5 --workload checkout --device hdd --device nvme
 ///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -246,6 +250,12 @@ pub(crate) struct BenchArguments {
 
     #[command(flatten)]
     pub(crate) range: RangeArguments,
+
+    /// Also model a cold start on this device, a column for each: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
+    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. Modelled times come from an untimed access trace, as
+    /// those of `trace` do, and get no verdict.
+    #[arg(long = "device", value_name = "DEVICE", conflicts_with = "self_test")]
+    devices: Vec<Device>,
 
     /// Mercurial only: show each codec twice, with the source's deltas and with those that hg chooses under it.
     #[arg(long)]
@@ -286,6 +296,17 @@ impl BenchArguments {
             }
         }
         choices
+    }
+
+    /// Every device, once.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        let mut devices: Vec<Device> = Vec::new();
+        for device in &self.devices {
+            if !devices.contains(device) {
+                devices.push(device.clone());
+            }
+        }
+        devices
     }
 
     pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
@@ -492,7 +513,7 @@ fn parse_zstd_level(typed: &str) -> Result<CodecSpec, String> {
     format!("zstd:{typed}").parse().map_err(|error: repackbench_codec::SpecError| error.to_string())
 }
 
-/// List or remove the variants that bench keeps.
+/// List or remove the variants that bench keeps, and copies for cold runs that killed runs left.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -501,12 +522,13 @@ pub(crate) struct CacheArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List cached variants: size, last use, codec and source.
+    /// List cached variants: size, last use, codec and source. Copies for cold runs are listed, too.
     List,
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some.
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies for cold runs that a killed run
+/// left go in any case.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Remove only variants that were not used for so many days.

@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    num::NonZeroU64,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -126,6 +127,9 @@ pub enum Recording {
     Accesses,
     /// Also the content of bases that chunks are decoded with, so that each can be decoded again by itself.
     WithBases,
+    /// Accesses that reach a page of so many bytes that none before them did, and no decodes: all there is to know of a page cache
+    /// that keeps everything, in memory that grows with the store's pages and not with what is read.
+    NewPages(NonZeroU64),
 }
 
 /// A chunk that a trace names, with what it takes to decode it.
@@ -145,7 +149,7 @@ pub struct ChunkInMemory<'a> {
 /// contended.
 #[derive(Debug)]
 pub(crate) struct AccessLog {
-    keeps_bases: bool,
+    recording: Recording,
     inner: Mutex<Recorded>,
 }
 
@@ -155,12 +159,41 @@ struct Recorded {
     by_path: HashMap<PathBuf, u32>,
     by_base: HashMap<(u32, u64), u32>,
     base_bytes: usize,
+    /// For each file a bit for each page that was reached, if only accesses to new ones are kept.
+    reached: Vec<Vec<u64>>,
+}
+
+impl Recorded {
+    /// Whether `access` reaches a page of its file that none before it did.
+    fn reaches_new_page(&mut self, access: &Access, page_len: NonZeroU64) -> bool {
+        let at = access.file as usize;
+        let Some(file) = self.trace.files.get(at) else { return false };
+        let end = access.offset.saturating_add(access.len).min(file.len);
+        if access.offset >= end {
+            return false;
+        }
+        if self.reached.len() <= at {
+            self.reached.resize_with(at + 1, Vec::new);
+        }
+        let Some(reached) = self.reached.get_mut(at) else { return false };
+        let mut is_new = false;
+        for page in access.offset / page_len..=(end - 1) / page_len {
+            let Ok(word) = usize::try_from(page / 64) else { break };
+            if reached.len() <= word {
+                reached.resize(word + 1, 0);
+            }
+            if let Some(bits) = reached.get_mut(word) {
+                is_new |= *bits & 1 << (page % 64) == 0;
+                *bits |= 1 << (page % 64);
+            }
+        }
+        is_new
+    }
 }
 
 impl AccessLog {
     pub(crate) fn new(recording: Recording) -> Arc<Self> {
-        let keeps_bases = recording == Recording::WithBases;
-        Arc::new(AccessLog { keeps_bases, inner: Mutex::new(Recorded::default()) })
+        Arc::new(AccessLog { recording, inner: Mutex::new(Recorded::default()) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorded> {
@@ -181,15 +214,27 @@ impl AccessLog {
     }
 
     pub(crate) fn access(&self, access: Access) {
-        self.lock().trace.accesses.push(access);
+        let mut recorded = self.lock();
+        if let Recording::NewPages(page_len) = self.recording
+            && !recorded.reaches_new_page(&access, page_len)
+        {
+            return;
+        }
+        recorded.trace.accesses.push(access);
     }
 
     pub(crate) fn decode(&self, decode: TracedDecode) {
-        self.lock().trace.decodes.push(decode);
+        if !matches!(self.recording, Recording::NewPages(_)) {
+            self.lock().trace.decodes.push(decode);
+        }
     }
 
     /// Says what the last `count` headers of deltas belong to, which is known once the end of their chain was found.
     pub(crate) fn name_headers(&self, count: usize, object: ObjectKind) {
+        // Where headers are left out, the last ones are others.
+        if matches!(self.recording, Recording::NewPages(_)) {
+            return;
+        }
         let mut recorded = self.lock();
         let headers = recorded.trace.accesses.iter_mut().rev().filter(|access| access.part == AccessPart::EntryHeader);
         for header in headers.take(count) {
@@ -199,7 +244,7 @@ impl AccessLog {
 
     /// The number of the base at `place` of `file`, whose content is `content`; `None` if bases are not kept.
     pub(crate) fn base(&self, file: u32, place: u64, content: &[u8]) -> Option<u32> {
-        if !self.keeps_bases {
+        if self.recording != Recording::WithBases {
             return None;
         }
         let mut recorded = self.lock();
@@ -258,5 +303,32 @@ mod tests {
         log.name_headers(2, ObjectKind::Tree);
         let named: Vec<bool> = log.take().accesses.iter().map(|access| access.kind.is_some()).collect();
         assert_eq!(named, [false, true, false, true]);
+    }
+
+    #[test]
+    fn of_accesses_to_pages_only_those_to_a_new_one_are_kept() {
+        let log = AccessLog::new(Recording::NewPages(NonZeroU64::new(10).unwrap()));
+        let pack = log.file(Path::new("a"), FileRole::Pack, 995);
+        let index = log.file(Path::new("b"), FileRole::PackIndex, 20);
+        let reads = [
+            (pack, 0, 10, true),
+            (pack, 3, 4, false),
+            (pack, 9, 2, true),
+            (pack, 0, 20, false),
+            (index, 0, 20, true),
+            (pack, 980, 100, true),
+            (pack, 990, 5, false),
+            (pack, 1000, 10, false),
+            (pack, 30, 0, false),
+            (7, 0, 1, false),
+        ];
+        for (file, offset, len, _) in reads {
+            log.access(Access { file, part: AccessPart::Chunk, kind: None, offset, len });
+        }
+        let trace = log.take();
+        let kept: Vec<_> = trace.accesses.iter().map(|access| (access.file, access.offset, access.len)).collect();
+        let expected: Vec<_> =
+            reads.iter().filter(|read| read.3).map(|(file, offset, len, _)| (*file, *offset, *len)).collect();
+        assert_eq!(kept, expected);
     }
 }

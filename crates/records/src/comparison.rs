@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ComparedTime, DeltaCacheUse, RepositoryState, SizeRecord, Variant, WorkloadLabel};
+use crate::{Checks, ComparedTime, DeltaCacheUse, RepositoryState, SizeRecord, TracedReads, Variant, WorkloadLabel};
 
 /// One workload on one repository: every variant beside the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -94,6 +94,8 @@ pub struct VariantComparison {
     pub counts: BTreeMap<String, u64>,
     /// Where the variant's bytes on disk go.
     pub size: SizeRecord,
+    /// What the workload reads of the variant's files; `None` if it has no access trace.
+    pub reads: Option<TracedReads>,
 }
 
 /// A ratio of times, estimated from pairs of runs in the same block.

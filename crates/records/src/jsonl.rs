@@ -210,8 +210,8 @@ mod tests {
     use super::*;
     use crate::{
         AccessMap, Checks, ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DeltaCacheUse,
-        DeltaOrigin, Disturbance, Host, ObjectKind, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage,
-        SampleRecord, SizeRecord, SpecText, Storage, Variant, Vcs, WorkloadLabel,
+        DeltaOrigin, Disturbance, Host, ModelledCold, ModelledDevice, ObjectKind, RatioEstimate, RepositoryState, Role,
+        RunPlace, RunUsage, SampleRecord, SizeRecord, SpecText, Storage, TracedReads, Variant, Vcs, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -266,6 +266,7 @@ mod tests {
             size,
             conversion: Some(ConversionCost { cpu_ns: 17, wall_ns: 9 }),
             command: Some("repackbench bench 'a b'".into()),
+            reads: None,
         }
     }
 
@@ -313,6 +314,23 @@ mod tests {
         assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), chosen);
         let without: serde_json::Value = serde_json::from_slice(&written(&[record(0)])).unwrap();
         assert!(without["variant"].get("decoder").is_none(), "older readers know no such field");
+    }
+
+    #[test]
+    fn traced_reads_are_written_and_records_without_them_are_read() {
+        let device =
+            ModelledDevice { name: "hdd".into(), latency_ns: 8, bytes_per_second: 9, readahead_bytes: 131_072 };
+        let modelled = vec![ModelledCold { device, reads: 4, seeks: 3, bytes: 40_960, time_ns: 5 }];
+        let traced = Record { reads: Some(TracedReads { touched_bytes: 8192, modelled }), ..record(0) };
+        let bytes = written(std::slice::from_ref(&traced));
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!(json["reads"]["touched_bytes"], 8192);
+        assert_eq!(json["reads"]["modelled"][0]["device"]["name"], "hdd");
+        assert_eq!(json["reads"]["modelled"][0]["time_ns"], 5);
+        assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), traced);
+        let without: serde_json::Value = serde_json::from_slice(&written(&[record(0)])).unwrap();
+        assert!(without.get("reads").is_none(), "older readers know no such field");
+        assert_eq!(read_records(written(&[record(0)]).as_slice()).next().unwrap().unwrap().reads, None);
     }
 
     #[test]

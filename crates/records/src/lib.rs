@@ -18,6 +18,8 @@ mod comparison;
 mod explanation;
 mod host;
 mod jsonl;
+mod memory_check;
+mod reads;
 mod record;
 mod regression;
 mod run;
@@ -35,6 +37,8 @@ pub use host::{Host, Storage};
 pub use jsonl::{
     MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
 };
+pub use memory_check::{MemoryCheck, MemoryCheckRow};
+pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
     RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,

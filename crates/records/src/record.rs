@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord};
+use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads};
 
 /// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
 ///
@@ -75,6 +75,10 @@ pub struct Record {
     /// The command that measured, quoted as a shell reads it. Left out of the JSON form where it is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+    /// What the workload reads of the variant's files. `None`, and left out of the JSON form, where the workload has no access
+    /// trace, and in records from before there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<TracedReads>,
 }
 
 /// What converting a whole repository took: reading the source, encoding, checking what was written.

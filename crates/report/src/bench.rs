@@ -2,11 +2,14 @@
 
 mod codec_share;
 mod fairness;
+mod modelled;
 pub(crate) mod verdict;
 
 use std::time::Duration;
 
-use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{
+    ComparedTime, ModelledDevice, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison,
+};
 
 use crate::{
     grid::{Align, Grid, Style, plain_text},
@@ -38,7 +41,9 @@ pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&Reposit
 
 fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
     let columns = Columns::of(comparisons);
-    let mut grid = Grid::new(&columns.headers());
+    let headers = columns.headers();
+    let headers: Vec<(&str, Align)> = headers.iter().map(|(name, align)| (name.as_str(), *align)).collect();
+    let mut grid = Grid::new(&headers);
     for (number, comparison) in comparisons.iter().enumerate() {
         if number > 0 {
             grid.row(columns.cells(|_| String::new()));
@@ -62,11 +67,14 @@ enum Column {
     Verdict,
     Size,
     SizeRatio,
+    /// The modelled time on one of [`Columns::devices`].
+    Modelled(usize),
 }
 
 /// The columns of a table.
 struct Columns {
     columns: Vec<Column>,
+    devices: Vec<ModelledDevice>,
     /// Whether CPU time is compared everywhere.
     is_cpu: bool,
 }
@@ -78,21 +86,29 @@ impl Columns {
         let mut columns = vec![Workload, Variant, Compared, Wall];
         columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
         columns.extend([Ratio, Verdict, Size, SizeRatio]);
+        let devices = modelled::devices(comparisons);
+        columns.extend((0..devices.len()).map(Column::Modelled));
         let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
-        Columns { columns, is_cpu }
+        Columns { columns, devices, is_cpu }
     }
 
-    fn headers(&self) -> Vec<(&'static str, Align)> {
-        let header = |column: &Column| match column {
-            Column::Workload => ("workload", Align::Words),
-            Column::Variant => ("variant", Align::Words),
-            Column::Compared => (if self.is_cpu { "CPU" } else { "time" }, Align::Numbers),
-            Column::Wall => ("wall", Align::Numbers),
-            Column::Throughput => ("runs/s", Align::Numbers),
-            Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
-            Column::Verdict => ("verdict", Align::Words),
-            Column::Size => ("size MB", Align::Numbers),
-            Column::SizeRatio => ("size ratio", Align::Numbers),
+    fn headers(&self) -> Vec<(String, Align)> {
+        let header = |column: &Column| {
+            let (name, align) = match column {
+                Column::Workload => ("workload", Align::Words),
+                Column::Variant => ("variant", Align::Words),
+                Column::Compared => (if self.is_cpu { "CPU" } else { "time" }, Align::Numbers),
+                Column::Wall => ("wall", Align::Numbers),
+                Column::Throughput => ("runs/s", Align::Numbers),
+                Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
+                Column::Verdict => ("verdict", Align::Words),
+                Column::Size => ("size MB", Align::Numbers),
+                Column::SizeRatio => ("size ratio", Align::Numbers),
+                Column::Modelled(number) => {
+                    return (self.devices.get(*number).map(modelled::header).unwrap_or_default(), Align::Words);
+                }
+            };
+            (name.to_owned(), align)
         };
         self.columns.iter().map(header).collect()
     }
@@ -131,6 +147,9 @@ fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadCompar
             Column::Size => megabytes(row.size.total_bytes),
             Column::SizeRatio => {
                 baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
+            }
+            Column::Modelled(number) => {
+                columns.devices.get(number).map_or_else(String::new, |device| modelled::cell(comparison, row, device))
             }
         }));
     }
@@ -185,6 +204,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));
+    notes.extend(modelled::notes(comparisons));
     notes.extend(cold_note(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
@@ -318,6 +338,7 @@ pub(crate) mod tests {
             peak_resident_median: None,
             counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
             size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
+            reads: None,
         }
     }
 

@@ -9,6 +9,7 @@ mod resume;
 mod rows;
 mod runs;
 mod software;
+mod start;
 
 use std::{
     collections::BTreeSet,
@@ -38,6 +39,7 @@ use crate::{
     cold::ColdError,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
+    trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 
@@ -100,6 +102,8 @@ pub struct BenchPlan {
     pub jobs: u32,
     /// Whether each run reads a copy of its own that is not in the page cache.
     pub is_cold: bool,
+    /// The devices to model a cold start on, for workloads that have an access trace.
+    pub devices: Vec<Device>,
     /// Whether to measure the baseline under several names, and nothing else.
     pub is_self_test: bool,
     /// The records of a session that was stopped and that this one goes on with.
@@ -192,7 +196,7 @@ pub enum BenchError {
     },
     /// Something cannot be read cold.
     #[error(transparent)]
-    Cold(#[from] ColdError),
+    Cold(ColdError),
     /// Earlier records are not of the session that is to go on.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {
@@ -222,6 +226,15 @@ pub enum BenchError {
         /// What the other saw.
         found: String,
     },
+}
+
+impl From<ColdError> for BenchError {
+    fn from(error: ColdError) -> Self {
+        match error {
+            ColdError::Interrupted => BenchError::Interrupted,
+            error => BenchError::Cold(error),
+        }
+    }
 }
 
 impl From<ReaderError> for BenchError {
@@ -285,7 +298,7 @@ pub fn bench(
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
     let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
-    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache.root())?) } else { None };
+    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };

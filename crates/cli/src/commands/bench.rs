@@ -69,6 +69,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         delta_caches: arguments.pace.delta_caches(),
         jobs: arguments.pace.jobs,
         is_cold: arguments.pace.is_cold(),
+        devices: arguments.devices(),
         is_self_test: arguments.self_test,
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,

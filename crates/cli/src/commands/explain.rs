@@ -45,6 +45,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         delta_caches: arguments.pace.delta_caches(),
         jobs: arguments.pace.jobs,
         is_cold: arguments.pace.is_cold(),
+        devices: Vec::new(),
         is_self_test: false,
         seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
         earlier,

@@ -3,7 +3,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Barrier,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -11,7 +10,7 @@ use std::{
 use repackbench_reader::{CacheLookups, History};
 use repackbench_records::{
     ComparedTime, ContentDigest, DeltaCacheUse, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
-    WorkloadLabel,
+    TracedReads, WorkloadLabel,
 };
 use repackbench_writer::Progress;
 
@@ -19,11 +18,13 @@ use super::{
     BenchError, BenchPlan,
     cold::{self, ColdRuns},
     rows::Subject,
+    start::{Expected, Start},
 };
 use crate::{
     clock::{Clock, ClockReading, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     schedule::{Slot, Turn},
+    trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
 
@@ -56,8 +57,16 @@ pub(super) struct Session<'a> {
 pub(super) struct Reference {
     counts: Counts,
     digest: ContentDigest,
+    /// What each row reads, in the order of the schedule; `None` where the workload has no access trace.
+    reads: Vec<Option<TracedReads>>,
     /// How many times a run does the job.
     pub(super) iterations: u32,
+}
+
+impl Reference {
+    fn of(counts: Counts, digest: ContentDigest) -> Self {
+        Reference { counts, digest, reads: Vec::new(), iterations: 1 }
+    }
 }
 
 /// A workload, ready to be run.
@@ -111,19 +120,31 @@ impl Session<'_> {
         self.clock.read().map(|reading| reading.wall).map_err(clock_error)
     }
 
-    /// Runs the job on every variant without a clock and holds what they see against each other.
+    /// Runs the job on every variant without a clock and holds what they see against each other. In the same pass what each reads is
+    /// traced, if the job has a trace.
     pub(super) fn check_content(&self, job: &mut Job<'_>, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
         let mut reference: Option<(Reference, String)> = None;
+        let mut reads = Vec::new();
         for subject in &mut *subjects {
             self.go_on()?;
-            let Some(history) = subject.histories.first_mut() else { continue };
+            let Some(history) = subject.histories.first_mut() else {
+                reads.push(None);
+                continue;
+            };
             let mut digester = Digester::default();
             history.forget();
             job.workload.prepare(&subject.place)?;
-            job.workload.run(history.as_mut(), &mut digester)?;
+            let is_traced = job.spec.is_traced();
+            if is_traced {
+                history.record_accesses(NEW_PAGES);
+            }
+            let result = job.workload.run(history.as_mut(), &mut digester);
+            let trace = is_traced.then(|| history.take_accesses());
+            result?;
             job.workload.clean_up()?;
             history.forget();
-            let seen = Reference { counts: digester.counts(), digest: digester.digest(), iterations: 1 };
+            reads.push(trace.map(|trace| traced_reads(&trace, &self.plan.devices)));
+            let seen = Reference::of(digester.counts(), digester.digest());
             match &reference {
                 None => reference = Some((seen, subject.variant.label().into_owned())),
                 Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
@@ -132,8 +153,8 @@ impl Session<'_> {
                 Some(_) => {}
             }
         }
-        let none = || Reference { counts: Counts::new(), digest: Digester::default().digest(), iterations: 1 };
-        Ok(reference.map_or_else(none, |(reference, _)| reference))
+        let none = || Reference::of(Counts::new(), Digester::default().digest());
+        Ok(Reference { reads, ..reference.map_or_else(none, |(reference, _)| reference) })
     }
 
     /// How many times a run does the job: as often as takes the least time that a run may, on the baseline.
@@ -167,7 +188,7 @@ impl Session<'_> {
             (None, histories) => self.run_copies(job.spec, histories, &subject.place)?,
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
-            let seen = Reference { counts: counts.clone(), digest: reference.digest.clone(), iterations: 1 };
+            let seen = Reference::of(counts.clone(), reference.digest.clone());
             return Err(differs(job, subject, "the run before the timed ones", reference, &seen));
         }
         Ok(run)
@@ -201,14 +222,16 @@ impl Session<'_> {
         histories: &mut [Box<dyn History>],
         place: &VariantPlace,
     ) -> Result<JobRun, BenchError> {
-        let barrier = Barrier::new(histories.len());
-        let (barrier, clock, range) = (&barrier, self.clock, &self.plan.range);
+        let start = Start::default();
+        let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
+        let (clock, range) = (self.clock, &self.plan.range);
         let calls = ReadCalls::now();
         let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
             let threads: Vec<_> = histories
                 .iter_mut()
-                .map(|history| {
-                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, barrier, clock))
+                .zip(expected)
+                .map(|(history, expected)| {
+                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, expected, clock))
                 })
                 .collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
@@ -278,6 +301,7 @@ impl Session<'_> {
             size: subject.size.clone(),
             conversion: subject.conversion,
             command: self.plan.command.clone(),
+            reads: reference.reads.get(turn.slot.variant()).cloned().flatten(),
         })
     }
 }
@@ -297,14 +321,14 @@ fn run_copy(
     mut workload: Box<dyn Workload>,
     history: &mut dyn History,
     place: &VariantPlace,
-    barrier: &Barrier,
+    expected: Expected<'_>,
     clock: &(dyn Clock + Sync),
 ) -> Result<CopyRun, BenchError> {
     let mut counter = Counter::default();
     let prepared = workload.prepare(place);
     history.forget();
-    // Also after a failure: the others wait for all.
-    barrier.wait();
+    // A failure or a panic before this does not keep the others waiting.
+    expected.wait();
     prepared?;
     let faults = Faults::now();
     let start = clock.read().map_err(clock_error)?;

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
     ChosenDecoder, ChosenDeltaCache, ComparedTime, DisturbanceShares, RatioEstimate, Record, Role, SpecText,
-    VariantComparison, WorkloadComparison, WorkloadLabel,
+    TracedReads, VariantComparison, WorkloadComparison, WorkloadLabel,
 };
 
 use super::{
@@ -232,7 +232,14 @@ fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>
         peak_resident_median: peaks.get(peaks.len() / 2).copied(),
         counts: last.counts.clone(),
         size: last.size.clone(),
+        reads: most_modelled(runs).cloned(),
     })
+}
+
+/// What the runs read, which is the same in all; a session that went on may have modelled more devices than at its beginning, or
+/// fewer.
+fn most_modelled<'a>(runs: &[&'a Record]) -> Option<&'a TracedReads> {
+    runs.iter().filter_map(|run| run.reads.as_ref()).max_by_key(|reads| reads.modelled.len())
 }
 
 /// The time of one run that is compared, in nanoseconds.
@@ -299,6 +306,7 @@ pub(super) mod tests {
             size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
             conversion: None,
             command: None,
+            reads: None,
         }
     }
 

@@ -6,7 +6,7 @@ use std::{fmt, ops::Range, str::FromStr, time::Duration};
 
 use repackbench_codec::parse_size;
 use repackbench_reader::AccessTrace;
-use repackbench_records::{DeviceRecord, ModelledReads};
+use repackbench_records::{DeviceRecord, ModelledCold, ModelledDevice, ModelledReads};
 
 use super::{
     memory::PageCache,
@@ -14,7 +14,7 @@ use super::{
 };
 
 /// What Linux reads at once unless told otherwise, in bytes.
-const COMMON_READAHEAD: u64 = 128 << 10;
+pub(crate) const COMMON_READAHEAD: u64 = 128 << 10;
 
 /// A device, as the model knows it.
 #[derive(Debug, Clone, PartialEq)]
@@ -81,6 +81,20 @@ impl Device {
             bytes,
             time: Duration::try_from_secs_f64(latency + bytes as f64 / self.bytes_per_second).unwrap_or(Duration::MAX),
         }
+    }
+
+    /// What the device makes of `trace` with a page cache that starts empty and keeps everything, for the record of a run.
+    pub fn cold(&self, trace: &AccessTrace) -> ModelledCold {
+        let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        let ModelledReads { reads, seeks, bytes, time, .. } = self.replay(trace, usize::MAX);
+        let device = ModelledDevice {
+            name: self.name.clone(),
+            latency_ns: nanoseconds(self.latency),
+            // A float that does not fit is held at the largest number.
+            bytes_per_second: self.bytes_per_second.round() as u64,
+            readahead_bytes: self.readahead,
+        };
+        ModelledCold { device, reads, seeks, bytes, time_ns: nanoseconds(time) }
     }
 
     /// The device as records have it.

@@ -15,9 +15,13 @@ pub mod page_map;
 pub mod pages;
 pub mod plan;
 
+use std::num::NonZeroU64;
+
 use repackbench_reader::{AccessTrace, FileRole, History, Recording};
+use repackbench_records::TracedReads;
 
 pub use self::device::{BadDevice, Device};
+use self::pages::{PAGE_LEN, PageSpace};
 use crate::workloads::{Counter, Counts, VariantPlace, Workload, WorkloadError};
 
 /// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
@@ -40,6 +44,18 @@ pub fn record(
     workload.clean_up()?;
     result.map(|()| (trace, counter.counts()))
 }
+
+/// What `trace` comes to in the record of a run, with `devices` modelled. A trace of [`NEW_PAGES`] says the same as a whole one.
+pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {
+    let touched = PageSpace::new(trace).first_touches(trace).len() as u64;
+    TracedReads {
+        touched_bytes: touched.saturating_mul(PAGE_LEN),
+        modelled: devices.iter().map(|device| device.cold(trace)).collect(),
+    }
+}
+
+/// What has to be recorded for [`traced_reads`].
+pub const NEW_PAGES: Recording = Recording::NewPages(NonZeroU64::new(PAGE_LEN).expect("pages have a length"));
 
 /// The length of the files of `trace` that hold a repository's chunks, in bytes: packs or revlogs.
 pub fn store_bytes(trace: &AccessTrace) -> u64 {
