@@ -2,7 +2,7 @@
 
 mod codec_share;
 mod fairness;
-mod verdict;
+pub(crate) mod verdict;
 
 use std::time::Duration;
 
@@ -35,7 +35,8 @@ pub fn bench_table(comparisons: &[WorkloadComparison]) -> String {
     tables.join("\n")
 }
 
-fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
+/// The table of one repository. An empty row stands between workloads.
+pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
     let columns = Columns::of(comparisons);
     let mut grid = Grid::new(&columns.headers());
     for (number, comparison) in comparisons.iter().enumerate() {
@@ -44,8 +45,12 @@ fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadCompar
         }
         workload_rows(&mut grid, &columns, comparison);
     }
+    grid
+}
+
+fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
     let mut text = heading(repository);
-    text.push_str(&grid.render());
+    text.push_str(&repository_grid(comparisons).render());
     text.push('\n');
     for note in notes(comparisons) {
         text.push_str(&note);
@@ -169,7 +174,7 @@ fn ratio_of(row: &VariantComparison) -> String {
 }
 
 /// The variant's label; one that does less checking than the baseline says so, whatever its spec's spelling.
-fn variant_name(row: &VariantComparison) -> String {
+pub(crate) fn variant_name(row: &VariantComparison) -> String {
     let label = row.variant.label();
     if row.variant.checksum || label.contains("checksum=no") {
         return label.into_owned();
@@ -178,7 +183,7 @@ fn variant_name(row: &VariantComparison) -> String {
 }
 
 /// What a reader must know beside the numbers.
-fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
         "Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median \

@@ -16,21 +16,22 @@ pub fn trace_table(records: &[TraceRecord]) -> String {
     let revision =
         state.head.as_deref().map_or(String::new(), |head| format!(" (revision {})", head.get(..12).unwrap_or(head)));
     let mut text = format!("{}{revision}, {}\n\n", crate::grid::plain_text(&state.name), first.workload);
-    text.push_str(&files_table(records));
+    text.push_str(&files_grid(records).render());
     text.push('\n');
-    text.push_str(&parts_table(records));
+    text.push_str(&parts_grid(records).render());
     text.push('\n');
-    text.push_str(&devices_table(records));
+    text.push_str(&devices_grid(records).render());
     text.push('\n');
     if records.iter().any(|record| !record.memory.is_empty()) {
-        text.push_str(&memory_table(records));
+        text.push_str(&memory_grid(records).render());
         text.push('\n');
     }
     text.push_str(NOTES);
     text
 }
 
-const NOTES: &str = "\
+/// What the tables mean.
+pub(crate) const NOTES: &str = "\
 Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of
 steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an
 earlier one, each in percent, and the median length of the latter two in pages.
@@ -51,7 +52,8 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
     megabytes(pages.saturating_mul(record.page_len))
 }
 
-fn files_table(records: &[TraceRecord]) -> String {
+/// Pages that were touched, by what files hold.
+pub(crate) fn files_grid(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("files", Align::Words),
@@ -70,7 +72,7 @@ fn files_table(records: &[TraceRecord]) -> String {
             grid.row(file_row(record, row, files));
         }
     }
-    grid.render()
+    grid
 }
 
 fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11] {
@@ -93,7 +95,8 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     ]
 }
 
-fn parts_table(records: &[TraceRecord]) -> String {
+/// What was read for which purpose.
+pub(crate) fn parts_grid(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("read for", Align::Words),
@@ -116,10 +119,11 @@ fn parts_table(records: &[TraceRecord]) -> String {
             ]);
         }
     }
-    grid.render()
+    grid
 }
 
-fn devices_table(records: &[TraceRecord]) -> String {
+/// Modelled times from an empty page cache.
+pub(crate) fn devices_grid(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("device", Align::Words),
@@ -135,10 +139,11 @@ fn devices_table(records: &[TraceRecord]) -> String {
             grid.row([label(record, row), reads.device.name.clone(), seeks, bytes, time, ratio]);
         }
     }
-    grid.render()
+    grid
 }
 
-fn memory_table(records: &[TraceRecord]) -> String {
+/// Modelled times where memory is short.
+pub(crate) fn memory_grid(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("memory", Align::Words),
@@ -169,7 +174,7 @@ fn memory_table(records: &[TraceRecord]) -> String {
             }
         }
     }
-    grid.render()
+    grid
 }
 
 /// What the others are compared with: the baseline, if it was traced.

@@ -8,7 +8,7 @@ use crate::{
 };
 
 /// What may be said of a row.
-pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);
     match (row.verdict, interval) {
         (Some(Verdict::Faster), _) => "faster".to_owned(),
