@@ -23,7 +23,7 @@ pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> 
 }
 
 /// How large a difference has to be.
-pub(super) fn noise_cell(comparison: &WorkloadComparison) -> String {
+pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
     match (comparison.noise_floor, comparison.is_valid) {
         (None, _) => String::new(),
         (Some(_), true) => format!("floor {}", floor(comparison)),

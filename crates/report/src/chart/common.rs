@@ -1,0 +1,77 @@
+//! What several charts need of results.
+
+use repackbench_records::{RepositoryState, Role, VariantComparison, WorkloadComparison};
+
+use super::{
+    Figure,
+    svg::{Drawing, Width},
+};
+use crate::Results;
+
+/// What a workload's name begins with that is the floor of another.
+pub(super) const FLOOR: &str = "floor:";
+
+/// The comparisons of each repository, in the order of their first.
+pub(super) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&RepositoryState, Vec<&WorkloadComparison>)> {
+    let mut groups: Vec<(&RepositoryState, Vec<&WorkloadComparison>)> = Vec::new();
+    for comparison in comparisons {
+        match groups.iter_mut().find(|(repository, _)| is_same(repository, &comparison.repository)) {
+            Some((_, group)) => group.push(comparison),
+            None => groups.push((&comparison.repository, vec![comparison])),
+        }
+    }
+    groups
+}
+
+/// Whether two are the same repository in the same state; what only newer records say of it does not matter.
+pub(super) fn is_same(one: &RepositoryState, other: &RepositoryState) -> bool {
+    (&one.name, &one.fingerprint) == (&other.name, &other.fingerprint)
+}
+
+/// Whether all results are of one repository, so that identifiers need not name it.
+pub(super) fn is_alone(results: &Results) -> bool {
+    let of_comparisons = results.comparisons.iter().map(|comparison| &comparison.repository);
+    let of_traces = results.traces.iter().map(|trace| &trace.repository);
+    let of_explanations = results.explanations.iter().map(|explanation| &explanation.repository);
+    let mut all =
+        of_comparisons.chain(of_traces).chain(of_explanations).chain(results.runs.iter().map(|run| &run.repository));
+    let first = all.next();
+    first.is_none_or(|first| all.all(|other| other.name == first.name))
+}
+
+/// A repository's name in a title: without the folders before it, where it is a path.
+pub(super) fn name(repository: &RepositoryState) -> &str {
+    let name = repository.name.trim_end_matches('/');
+    let parts = |parts: usize| name.rsplitn(parts + 1, '/').take(parts).map(str::len).sum::<usize>() + parts - 1;
+    // A bare repository is often called `repo` or `.git`, and its folder tells more.
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
+    name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
+}
+
+/// A variant's label; one that checks less than the baseline says so.
+pub(super) fn label(row: &VariantComparison) -> String {
+    crate::bench::variant_name(row)
+}
+
+/// The baseline's label.
+pub(super) fn baseline_label(comparison: &WorkloadComparison) -> String {
+    baseline(comparison).map_or_else(|| "baseline".to_owned(), label)
+}
+
+/// The baseline's row.
+pub(super) fn baseline(comparison: &WorkloadComparison) -> Option<&VariantComparison> {
+    comparison.rows.iter().find(|row| row.variant.role == Role::Baseline)
+}
+
+impl Figure {
+    /// This figure with its two pictures.
+    pub(super) fn drawn(mut self, draw: impl Fn(Width) -> (Drawing, f64)) -> Self {
+        let picture = |width| {
+            let (drawing, height) = draw(width);
+            drawing.finish(&self.id, width, height, &self.title, &self.description)
+        };
+        (self.wide, self.narrow) = (picture(Width::Wide), picture(Width::Narrow));
+        self
+    }
+}

@@ -1,0 +1,208 @@
+//! A forest plot: each variant's time ratio with its interval, a panel for each workload.
+
+use repackbench_records::{RatioEstimate, RepositoryState, Role, VariantComparison, Verdict, WorkloadComparison};
+
+use super::{
+    Figure, FigureTable, Section, common,
+    look::Look,
+    rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend},
+    scale::{Spacing, is_positive, tick_text},
+    slug,
+};
+use crate::{
+    Results,
+    bench::verdict,
+    number::{ratio_cell, single_time, time_ratio},
+};
+
+/// With more rows, each workload has a figure of its own.
+const MOST_ROWS: usize = 64;
+
+/// One figure for each repository, or for each of its workloads where there is much to show.
+pub(super) fn figures(results: &Results) -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for (repository, comparisons) in common::by_repository(&results.comparisons) {
+        let shown: Vec<&WorkloadComparison> =
+            comparisons.into_iter().filter(|of| of.rows.iter().any(has_ratio)).collect();
+        let rows: usize = shown.iter().map(|comparison| comparison.rows.len()).sum();
+        let is_alone = common::is_alone(results);
+        if rows <= MOST_ROWS || shown.len() == 1 {
+            figures.extend(figure(repository, &shown, is_alone));
+        } else {
+            figures.extend(shown.iter().filter_map(|comparison| figure(repository, &[comparison], is_alone)));
+        }
+    }
+    figures
+}
+
+fn has_ratio(row: &VariantComparison) -> bool {
+    row.ratio.is_some_and(|estimate| is_positive(estimate.ratio))
+}
+
+fn figure(repository: &RepositoryState, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
+    let workload = match comparisons {
+        [] => return None,
+        [comparison] => Some(comparison.workload.to_string()),
+        _ => None,
+    };
+    let chart =
+        RowChart { panels: comparisons.iter().map(|of| panel(of)).collect(), axis: AXIS, legend: legend(comparisons) };
+    let of = workload.as_deref().unwrap_or("all workloads");
+    let name = if is_alone { "" } else { &repository.name };
+    let figure = Figure {
+        id: slug([Section::Ratios.slug(), workload.as_deref().unwrap_or_default(), name]),
+        section: Section::Ratios,
+        title: format!("Time ratios of {of}, {}", common::name(repository)),
+        description: description(comparisons),
+        notes: notes(comparisons),
+        workload: workload.clone(),
+        repository: Some(repository.name.clone()),
+        table: table(comparisons),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| chart.draw(width)))
+}
+
+const AXIS: Axis = Axis {
+    spacing: Spacing::Log,
+    title: "time as a multiple of the baseline's (log scale; left is faster)",
+    text: tick_text,
+    reference: Some(1.0),
+    starts_at_reference: false,
+};
+
+fn panel(comparison: &WorkloadComparison) -> Panel {
+    let mut rows: Vec<Row> =
+        comparison.rows.iter().filter(|row| has_ratio(row)).map(|row| variant_row(comparison, row)).collect();
+    rows.extend(
+        comparison.noise.as_ref().filter(|noise| is_positive(noise.ratio)).map(|noise| noise_row(comparison, noise)),
+    );
+    let band = comparison.noise_floor.map(|floor| (1.0 / (1.0 + floor), 1.0 + floor));
+    Panel { heading: comparison.workload.to_string(), band, own_scale: false, rows }
+}
+
+fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row {
+    let (label, look) = (common::label(row), Look::of(&row.variant));
+    let estimate = row.ratio.as_ref();
+    let mut shapes = estimate.map(shapes(look)).unwrap_or_default();
+    shapes.truncate(2);
+    let words = verdict::cell(comparison, row);
+    let mut tip = vec![format!("{label}: {}", comparison.workload)];
+    tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
+    tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
+    tip.extend((!words.is_empty()).then(|| words.clone()));
+    Row {
+        right: right(estimate, &short(comparison, row)),
+        marks: vec![RowMark { variant: label.clone(), tip, class: look.class(), shapes }],
+        label,
+        is_muted: false,
+    }
+}
+
+/// The verdict in so few words that a phone has room.
+fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+    match row.verdict {
+        Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
+        _ => verdict::cell(comparison, row),
+    }
+}
+
+fn right(estimate: Option<&RatioEstimate>, words: &str) -> String {
+    let ratio = estimate.map(|estimate| time_ratio(estimate.ratio)).unwrap_or_default();
+    if words.is_empty() { ratio } else { format!("{ratio} {words}") }
+}
+
+fn shapes(look: Look) -> impl Fn(&RatioEstimate) -> Vec<Shape> {
+    move |estimate| {
+        let whisker = estimate.interval.map(|interval| Shape::Whisker { low: interval.low, high: interval.high });
+        whisker.into_iter().chain([Shape::Point { at: estimate.ratio, look }]).collect()
+    }
+}
+
+fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
+    let floor = verdict::noise_cell(comparison);
+    let tip = vec![
+        format!("the baseline against itself (A / A'): {}", comparison.workload),
+        format!("time ratio {}", ratio_cell(noise)),
+        floor.clone(),
+    ];
+    Row {
+        label: "noise (A / A')".to_owned(),
+        right: right(Some(noise), &floor),
+        is_muted: true,
+        marks: vec![RowMark {
+            variant: common::baseline_label(comparison),
+            tip: tip.into_iter().filter(|line| !line.is_empty()).collect(),
+            class: "muted",
+            shapes: shapes(Look::Zlib)(noise),
+        }],
+    }
+}
+
+fn legend(comparisons: &[&WorkloadComparison]) -> Vec<LegendEntry> {
+    let rows = comparisons.iter().flat_map(|comparison| &comparison.rows).filter(|row| has_ratio(row));
+    let mut legend = look_legend(rows.map(|row| Look::of(&row.variant)));
+    if comparisons.iter().any(|comparison| comparison.noise_floor.is_some()) {
+        legend.push(LegendEntry { class: "", sign: Sign::Swatch("band"), text: "noise floor".to_owned() });
+    }
+    legend
+}
+
+fn description(comparisons: &[&WorkloadComparison]) -> String {
+    let mut text =
+        "Each row is a variant; its point is its time as a multiple of the baseline's, its line the 95 % interval."
+            .to_owned();
+    for comparison in comparisons {
+        let candidates = || comparison.rows.iter().filter(|row| row.variant.role == Role::Candidate && has_ratio(row));
+        let ratio = |row: &&VariantComparison| row.ratio.map_or(1.0, |estimate| estimate.ratio);
+        let best = candidates().min_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        let worst = candidates().max_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+        if let (Some(best), Some(worst)) = (best, worst) {
+            text.push_str(&format!(
+                " {}: fastest {} at {}, slowest {} at {}.",
+                comparison.workload,
+                common::label(best),
+                time_ratio(ratio(&best)),
+                common::label(worst),
+                time_ratio(ratio(&worst))
+            ));
+        }
+    }
+    text
+}
+
+fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut notes = vec![
+        "Each ratio is of a variant's time to the geometric mean of the baseline's two runs in the same block, with its 95 % interval. Left of 1 is faster.".to_owned(),
+    ];
+    if comparisons.iter().any(|comparison| comparison.noise_floor.is_some()) {
+        notes.push("The grey band is the noise floor: what the baseline differs from itself by, at least 1 %. Only what lies beyond it is called faster or slower.".to_owned());
+    }
+    let estimates = || comparisons.iter().flat_map(|comparison| &comparison.rows).filter_map(|row| row.ratio);
+    if estimates().any(|estimate| estimate.interval.is_none()) {
+        notes.push("A point without a line rests on too few blocks for an interval.".to_owned());
+    }
+    notes
+}
+
+fn table(comparisons: &[&WorkloadComparison]) -> FigureTable {
+    let mut table = FigureTable::new(&["workload", "variant", "#time ratio", "#low", "#high", "#blocks", "verdict"]);
+    let cells = |comparison: &WorkloadComparison, label: String, estimate: &RatioEstimate, words: String| {
+        let end = |of: fn(&repackbench_records::RatioInterval) -> f64| {
+            estimate.interval.as_ref().map_or_else(|| "-".to_owned(), |interval| format!("{:.4}", of(interval)))
+        };
+        let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
+        let ratio = format!("{:.4}", estimate.ratio);
+        vec![comparison.workload.to_string(), label, ratio, low, high, estimate.pairs.to_string(), words]
+    };
+    for comparison in comparisons {
+        for row in &comparison.rows {
+            let words = verdict::cell(comparison, row);
+            table.rows.extend(row.ratio.map(|estimate| cells(comparison, common::label(row), &estimate, words)));
+        }
+        let words = verdict::noise_cell(comparison);
+        let noise = comparison.noise.map(|noise| cells(comparison, "noise (A / A')".to_owned(), &noise, words));
+        table.rows.extend(noise);
+    }
+    table
+}

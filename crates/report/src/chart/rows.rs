@@ -1,0 +1,367 @@
+//! Charts of rows: each row has a name, marks along a common axis, and a word at its end. On a phone a row's name and word stand
+//! above its marks.
+
+use super::{
+    look::Look,
+    scale::{Scale, Spacing, is_positive},
+    svg::{Anchor, Drawing, Width, fit, text_width},
+};
+
+/// A chart of rows.
+#[derive(Debug)]
+pub(super) struct RowChart {
+    /// The parts, one under the other.
+    pub(super) panels: Vec<Panel>,
+    /// What all panels have in common.
+    pub(super) axis: Axis,
+    /// What colours and shapes mean.
+    pub(super) legend: Vec<LegendEntry>,
+}
+
+/// The axis along which marks stand.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Axis {
+    /// How figures lie on it.
+    pub(super) spacing: Spacing,
+    /// What it shows.
+    pub(super) title: &'static str,
+    /// A figure as text.
+    pub(super) text: fn(f64) -> String,
+    /// A figure that is on it in any case, with a line of its own.
+    pub(super) reference: Option<f64>,
+    /// Whether nothing lies below the reference.
+    pub(super) starts_at_reference: bool,
+}
+
+/// A part of a chart.
+#[derive(Debug, Default)]
+pub(super) struct Panel {
+    /// Its heading, if it has one.
+    pub(super) heading: String,
+    /// From where to where lies what could be chance.
+    pub(super) band: Option<(f64, f64)>,
+    /// Whether its figures have a scale of their own.
+    pub(super) own_scale: bool,
+    /// The rows.
+    pub(super) rows: Vec<Row>,
+}
+
+/// A row of a chart.
+#[derive(Debug, Default)]
+pub(super) struct Row {
+    /// Its name.
+    pub(super) label: String,
+    /// What is said at its end.
+    pub(super) right: String,
+    /// Whether it is no variant, and steps back.
+    pub(super) is_muted: bool,
+    /// The marks.
+    pub(super) marks: Vec<RowMark>,
+}
+
+/// One datum.
+#[derive(Debug, Default)]
+pub(super) struct RowMark {
+    /// The variant's label.
+    pub(super) variant: String,
+    /// What is told of it.
+    pub(super) tip: Vec<String>,
+    /// Its colour.
+    pub(super) class: &'static str,
+    /// What is drawn.
+    pub(super) shapes: Vec<Shape>,
+}
+
+/// What a mark is made of.
+#[derive(Debug, Clone)]
+pub(super) enum Shape {
+    /// A bar, with a word inside where it has room.
+    Bar {
+        /// Where it begins.
+        from: f64,
+        /// Where it ends.
+        to: f64,
+        /// `fill`, or `pale`.
+        class: &'static str,
+        /// The word.
+        text: String,
+    },
+    /// A bar of a third of the height.
+    ThinBar {
+        /// Where it begins.
+        from: f64,
+        /// Where it ends.
+        to: f64,
+        /// `fill`, or `pale`.
+        class: &'static str,
+    },
+    /// A family's shape.
+    Point {
+        /// Where it is.
+        at: f64,
+        /// Whose it is.
+        look: Look,
+    },
+    /// An interval. An end that is not above 0 or not finite is open.
+    Whisker {
+        /// The lower end.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
+}
+
+/// What a colour and a shape mean.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LegendEntry {
+    /// The colour.
+    pub(super) class: &'static str,
+    /// What is drawn with it.
+    pub(super) sign: Sign,
+    /// What it means.
+    pub(super) text: String,
+}
+
+/// A sign in a legend.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Sign {
+    /// A family's shape.
+    Point(Look),
+    /// A piece of a bar, `fill`, `pale` or `band`.
+    Swatch(&'static str),
+    /// A piece of a line of this class.
+    Line(&'static str),
+}
+
+/// Space at the sides.
+const SIDE: f64 = 12.0;
+/// Height of a row's marks.
+const ROW: f64 = 20.0;
+/// Size of most text.
+const TEXT: f64 = 12.0;
+/// Whiskers go so far beyond points, as a part of what the points span, before they are cut.
+const BEYOND: f64 = 0.35;
+
+/// Where the parts of rows stand.
+struct Columns {
+    width: Width,
+    /// The longest name.
+    label: f64,
+    /// Where marks stand.
+    plot: [f64; 2],
+    /// The longest word at the end.
+    right: f64,
+}
+
+impl Columns {
+    fn of(chart: &RowChart, width: Width) -> Self {
+        let rows = || chart.panels.iter().flat_map(|panel| &panel.rows);
+        let longest = |text: fn(&Row) -> &str| rows().map(|row| text_width(text(row), TEXT)).fold(0.0, f64::max);
+        let right = longest(|row| &row.right);
+        let page = width.px();
+        match width {
+            Width::Wide => {
+                let label = longest(|row| &row.label).clamp(60.0, 240.0);
+                let right = right.min(240.0);
+                let start = SIDE + label + 14.0;
+                let end = if right > 0.0 { page - SIDE - right - 12.0 } else { page - SIDE - 14.0 };
+                Columns { width, label, plot: [start, end], right }
+            }
+            Width::Narrow => {
+                let right = right.min(190.0);
+                let label = page - 2.0 * SIDE - right - 8.0;
+                Columns { width, label, plot: [SIDE + 4.0, page - SIDE - 8.0], right }
+            }
+        }
+    }
+
+    /// The height of a row.
+    fn row_height(&self) -> f64 {
+        if self.width == Width::Wide { ROW + 2.0 } else { ROW + 17.0 }
+    }
+
+    /// A row's name and word; gives the middle of its marks.
+    fn texts(&self, drawing: &mut Drawing, row: &Row, top: f64) -> f64 {
+        let class = if row.is_muted { "muted" } else { "" };
+        let label = fit(&row.label, TEXT, self.label);
+        let right = fit(&row.right, TEXT, self.right);
+        let end = self.width.px() - SIDE;
+        match self.width {
+            Width::Wide => {
+                let (middle, [start, plot_end]) = (top + ROW / 2.0 + 1.0, self.plot);
+                drawing.text([start - 14.0, middle + 4.0], Anchor::End, class, &label);
+                drawing.text([plot_end + 12.0, middle + 4.0], Anchor::Start, class, &right);
+                middle
+            }
+            Width::Narrow => {
+                drawing.text([SIDE, top + 13.0], Anchor::Start, class, &label);
+                drawing.text([end, top + 13.0], Anchor::End, class, &right);
+                top + 17.0 + ROW / 2.0 - 2.0
+            }
+        }
+    }
+}
+
+impl RowChart {
+    /// Draws it.
+    pub(super) fn draw(&self, width: Width) -> (Drawing, f64) {
+        let mut drawing = Drawing::default();
+        let columns = Columns::of(self, width);
+        let shared = self.scale(self.panels.iter().filter(|panel| !panel.own_scale), columns.plot);
+        let mut top = 8.0 + draw_legend(&mut drawing, &self.legend, width, 8.0);
+        for panel in &self.panels {
+            let own = panel.own_scale.then(|| self.scale([panel], columns.plot));
+            top = self.draw_panel(&mut drawing, panel, &columns, own.as_ref().unwrap_or(&shared), top);
+        }
+        let middle = f64::midpoint(columns.plot[0], columns.plot[1]);
+        let title = fit(self.axis.title, TEXT, width.px() - 2.0 * SIDE);
+        let half = text_width(&title, TEXT) / 2.0 + SIDE;
+        let middle = middle.clamp(half.min(width.px() / 2.0), (width.px() - half).max(width.px() / 2.0));
+        drawing.text([middle, top + 8.0], Anchor::Middle, "muted", &title);
+        (drawing, top + 18.0)
+    }
+
+    /// The scale on which all points and bars of `panels` have a place, and whiskers where they do not go too far.
+    fn scale<'a>(&self, panels: impl IntoIterator<Item = &'a Panel>, ends: [f64; 2]) -> Scale {
+        let (mut values, mut whiskers) = (Vec::new(), Vec::new());
+        values.extend(self.axis.reference);
+        for panel in panels {
+            // The band is seen whole where that does not squeeze the rest.
+            whiskers.extend(panel.band.into_iter().flat_map(|(low, high)| [low, high]));
+            for shape in panel.rows.iter().flat_map(|row| &row.marks).flat_map(|mark| &mark.shapes) {
+                match shape {
+                    Shape::Bar { from, to, .. } | Shape::ThinBar { from, to, .. } => values.extend([*from, *to]),
+                    Shape::Point { at, .. } => values.push(*at),
+                    Shape::Whisker { low, high } => whiskers.extend([*low, *high]),
+                }
+            }
+        }
+        if self.axis.spacing == Spacing::Linear {
+            return Scale::linear(values, ends);
+        }
+        let scale = Scale::log(values, ends).holding(&whiskers, BEYOND);
+        if self.axis.starts_at_reference { scale.from_low(self.axis.reference.unwrap_or_default()) } else { scale }
+    }
+
+    fn draw_panel(&self, drawing: &mut Drawing, panel: &Panel, columns: &Columns, scale: &Scale, top: f64) -> f64 {
+        let [start, end] = columns.plot;
+        let mut top = top;
+        if !panel.heading.is_empty() {
+            let heading = fit(&panel.heading, TEXT * 1.1, columns.width.px() - 2.0 * SIDE);
+            drawing.text([SIDE, top + 18.0], Anchor::Start, "strong", &heading);
+            top += 28.0;
+        }
+        let bottom = top + columns.row_height() * panel.rows.len() as f64 + 2.0;
+        if let Some((low, high)) = panel.band.filter(|(low, high)| is_positive(*low) && is_positive(*high)) {
+            drawing.rect([scale.at(low), top, scale.at(high) - scale.at(low), bottom - top], "band");
+        }
+        let text = self.axis.text;
+        for tick in scale.ticks(|tick| text_width(&text(tick), 11.0)) {
+            let x = scale.at(tick);
+            drawing.line([x, top, x, bottom], "grid");
+            drawing.text([x, bottom + 14.0], Anchor::Middle, "muted small", &text(tick));
+        }
+        drawing.line([start, bottom, end, bottom], "axis");
+        if let Some(reference) = self.axis.reference {
+            drawing.line([scale.at(reference), top, scale.at(reference), bottom], "reference");
+        }
+        for row in &panel.rows {
+            let middle = columns.texts(drawing, row, top);
+            for mark in &row.marks {
+                drawing.mark(&mark.variant, &mark.tip, mark.class, |drawing| {
+                    for shape in &mark.shapes {
+                        draw_shape(drawing, shape, scale, middle, mark.shapes.len());
+                    }
+                });
+            }
+            top += columns.row_height();
+        }
+        bottom + 24.0
+    }
+}
+
+fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, of: usize) {
+    match shape {
+        Shape::Bar { from, to, class, text } => {
+            let (left, right) = ordered(scale.at(*from), scale.at(*to));
+            // A hairline for what is too small to see.
+            drawing.rect([left, middle - 7.0, (right - left).max(0.6), 14.0], class);
+            if !text.is_empty() && text_width(text, 11.0) + 6.0 <= right - left {
+                let class = if *class == "fill" { "small on" } else { "small" };
+                drawing.text([f64::midpoint(left, right), middle + 4.0], Anchor::Middle, class, text);
+            }
+        }
+        Shape::ThinBar { from, to, class } => {
+            let (left, right) = ordered(scale.at(*from), scale.at(*to));
+            drawing.rect([left, middle - 3.0, (right - left).max(0.6), 6.0], class);
+        }
+        Shape::Point { at, look } => {
+            // A larger place to point at than the shape alone.
+            if of == 1 {
+                drawing.rect([scale.at(*at) - 9.0, middle - 9.0, 18.0, 18.0], "hit");
+            }
+            look.draw(drawing, [scale.at(*at), middle], 4.5);
+        }
+        Shape::Whisker { low, high } => draw_whisker(drawing, scale, [*low, *high], middle),
+    }
+}
+
+/// A line with end strokes; an end that lies beyond the axis has none.
+fn draw_whisker(drawing: &mut Drawing, scale: &Scale, [low, high]: [f64; 2], middle: f64) {
+    let [least, most] = scale.range();
+    let left = scale.at(low);
+    let right = if high.is_finite() { scale.at(high) } else { scale.ends()[1] };
+    drawing.rect([left, middle - 8.0, right - left, 16.0], "hit");
+    drawing.line([left, middle, right, middle], "line");
+    for (x, is_inside, step) in [(left, low >= least, 5.0), (right, high <= most, -5.0)] {
+        if is_inside {
+            drawing.line([x, middle - 4.0, x, middle + 4.0], "line");
+        } else {
+            // An arrow: it goes on.
+            drawing.line([x, middle, x + step, middle - 4.0], "line");
+            drawing.line([x, middle, x + step, middle + 4.0], "line");
+        }
+    }
+}
+
+fn ordered(one: f64, other: f64) -> (f64, f64) {
+    (one.min(other), one.max(other))
+}
+
+/// Draws a legend in as many lines as it takes; gives its height.
+pub(super) fn draw_legend(drawing: &mut Drawing, legend: &[LegendEntry], width: Width, top: f64) -> f64 {
+    if legend.is_empty() {
+        return 0.0;
+    }
+    let (mut x, mut y) = (SIDE, top + 12.0);
+    let most = width.px() - 2.0 * SIDE - 20.0;
+    for entry in legend {
+        let text = fit(&entry.text, TEXT, most);
+        let length = 20.0 + text_width(&text, TEXT);
+        if x > SIDE && x + length > width.px() - SIDE {
+            (x, y) = (SIDE, y + 19.0);
+        }
+        drawing.sign(entry, [x + 6.0, y - 4.0]);
+        drawing.text([x + 18.0, y], Anchor::Start, "", &text);
+        x += length + 14.0;
+    }
+    y + 14.0 - top
+}
+
+impl Drawing {
+    /// A sign about its middle.
+    fn sign(&mut self, entry: &LegendEntry, [x, y]: [f64; 2]) {
+        self.group(entry.class, |drawing| match entry.sign {
+            Sign::Point(look) => look.draw(drawing, [x, y], 4.5),
+            Sign::Swatch(class) => drawing.rect([x - 6.0, y - 5.0, 12.0, 10.0], class),
+            Sign::Line(class) => drawing.line([x - 7.0, y, x + 7.0, y], class),
+        });
+    }
+}
+
+/// The families that `looks` belong to, each once, in their order.
+pub(super) fn look_legend(looks: impl IntoIterator<Item = Look>) -> Vec<LegendEntry> {
+    let looks: std::collections::BTreeSet<Look> = looks.into_iter().collect();
+    let entry = |look: Look| LegendEntry { class: look.class(), sign: Sign::Point(look), text: look.name().to_owned() };
+    looks.into_iter().map(entry).collect()
+}
