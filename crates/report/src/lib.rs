@@ -18,6 +18,7 @@ mod chart;
 mod convert;
 mod explain;
 mod grid;
+mod html;
 mod number;
 mod results;
 mod self_test;
@@ -33,6 +34,7 @@ pub use chart::{CHART_STYLE, Column, Figure, FigureTable, Section, figures, svg_
 pub use convert::convert_summary;
 pub use explain::explain_table;
 pub use grid::text_table;
+pub use html::html_report;
 pub use results::Results;
 pub use self_test::self_test_table;
 pub use serve::rollout_table;

@@ -115,7 +115,7 @@
   const setUpCharts = () => {
     // The browser's own tooltips would stand beside ours.
     for (const title of all(".mark > title")) title.remove();
-    for (const chart of all(".chart")) {
+    for (const chart of all(".drawing")) {
       if (!chart.querySelector(".mark[data-tip]")) continue;
       chart.tabIndex = 0;
       chart.setAttribute("role", "group");
@@ -129,7 +129,7 @@
       });
     }
     document.addEventListener("pointerover", (event) => {
-      const mark = event.target instanceof Element && event.target.closest(".chart .mark[data-tip]");
+      const mark = event.target instanceof Element && event.target.closest(".drawing .mark[data-tip]");
       if (mark) showTip(mark);
       else if (current) hideTip();
     });
@@ -150,7 +150,7 @@
 
   /** The chart that is shown, as a document of its own. */
   const standalone = (figure, style) => {
-    const shown = all(".chart svg", figure).find((svg) => svg.getClientRects().length > 0);
+    const shown = all(".drawing svg", figure).find((svg) => svg.getClientRects().length > 0);
     const svg = shown.cloneNode(true);
     const [, , width, height] = svg.getAttribute("viewBox").split(/[\s,]+/).map(Number);
     svg.setAttribute("xmlns", "http://www.w3.org/2000/svg");

@@ -50,26 +50,12 @@ pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
         match sections.iter_mut().find(|(known, _)| *known == section) {
             Some((_, section)) => section.figures.push(figure),
             None => {
-                let (id, title) = name(section);
-                sections.push((section, FigureSection { id, title, figures: vec![figure] }));
+                let heading = FigureSection { id: section.slug(), title: section.title(), figures: vec![figure] };
+                sections.push((section, heading));
             }
         }
     }
     sections.into_iter().map(|(_, section)| section).collect()
-}
-
-/// A section's anchor and heading.
-fn name(section: Section) -> (&'static str, &'static str) {
-    match section {
-        Section::SizeTime => ("size-and-time", "Size against time"),
-        Section::Ratios => ("time-ratios", "Time ratios"),
-        Section::StoredBytes => ("stored-bytes", "Where the bytes are"),
-        Section::Phases => ("phases", "Where the time goes"),
-        Section::Accesses => ("accesses", "What is read, and in which order"),
-        Section::Factors => ("factors", "What a ratio is made of"),
-        Section::BreakEven => ("break-even", "When a conversion has paid for itself"),
-        Section::Noise => ("noise", "How steady the machine was"),
-    }
 }
 
 /// The full comparison of a repository, and what one has to know to read it.
