@@ -10,8 +10,8 @@ use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::Payload
 
 use crate::{
     byte_size::ByteSize, compare_arguments::CompareArguments, explain_arguments::ExplainArguments, failure::Failure,
-    pace_arguments::PaceArguments, serve_arguments::ServeArguments, spec_arguments::SpecArguments,
-    trace_arguments::TraceArguments,
+    output_arguments::OutputArguments, pace_arguments::PaceArguments, report_arguments::ReportArguments,
+    serve_arguments::ServeArguments, spec_arguments::SpecArguments, trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -36,6 +36,7 @@ pub(crate) enum Command {
     Bench(Box<BenchArguments>),
     Compare(CompareArguments),
     Explain(Box<ExplainArguments>),
+    Report(ReportArguments),
     Replay(ReplayArguments),
     Serve(ServeArguments),
     Chains(ChainsArguments),
@@ -173,6 +174,13 @@ pub(crate) struct SizeArguments {
     #[arg(required = true)]
     pub(crate) repositories: Vec<PathBuf>,
 
+    /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
     /// Show no notes.
     #[arg(short, long)]
     pub(crate) quiet: bool,
@@ -256,6 +264,9 @@ pub(crate) struct BenchArguments {
     /// Write one JSON record per run to FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

@@ -7,9 +7,11 @@ mod commands;
 mod compare_arguments;
 mod explain_arguments;
 mod failure;
+mod output_arguments;
 mod pace_arguments;
 mod progress;
 mod record_file;
+mod report_arguments;
 mod serve_arguments;
 mod spec_arguments;
 mod trace_arguments;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),

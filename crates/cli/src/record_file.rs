@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, BufReader, BufWriter, Write},
+    io::{self, BufRead, BufReader, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
-use repackbench_records::{Record, RecordError, ResultLine, read_records, write_record, write_result};
+use repackbench_records::{Record, RecordError, ResultLine, read_results, write_record, write_result};
 use repackbench_timing::bench::Recorder;
 
 use crate::failure::{FAILED, Failure, print_note};
@@ -96,29 +96,72 @@ fn io_error(error: RecordError) -> io::Error {
     }
 }
 
-/// The records of a session that is to go on. A last line that was not written to its end is left out.
+/// The records of a session that is to go on.
 pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
-    let failed = |error: &dyn std::fmt::Display| Failure::new(FAILED, format!("{}: {error}", path.display()));
-    let file = File::open(path).map_err(|error| failed(&format!("cannot open: {error}")))?;
-    let mut records = Vec::new();
-    for record in read_records(BufReader::new(file)) {
-        match record {
-            Ok(record) => records.push(record),
-            Err(RecordError::Parse { line, source }) if source.is_eof() && !ends_with_newline(path) => {
-                print_note(format!("{}: line {line} was not written to its end, and is left out", path.display()));
-            }
-            Err(error) => return Err(failed(&error)),
-        }
-    }
-    if records.is_empty() { Err(failed(&"expected records of a session, found none")) } else { Ok(records) }
+    let runs = read_lines(path)?.into_iter().filter_map(|line| match line {
+        ResultLine::Run(record) => Some(*record),
+        _ => None,
+    });
+    let records: Vec<Record> = runs.collect();
+    if records.is_empty() { Err(failed(path, &"expected records of a session, found none")) } else { Ok(records) }
 }
 
-fn ends_with_newline(path: &Path) -> bool {
-    use std::io::{Read, Seek, SeekFrom};
-    let mut last = [0];
-    let read = File::open(path).and_then(|mut file| {
-        file.seek(SeekFrom::End(-1))?;
-        file.read_exact(&mut last)
-    });
-    read.is_ok() && last == *b"\n"
+/// The lines of a file of results, stdin for `-`. A last line that was not written to its end is left out.
+pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
+    if path == Path::new("-") {
+        return lines(path, io::stdin().lock());
+    }
+    let file = File::open(path).map_err(|error| failed(path, &format!("cannot open: {error}")))?;
+    lines(path, BufReader::new(file))
+}
+
+fn lines(path: &Path, input: impl BufRead) -> Result<Vec<ResultLine>, Failure> {
+    let mut input = LastByte { input, last: None };
+    let mut lines = Vec::new();
+    let mut unfinished = None;
+    for line in read_results(&mut input) {
+        match line {
+            Ok(line) => lines.push(line),
+            Err(RecordError::Parse { line, source }) if source.is_eof() => unfinished = Some((line, source)),
+            Err(error) => return Err(failed(path, &error)),
+        }
+    }
+    match unfinished {
+        Some((line, source)) if input.last == Some(b'\n') => Err(failed(path, &RecordError::Parse { line, source })),
+        Some((line, _)) => {
+            print_note(format!("{}: line {line} was not written to its end, and is left out", path.display()));
+            Ok(lines)
+        }
+        None => Ok(lines),
+    }
+}
+
+fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
+    Failure::new(FAILED, format!("{}: {error}", path.display()))
+}
+
+/// Remembers the last byte that was read: whether a line has its end.
+struct LastByte<R> {
+    input: R,
+    last: Option<u8>,
+}
+
+impl<R: BufRead> io::Read for LastByte<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.input.read(buffer)?;
+        self.last = read.checked_sub(1).and_then(|last| buffer.get(last)).copied().or(self.last);
+        Ok(read)
+    }
+}
+
+impl<R: BufRead> BufRead for LastByte<R> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.input.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        let last = amount.checked_sub(1).and_then(|last| self.input.fill_buf().ok()?.get(last).copied());
+        self.last = last.or(self.last);
+        self.input.consume(amount);
+    }
 }

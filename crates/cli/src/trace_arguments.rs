@@ -12,6 +12,7 @@ use repackbench_timing::{
 use crate::{
     args::{Effort, RangeArguments},
     failure::Failure,
+    output_arguments::OutputArguments,
     spec_arguments::SpecArguments,
 };
 
@@ -69,6 +70,9 @@ pub(crate) struct TraceArguments {
     /// Write one JSON record per variant to FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
 
     /// Write every touched page to FILE, tab-separated: variant, file, role, page, number of its first touch.
     #[arg(long, value_name = "FILE")]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison};
 
 use crate::{
-    grid::{Align, Grid, plain_text},
+    grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, ratio_cell, size_ratio},
 };
 
@@ -18,21 +18,28 @@ const MISSING: &str = "missing";
 
 /// The comparisons as one table for each repository, with notes under it. Comparisons of a repository stand together
 /// in the order in which they were given; rows of a workload keep their order too.
-pub fn bench_table(comparisons: &[WorkloadComparison]) -> String {
-    let mut repositories: Vec<&RepositoryState> = Vec::new();
+pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
+    let repositories = by_repository(comparisons).into_iter();
+    let tables = repositories.map(|(repository, comparisons)| repository_table(repository, &comparisons, style));
+    tables.collect::<Vec<_>>().join("\n")
+}
+
+/// Each repository with its comparisons, in the order in which they were given.
+pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&RepositoryState, Vec<&WorkloadComparison>)> {
+    let mut repositories: Vec<(&RepositoryState, Vec<&WorkloadComparison>)> = Vec::new();
     for comparison in comparisons {
-        if !repositories.contains(&&comparison.repository) {
-            repositories.push(&comparison.repository);
+        match repositories.iter_mut().find(|(repository, _)| **repository == comparison.repository) {
+            Some((_, comparisons)) => comparisons.push(comparison),
+            None => repositories.push((&comparison.repository, vec![comparison])),
         }
     }
-    let tables: Vec<String> = repositories
-        .into_iter()
-        .map(|repository| {
-            let of_repository = comparisons.iter().filter(|comparison| comparison.repository == *repository);
-            repository_table(repository, &of_repository.collect::<Vec<_>>())
-        })
-        .collect();
-    tables.join("\n")
+    repositories
+}
+
+fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
+    let mut text = format!("{}\n\n{}\n", heading(repository), repository_grid(comparisons).render_in(style));
+    notes(comparisons).iter().for_each(|note| text.push_str(&style.paragraph(note)));
+    text
 }
 
 /// The table of one repository. An empty row stands between workloads.
@@ -46,17 +53,6 @@ pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
         workload_rows(&mut grid, &columns, comparison);
     }
     grid
-}
-
-fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
-    let mut text = heading(repository);
-    text.push_str(&repository_grid(comparisons).render());
-    text.push('\n');
-    for note in notes(comparisons) {
-        text.push_str(&note);
-        text.push('\n');
-    }
-    text
 }
 
 /// What a column shows.
@@ -111,12 +107,13 @@ impl Columns {
     }
 }
 
-fn heading(repository: &RepositoryState) -> String {
+/// A repository's name and the revision that was measured.
+pub(crate) fn heading(repository: &RepositoryState) -> String {
     let name = plain_text(&repository.name);
     match &repository.head {
         // Twelve digits tell apart the commits of the largest repositories there are.
-        Some(id) => format!("{name} (revision {})\n\n", plain_text(&id.chars().take(12).collect::<String>())),
-        None => format!("{name}\n\n"),
+        Some(id) => format!("{name} (revision {})", plain_text(&id.chars().take(12).collect::<String>())),
+        None => name,
     }
 }
 
@@ -241,7 +238,7 @@ fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_cold =
         |comparison: &&WorkloadComparison| comparison.workload.parameters.get("cache").is_some_and(|it| it == "cold");
     comparisons.iter().any(is_cold).then(|| {
-        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just\n\
+        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just \
          before; what a hypervisor or the device itself still holds cannot be seen."
             .to_owned()
     })
@@ -274,7 +271,7 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::collections::BTreeMap;
 
     use repackbench_records::{
@@ -284,11 +281,21 @@ mod tests {
 
     use super::*;
 
-    fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
+    fn bench_table(comparisons: &[WorkloadComparison]) -> String {
+        super::bench_table(comparisons, Style::PLAIN)
+    }
+
+    pub(crate) fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
         RatioEstimate { ratio, interval: Some(RatioInterval { low, high, coverage: 0.978 }), pairs: 10 }
     }
 
-    fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, bytes: u64) -> VariantComparison {
+    pub(crate) fn row(
+        role: Role,
+        spec: &str,
+        millis: u64,
+        ratio: Option<RatioEstimate>,
+        bytes: u64,
+    ) -> VariantComparison {
         let spec = SpecText { typed: spec.into(), canonical: spec.into() };
         VariantComparison {
             variant: Variant {
@@ -319,7 +326,11 @@ mod tests {
         }
     }
 
-    fn comparison(workload: &str, rows: Vec<VariantComparison>, noise: Option<RatioEstimate>) -> WorkloadComparison {
+    pub(crate) fn comparison(
+        workload: &str,
+        rows: Vec<VariantComparison>,
+        noise: Option<RatioEstimate>,
+    ) -> WorkloadComparison {
         WorkloadComparison {
             repository: RepositoryState {
                 name: "sample".into(),

@@ -2,14 +2,14 @@
 
 use repackbench_records::{EqualBudget, Quantity};
 
-use crate::grid::{Align, Grid};
+use crate::grid::{Align, Grid, Style};
 
 /// What each codec reaches at the baseline's size, read time or encode time; empty if no codec was measured at several levels.
-pub fn budget_table(budgets: &[EqualBudget]) -> String {
+pub fn budget_table(budgets: &[EqualBudget], style: Style) -> String {
     if budgets.is_empty() {
         return String::new();
     }
-    format!("\nAt equal budgets, interpolated between levels:\n\n{}", budget_grid(budgets).render())
+    format!("\nAt equal budgets, interpolated between levels:\n\n{}", budget_grid(budgets).render_in(style))
 }
 
 /// The budgets' table.
@@ -48,6 +48,10 @@ mod tests {
     use repackbench_records::{RepositoryState, WorkloadLabel};
 
     use super::*;
+
+    fn budget_table(budgets: &[EqualBudget]) -> String {
+        super::budget_table(budgets, Style::PLAIN)
+    }
 
     #[test]
     fn a_budget_out_of_reach_is_said_to_be() {

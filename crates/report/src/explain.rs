@@ -3,18 +3,19 @@
 use repackbench_records::{ComparedTime, Explanation, Factor, FactorKind};
 
 use crate::{
-    grid::{Align, Grid, plain_text},
+    grid::{Align, Grid, Style, plain_text},
     number::{ratio_cell, time_ratio},
 };
 
 /// One table for each workload: the steps from the baseline to the codec, their product and the ratio as measured.
-pub fn explain_table(explanations: &[Explanation]) -> String {
-    explanations.iter().map(table).collect::<Vec<_>>().join("\n")
+pub fn explain_table(explanations: &[Explanation], style: Style) -> String {
+    explanations.iter().map(|explanation| table(explanation, style)).collect::<Vec<_>>().join("\n")
 }
 
-fn table(explanation: &Explanation) -> String {
+fn table(explanation: &Explanation, style: Style) -> String {
     let heading = format!("{}: {}", explanation.repository.name, explanation.workload);
-    format!("{}\n\n{}\n{}", plain_text(&heading), explanation_grid(explanation).render(), notes(explanation))
+    let grid = explanation_grid(explanation);
+    format!("{}\n\n{}\n{}", plain_text(&heading), grid.render_in(style), notes(explanation))
 }
 
 /// The steps, their product and what was measured.
@@ -108,6 +109,10 @@ mod tests {
     use repackbench_records::{RatioEstimate, RepositoryState, WorkloadLabel};
 
     use super::*;
+
+    fn explain_table(explanations: &[Explanation]) -> String {
+        super::explain_table(explanations, Style::PLAIN)
+    }
 
     #[test]
     fn steps_lead_from_the_baseline_to_the_codec() {

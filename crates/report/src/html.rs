@@ -19,7 +19,6 @@ mod table;
 mod tests;
 
 use askama::Template;
-use repackbench_records::{RepositoryState, WorkloadComparison};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -43,6 +42,8 @@ struct Page {
     answers: Vec<answer::Answer>,
     sections: Vec<parts::FigureSection>,
     comparisons: Vec<parts::RepositoryTables>,
+    joined: table::PageTable,
+    joined_note: &'static str,
     budgets: table::PageTable,
     explanations: Vec<parts::ExplanationTable>,
     sizes: Vec<table::PageTable>,
@@ -62,6 +63,8 @@ pub fn html_report(results: &Results) -> String {
         answers: answer::answers(results),
         sections: parts::sections(figures(results)),
         comparisons: parts::comparisons(results),
+        joined: parts::joined(results),
+        joined_note: crate::joined::NOTE,
         budgets: parts::budgets(results),
         explanations: parts::explanations(results),
         sizes: parts::sizes(results),
@@ -74,7 +77,7 @@ pub fn html_report(results: &Results) -> String {
 
 /// What the page is about.
 fn title(results: &Results) -> String {
-    let of_runs = repositories(&results.comparisons).into_iter().map(|repository| repository.name.as_str());
+    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
     let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
     let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
     let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
@@ -92,23 +95,13 @@ fn title(results: &Results) -> String {
     }
 }
 
-/// The repositories, each once, in the order in which they first stand.
-fn repositories(comparisons: &[WorkloadComparison]) -> Vec<&RepositoryState> {
-    let mut repositories: Vec<&RepositoryState> = Vec::new();
-    for comparison in comparisons {
-        if !repositories.contains(&&comparison.repository) {
-            repositories.push(&comparison.repository);
-        }
-    }
-    repositories
-}
-
 /// Base64 with padding (RFC 4648, section 4), as policies spell hashes.
 fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let joined = group.iter().fold(0, |joined: usize, byte| joined << 8 | usize::from(*byte)) << (8 * (3 - group.len()));
+        let joined =
+            group.iter().fold(0, |joined: usize, byte| joined << 8 | usize::from(*byte)) << (8 * (3 - group.len()));
         for place in 0..4 {
             let digit = DIGITS[joined >> (18 - 6 * place) & 0x3f];
             text.push(if place > group.len() { '=' } else { char::from(digit) });

@@ -3,7 +3,7 @@
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
-    grid::{Align, Grid, plain_text},
+    grid::{Align, Grid, Style, plain_text},
     number::{align_points, megabytes, size_ratio, thousands},
 };
 
@@ -16,8 +16,8 @@ struct SizeLine {
 /// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
 /// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
 /// are left out, except for the total.
-pub fn size_table(sizes: &[SizeRecord]) -> String {
-    let mut text = size_grid(sizes).render();
+pub fn size_table(sizes: &[SizeRecord], style: Style) -> String {
+    let mut text = size_grid(sizes).render_in(style);
     text.push_str(&form_table(sizes));
     if let Some((first, others)) = sizes.split_first() {
         others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
@@ -160,6 +160,10 @@ mod tests {
     use repackbench_records::LooseSizes;
 
     use super::*;
+
+    fn size_table(sizes: &[SizeRecord]) -> String {
+        super::size_table(sizes, Style::PLAIN)
+    }
 
     fn sample(label: &str, scale: u64) -> SizeRecord {
         let mut size = SizeRecord {

@@ -5,38 +5,39 @@ use std::time::Duration;
 use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
 
 use crate::{
-    grid::{Align, Grid},
+    bench::heading,
+    grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, single_time, thousands, time_ratio},
 };
 
 /// The traces of one workload on several variants: pages by file, what they were read for, and modelled times, with notes.
-pub fn trace_table(records: &[TraceRecord]) -> String {
-    let Some(first) = records.first() else { return "Nothing was traced.\n".to_owned() };
-    let state = &first.repository;
-    let revision =
-        state.head.as_deref().map_or(String::new(), |head| format!(" (revision {})", head.get(..12).unwrap_or(head)));
-    let mut text = format!("{}{revision}, {}\n\n", crate::grid::plain_text(&state.name), first.workload);
-    text.push_str(&files_grid(records).render());
-    text.push('\n');
-    text.push_str(&parts_grid(records).render());
-    text.push('\n');
-    text.push_str(&devices_grid(records).render());
-    text.push('\n');
-    if records.iter().any(|record| !record.memory.is_empty()) {
-        text.push_str(&memory_grid(records).render());
-        text.push('\n');
+pub fn trace_table(records: &[TraceRecord], style: Style) -> String {
+    let mut text = String::new();
+    for traces in records.chunk_by(|a, b| a.repository == b.repository && a.workload == b.workload) {
+        text.push_str(&workload_tables(traces, style));
     }
-    text.push_str(NOTES);
+    if records.is_empty() { "Nothing was traced.\n".to_owned() } else { text + &style.paragraph(NOTES) }
+}
+
+fn workload_tables(records: &[TraceRecord], style: Style) -> String {
+    let Some(first) = records.first() else { return String::new() };
+    let mut text = format!("{}, {}\n", heading(&first.repository), plain_text(&first.workload.to_string()));
+    let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
+    tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
+    for table in tables {
+        text.push('\n');
+        text.push_str(&table.render_in(style));
+    }
+    text.push('\n');
     text
 }
 
 /// What the tables mean.
 pub(crate) const NOTES: &str = "\
-Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of
-steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an
+Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
+steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
 earlier one, each in percent, and the median length of the latter two in pages.
-Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.
-";
+Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.";
 
 /// The label of a record, for the first of its rows only.
 fn label(record: &TraceRecord, row: usize) -> String {
@@ -53,7 +54,7 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
 }
 
 /// Pages that were touched, by what files hold.
-pub(crate) fn files_grid(records: &[TraceRecord]) -> Grid {
+pub(crate) fn files_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("files", Align::Words),
@@ -96,7 +97,7 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
 }
 
 /// What was read for which purpose.
-pub(crate) fn parts_grid(records: &[TraceRecord]) -> Grid {
+pub(crate) fn parts_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("read for", Align::Words),
@@ -123,7 +124,7 @@ pub(crate) fn parts_grid(records: &[TraceRecord]) -> Grid {
 }
 
 /// Modelled times from an empty page cache.
-pub(crate) fn devices_grid(records: &[TraceRecord]) -> Grid {
+pub(crate) fn devices_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("device", Align::Words),
@@ -143,7 +144,7 @@ pub(crate) fn devices_grid(records: &[TraceRecord]) -> Grid {
 }
 
 /// Modelled times where memory is short.
-pub(crate) fn memory_grid(records: &[TraceRecord]) -> Grid {
+pub(crate) fn memory_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("memory", Align::Words),
@@ -237,6 +238,10 @@ mod tests {
     };
 
     use super::*;
+
+    fn trace_table(records: &[TraceRecord]) -> String {
+        super::trace_table(records, Style::PLAIN)
+    }
 
     fn reads(seeks: u64, milliseconds: u64) -> ModelledReads {
         let latency = Duration::from_millis(8);

@@ -7,15 +7,18 @@ use std::{
 
 use repackbench_reader::Repository;
 use repackbench_records::Record;
-use repackbench_report::{bench_table, budget_table, self_test_table};
+use repackbench_report::{Results, self_test_table};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, bench},
     clock::SystemClock,
-    statistics::{compare_records, equal_budgets, self_test},
+    statistics::self_test,
 };
 use repackbench_writer::cache::Cache;
 
-use super::{ONLY_MERCURIAL, command_line, name_of, open, print, print_notes};
+use super::{
+    ONLY_MERCURIAL, command_line, name_of, open, print, print_notes,
+    report::{Outputs, of_runs, style, tables},
+};
 use crate::{
     args::BenchArguments,
     failure::{Failure, USAGE},
@@ -31,6 +34,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         None => Vec::new(),
     };
     let plan = plan(arguments, &source, earlier)?;
+    let outputs = Outputs::prepare(&arguments.output)?;
     let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);
@@ -39,9 +43,9 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     if plan.is_self_test {
         print(&self_test_table(&self_test(&measured.records)))?;
     } else {
-        let comparisons = compare_records(&measured.records);
-        print(&bench_table(&comparisons))?;
-        print(&budget_table(&equal_budgets(&comparisons)))?;
+        let results = of_runs(Results { runs: measured.records, ..Results::default() });
+        outputs.write(&results)?;
+        outputs.print(&results, &tables(&results, style()))?;
     }
     if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

@@ -11,7 +11,7 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{bench::seed_of_now, command_line, name_of, open, print, print_notes};
+use super::{bench::seed_of_now, command_line, name_of, open, print, print_notes, report::style};
 use crate::{
     explain_arguments::ExplainArguments,
     failure::{Failure, USAGE},
@@ -60,6 +60,6 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }
-    print(&explain_table(&explanations))?;
+    print(&explain_table(&explanations, style()))?;
     if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

@@ -9,6 +9,7 @@ pub(crate) mod convert;
 pub(crate) mod explain;
 pub(crate) mod payloads;
 pub(crate) mod replay;
+pub(crate) mod report;
 pub(crate) mod schema;
 pub(crate) mod serve;
 pub(crate) mod size;

@@ -1,20 +1,48 @@
 //! `repackbench size`.
 
-use std::process::ExitCode;
+use std::{fs::File, io::BufWriter, process::ExitCode};
 
-use repackbench_report::size_table;
+use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
+use repackbench_report::{Results, size_table};
 use repackbench_timing::sizes::measure;
 
-use super::{name_of, open, print, print_notes};
-use crate::{args::SizeArguments, failure::Failure};
+use super::{
+    command_line, name_of, open, print_notes,
+    report::{Outputs, style},
+};
+use crate::{
+    args::SizeArguments,
+    failure::{FAILED, Failure},
+};
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
-    let mut sizes = Vec::with_capacity(arguments.repositories.len());
+    let outputs = Outputs::prepare(&arguments.output)?;
+    let cannot = |what: &dyn std::fmt::Display| Failure::new(FAILED, what.to_string());
+    let mut json = match &arguments.json {
+        Some(path) => {
+            let file =
+                File::create(path).map_err(|error| cannot(&format!("{}: cannot create: {error}", path.display())))?;
+            Some(BufWriter::new(file))
+        }
+        None => None,
+    };
+    let mut results = Results::default();
     for path in &arguments.repositories {
         let repository = open(path)?;
         print_notes(&repository, arguments.quiet);
-        sizes.push(measure(&repository, &name_of(path))?);
+        let line = SizeLine {
+            schema: SCHEMA_VERSION,
+            program_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command: command_line(),
+            size: measure(&repository, &name_of(path))?,
+        };
+        if let Some(json) = &mut json {
+            write_result(json, &ResultLine::Size(Box::new(line.clone()))).map_err(|error| cannot(&error))?;
+        }
+        results.sizes.push(line);
     }
-    print(&size_table(&sizes))?;
+    outputs.write(&results)?;
+    let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
+    outputs.print(&results, &size_table(&sizes, style()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -10,7 +10,7 @@ use std::{
 use repackbench_codec::Decoders;
 use repackbench_reader::Repository;
 use repackbench_records::{ResultLine, TraceRecord, write_result};
-use repackbench_report::{device_check_table, trace_table};
+use repackbench_report::{Results, device_check_table, trace_table};
 use repackbench_timing::{
     cold::check::check_device,
     trace::{
@@ -20,7 +20,10 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{command_line, name_of, open, print, print_notes};
+use super::{
+    command_line, name_of, open, print, print_notes,
+    report::{Outputs, style},
+};
 use crate::{
     failure::{FAILED, Failure},
     progress::Bar,
@@ -43,6 +46,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         threads: arguments.effort.threads(),
         command: command_line(),
     };
+    let outputs = Outputs::prepare(&arguments.output)?;
     let mut json = create(arguments.json.as_deref())?;
     let mut pages = create(arguments.pages.as_deref())?;
     if let Some(pages) = &mut pages {
@@ -63,7 +67,9 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     for mut file in json.into_iter().chain(pages) {
         file.flush()?;
     }
-    print(&trace_table(&records))?;
+    let results = Results { traces: records, ..Results::default() };
+    outputs.write(&results)?;
+    outputs.print(&results, &trace_table(&results.traces, style()))?;
     Ok(ExitCode::SUCCESS)
 }
 

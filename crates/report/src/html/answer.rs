@@ -80,13 +80,8 @@ impl Tone {
 
 /// One answer for each repository; one for all where only sizes were taken.
 pub(super) fn answers(results: &Results) -> Vec<Answer> {
-    let mut answers: Vec<Answer> = super::repositories(&results.comparisons)
-        .into_iter()
-        .map(|repository| {
-            let of_repository = results.comparisons.iter().filter(|comparison| comparison.repository == *repository);
-            answer(repository, &of_repository.collect::<Vec<_>>())
-        })
-        .collect();
+    let repositories = bench::by_repository(&results.comparisons).into_iter();
+    let mut answers: Vec<Answer> = repositories.map(|(repository, rows)| answer(repository, &rows)).collect();
     if answers.is_empty() {
         let sizes: Vec<&SizeRecord> = results.sizes.iter().map(|line| &line.size).collect();
         answers.extend(answer_of_sizes(&sizes));
@@ -199,9 +194,9 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
 }
 
 fn interval(ratio: &RatioEstimate) -> String {
-    ratio.interval.map_or_else(String::new, |interval| {
-        format!("[{}, {}]", time_ratio(interval.low), time_ratio(interval.high))
-    })
+    ratio
+        .interval
+        .map_or_else(String::new, |interval| format!("[{}, {}]", time_ratio(interval.low), time_ratio(interval.high)))
 }
 
 fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {

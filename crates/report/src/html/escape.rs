@@ -25,10 +25,7 @@ mod tests {
     fn markup_quotes_and_controls_become_text() {
         let mut page = String::new();
         PageText.write_escaped_str(&mut page, "<a href=\"x\" title='y'>&\n\u{1b}[2J\u{202e}é").unwrap();
-        assert_eq!(
-            page,
-            "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;\\n\\u{1b}[2J\\u{202e}é"
-        );
+        assert_eq!(page, "&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;\\n\\u{1b}[2J\\u{202e}é");
         page.clear();
         PageText.write_escaped_char(&mut page, '<').unwrap();
         assert_eq!(page, "&lt;");

@@ -1,6 +1,6 @@
 //! The page's middle: charts by section, and all tables.
 
-use repackbench_records::{Explanation, RepositoryState, SizeRecord, TraceRecord, WorkloadComparison};
+use repackbench_records::{Explanation, SizeRecord, TraceRecord};
 
 use super::table::PageTable;
 use crate::{
@@ -67,24 +67,21 @@ pub(super) struct RepositoryTables {
 }
 
 pub(super) fn comparisons(results: &Results) -> Vec<RepositoryTables> {
-    let tables = |repository: &RepositoryState| {
-        let comparisons = results.comparisons.iter().filter(|comparison| comparison.repository == *repository);
-        let comparisons: Vec<&WorkloadComparison> = comparisons.collect();
+    let tables = bench::by_repository(&results.comparisons).into_iter().map(|(repository, comparisons)| {
+        let caption = format!("Every variant of {} in every workload", repository.name);
         RepositoryTables {
             repository: repository.name.clone(),
-            table: PageTable::from_grid(
-                format!("Every variant of {} in every workload", repository.name),
-                bench::repository_grid(&comparisons),
-            ),
-            notes: bench::notes(&comparisons).into_iter().map(|note| one_line(&note)).collect(),
+            table: PageTable::from_grid(caption, bench::repository_grid(&comparisons)),
+            notes: bench::notes(&comparisons),
         }
-    };
-    super::repositories(&results.comparisons).into_iter().map(tables).collect()
+    });
+    tables.collect()
 }
 
-/// Text without the line breaks that a terminal needs.
-fn one_line(text: &str) -> String {
-    text.lines().collect::<Vec<_>>().join(" ")
+/// All repositories as one; empty where there is one.
+pub(super) fn joined(results: &Results) -> PageTable {
+    let rows = crate::joined(&results.comparisons);
+    PageTable::from_grid("All repositories together, as multiples of the baseline", crate::joined::joined_grid(&rows))
 }
 
 pub(super) fn budgets(results: &Results) -> PageTable {
@@ -103,8 +100,7 @@ pub(super) struct ExplanationTable {
 
 pub(super) fn explanations(results: &Results) -> Vec<ExplanationTable> {
     let table = |explanation: &Explanation| {
-        let title =
-            format!("{} in {}, {}", explanation.codec, explanation.workload, explanation.repository.name);
+        let title = format!("{} in {}, {}", explanation.codec, explanation.workload, explanation.repository.name);
         ExplanationTable {
             repository: explanation.repository.name.clone(),
             workload: explanation.workload.to_string(),
@@ -139,7 +135,9 @@ pub(super) fn traces(results: &Results) -> Vec<TraceTables> {
     let mut groups: Vec<Vec<TraceRecord>> = Vec::new();
     for record in &results.traces {
         let belongs = |group: &&mut Vec<TraceRecord>| {
-            group.first().is_some_and(|first| first.repository == record.repository && first.workload == record.workload)
+            group
+                .first()
+                .is_some_and(|first| first.repository == record.repository && first.workload == record.workload)
         };
         match groups.iter_mut().find(belongs) {
             Some(group) => group.push(record.clone()),
@@ -151,10 +149,10 @@ pub(super) fn traces(results: &Results) -> Vec<TraceTables> {
 
 fn trace_tables(first: &TraceRecord, records: &[TraceRecord]) -> TraceTables {
     let tables = [
-        ("Pages that were touched", trace::files_grid(records)),
-        ("What was read", trace::parts_grid(records)),
-        ("Modelled times from an empty page cache", trace::devices_grid(records)),
-        ("Modelled times where memory is short", trace::memory_grid(records)),
+        ("Pages that were touched", trace::files_table(records)),
+        ("What was read", trace::parts_table(records)),
+        ("Modelled times from an empty page cache", trace::devices_table(records)),
+        ("Modelled times where memory is short", trace::memory_table(records)),
     ];
     TraceTables {
         repository: first.repository.name.clone(),
@@ -165,6 +163,6 @@ fn trace_tables(first: &TraceRecord, records: &[TraceRecord]) -> TraceTables {
             .map(|(caption, grid)| PageTable::from_grid(caption, grid))
             .filter(|table| !table.is_empty())
             .collect(),
-        notes: one_line(trace::NOTES),
+        notes: trace::NOTES.lines().collect::<Vec<_>>().join(" "),
     }
 }

@@ -58,15 +58,15 @@ impl PageTable {
             }
             let cell = |at: Option<usize>| at.and_then(|at| row.get(at)).filter(|cell| !cell.is_empty());
             variant = cell(variant_at).unwrap_or(&variant).clone();
-            let Some(group) = groups.last_mut() else { continue };
-            if group.workload.is_none() {
-                group.workload = cell(workload_at).cloned();
+            let workload = cell(workload_at).cloned();
+            let is_next = |group: &RowGroup| !group.rows.is_empty() && workload.is_some() && group.workload != workload;
+            if groups.last().is_some_and(is_next) {
+                groups.push(RowGroup::default());
             }
+            let Some(group) = groups.last_mut() else { continue };
+            group.workload = group.workload.take().or(workload);
             let cells = row.into_iter().zip(&is_number).map(|(text, &is_number)| PageCell::new(text, is_number));
-            group.rows.push(PageRow {
-                variant: label(&variant),
-                cells: cells.collect(),
-            });
+            group.rows.push(PageRow { variant: label(&variant), cells: cells.collect() });
         }
         let columns = columns.into_iter().zip(&is_number);
         let columns = columns.map(|((name, _), &is_number)| PageColumn { name, is_number }).collect();
@@ -81,7 +81,8 @@ impl PageTable {
             variant: variant_at.and_then(|at| cells.get(at).cloned()),
             cells: cells.into_iter().zip(&is_number).map(|(text, &number)| PageCell::new(text, number)).collect(),
         };
-        let columns = table.columns.into_iter().map(|column| PageColumn { name: column.name, is_number: column.is_number });
+        let columns =
+            table.columns.into_iter().map(|column| PageColumn { name: column.name, is_number: column.is_number });
         PageTable {
             caption: caption.into(),
             columns: columns.collect(),
@@ -123,8 +124,7 @@ mod tests {
 
     #[test]
     fn rows_know_their_variant_and_workload_where_the_grid_leaves_them_blank() {
-        let mut grid =
-            Grid::new(&[("workload", Align::Words), ("variant", Align::Words), ("size MB", Align::Numbers)]);
+        let mut grid = Grid::new(&[("workload", Align::Words), ("variant", Align::Words), ("size MB", Align::Numbers)]);
         grid.row(["traverse", "zlib:6", "12.5 "]);
         grid.row(["", "", "7   "]);
         grid.row(["", "", ""]);

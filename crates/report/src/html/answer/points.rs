@@ -103,7 +103,11 @@ fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64)
         point("Loss", losses, "nothing that these runs show".to_owned()),
     ];
     if !open.is_empty() {
-        points.push(Point { name: "Open", variant: None, text: format!("these runs do not decide {}", open.join(", ")) });
+        points.push(Point {
+            name: "Open",
+            variant: None,
+            text: format!("these runs do not decide {}", open.join(", ")),
+        });
     }
     points
 }
@@ -122,7 +126,8 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
     let name = "Smallest";
     match size_difference(least.bytes, baseline_bytes) {
         Some((words, Tone::Better)) => {
-            let text = format!("{words} than {baseline}{}", range(least).map(|it| format!(", {it}")).unwrap_or_default());
+            let text =
+                format!("{words} than {baseline}{}", range(least).map(|it| format!(", {it}")).unwrap_or_default());
             Some(Point { name, variant: Some(least.label.clone()), text })
         }
         _ => Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() }),
@@ -175,7 +180,8 @@ fn both(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
         .unzip();
     let text = match best {
         Some(best) => {
-            let size = size_difference(best.bytes, baseline_bytes).map_or_else(|| "no larger".to_owned(), |(words, _)| words);
+            let size =
+                size_difference(best.bytes, baseline_bytes).map_or_else(|| "no larger".to_owned(), |(words, _)| words);
             format!("{size} and slower in no workload that reads; {}", range(best)?)
         }
         None => "no variant is both no larger and slower nowhere, as far as these runs decide".to_owned(),
@@ -196,12 +202,12 @@ fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> V
         .filter(|(_, cell)| cell.verdict == Some(Verdict::Slower))
         .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
     points.push(match slowest {
-        Some((candidate, cell)) => {
-            Point { name: "Slowest", variant: Some(candidate.label.clone()), text: times(cell) }
-        }
-        None => {
-            Point { name: "Slower", variant: None, text: format!("no variant than {baseline}, as far as these runs decide") }
-        }
+        Some((candidate, cell)) => Point { name: "Slowest", variant: Some(candidate.label.clone()), text: times(cell) },
+        None => Point {
+            name: "Slower",
+            variant: None,
+            text: format!("no variant than {baseline}, as far as these runs decide"),
+        },
     });
     points
 }

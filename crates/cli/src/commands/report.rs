@@ -1,0 +1,167 @@
+//! `repackbench report`, and the forms of a result that other commands share with it.
+
+use std::{collections::HashSet, fs, io::IsTerminal, path::Path, process::ExitCode};
+
+use repackbench_records::{Record, ResultLine};
+use repackbench_report::{
+    Results, Style, bench_table, budget_table, csv, explain_table, joined, joined_table, markdown, size_table, summary,
+    trace_table,
+};
+use repackbench_timing::statistics::{compare_records, equal_budgets};
+use serde_json::json;
+
+use super::print;
+use crate::{
+    failure::{FAILED, Failure, print_note},
+    output_arguments::OutputArguments,
+    record_file,
+    report_arguments::ReportArguments,
+};
+
+pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
+    let outputs = Outputs::prepare(&arguments.output)?;
+    let mut lines = Vec::new();
+    for path in &arguments.files {
+        lines.extend(record_file::read_lines(path)?);
+    }
+    let found = lines.len();
+    let results = results(lines);
+    if !arguments.quiet {
+        let twice = found.saturating_sub(
+            results.runs.len() + results.traces.len() + results.explanations.len() + results.sizes.len(),
+        );
+        if twice > 0 {
+            print_note(format!("{twice} lines were given twice, and count once"));
+        }
+    }
+    outputs.write(&results)?;
+    if arguments.json {
+        print(&document(&results)?)?
+    } else {
+        outputs.print(&results, &tables(&results, style()))?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What lines of results come to. A line that is there twice counts once: a file may be given twice, or hold a copy of another.
+fn results(lines: Vec<ResultLine>) -> Results {
+    let mut results = Results::default();
+    let mut runs = HashSet::new();
+    for line in lines {
+        match line {
+            ResultLine::Run(run) => {
+                if runs.insert(place_of(&run)) {
+                    results.runs.push(*run);
+                }
+            }
+            ResultLine::Trace(trace) if !results.traces.contains(&trace) => results.traces.push(*trace),
+            ResultLine::Explanation(explanation) if !results.explanations.contains(&explanation) => {
+                results.explanations.push(*explanation);
+            }
+            ResultLine::Size(size) if !results.sizes.contains(&size) => results.sizes.push(*size),
+            _ => {}
+        }
+    }
+    of_runs(results)
+}
+
+/// `results` with what follows from its runs.
+pub(super) fn of_runs(mut results: Results) -> Results {
+    results.comparisons = compare_records(&results.runs);
+    results.budgets = equal_budgets(&results.comparisons);
+    results
+}
+
+/// What no two runs have in common.
+fn place_of(run: &Record) -> (u64, u64, u32, u32, String, String) {
+    let place = &run.place;
+    (
+        place.session,
+        run.started_unix_ms,
+        place.block,
+        place.position,
+        run.workload.to_string(),
+        run.repository.fingerprint.clone(),
+    )
+}
+
+/// All that there is, as tables: first what one would gain and lose.
+pub(super) fn tables(results: &Results, style: Style) -> String {
+    let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
+    let parts = [
+        summary(&results.comparisons, style),
+        joined_table(&joined(&results.comparisons), style),
+        bench_table(&results.comparisons, style),
+        budget_table(&results.budgets, style).trim_start().to_owned(),
+        explain_table(&results.explanations, style),
+        if results.traces.is_empty() { String::new() } else { trace_table(&results.traces, style) },
+        if sizes.is_empty() { String::new() } else { size_table(&sizes, style) },
+    ];
+    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+fn document(results: &Results) -> Result<String, Failure> {
+    let document = json!({
+        "comparisons": results.comparisons,
+        "joined": joined(&results.comparisons),
+        "budgets": results.budgets,
+        "explanations": results.explanations,
+        "traces": results.traces,
+        "sizes": results.sizes,
+    });
+    let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::new(FAILED, error.to_string()))?;
+    Ok(text + "\n")
+}
+
+/// What stdout can show: its width and colours if it is a terminal, plain text if not.
+pub(super) fn style() -> Style {
+    if !std::io::stdout().is_terminal() {
+        return Style::PLAIN;
+    }
+    let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+    let is_coloured = !anstyle_query::no_color() && anstyle_query::term_supports_ansi_color();
+    Style { width, is_coloured }
+}
+
+/// Where a result goes, made before there is one: an hour of measuring should not end in a misspelt folder.
+pub(super) struct Outputs<'a> {
+    arguments: &'a OutputArguments,
+}
+
+impl<'a> Outputs<'a> {
+    /// Makes the files and folders that `arguments` name.
+    pub(super) fn prepare(arguments: &'a OutputArguments) -> Result<Self, Failure> {
+        let cannot = |path: &Path, error: std::io::Error| {
+            Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()))
+        };
+        if let Some(folder) = &arguments.svg {
+            fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
+        }
+        Ok(Outputs { arguments })
+    }
+
+    /// Writes the files.
+    pub(super) fn write(&self, results: &Results) -> Result<(), Failure> {
+        let cannot = |path: &Path, error: std::io::Error| {
+            Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()))
+        };
+        if let Some(folder) = &self.arguments.svg {
+            for (name, svg) in svg_files(results) {
+                let path = folder.join(name).with_added_extension("svg");
+                fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the form that was asked for: `tables` if none was.
+    pub(super) fn print(&self, results: &Results, tables: &str) -> Result<(), Failure> {
+        if self.arguments.markdown {
+            print(&markdown(results))
+        } else if self.arguments.csv {
+            print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
+        } else {
+            print(tables)
+        }
+    }
+}

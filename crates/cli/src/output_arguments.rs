@@ -1,0 +1,22 @@
+//! In which forms results are shown, and where.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// The forms that `bench`, `size`, `trace` and `report` share.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Forms of the result")]
+pub(crate) struct OutputArguments {
+    /// Write the charts as SVG files into DIR, which is made if need be.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print Markdown in place of tables: for a pull request, the worst first.
+    #[arg(long, conflicts_with = "csv")]
+    pub(crate) markdown: bool,
+
+    /// Print CSV in place of tables: a line for each variant in each workload, exact figures.
+    #[arg(long)]
+    pub(crate) csv: bool,
+}

@@ -1,0 +1,185 @@
+//! Several repositories as one: geometric means of ratios, which count every repository alike, beside totals, which count every byte
+//! and every second alike.
+
+use repackbench_records::{Role, VariantComparison, WorkloadComparison};
+
+use crate::{
+    grid::{Align, Grid, Style},
+    number::time_ratio,
+};
+
+/// One variant in one workload, over all repositories that both were measured on.
+#[derive(Debug, Clone, PartialEq, serde::Serialize)]
+pub struct JoinedRow {
+    /// The workload with its parameters.
+    pub workload: String,
+    /// The variant's label.
+    pub variant: String,
+    /// How many repositories.
+    pub repositories: usize,
+    /// The geometric mean of the time ratios.
+    pub time_mean: f64,
+    /// The sum of the medians over all repositories as a multiple of the baselines'.
+    pub time_total: f64,
+    /// The geometric mean of the size ratios.
+    pub size_mean: f64,
+    /// All bytes as a multiple of the baselines'.
+    pub size_total: f64,
+}
+
+/// The sums that a row is made of.
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    workload: String,
+    variant: String,
+    repositories: usize,
+    log_time: f64,
+    log_size: f64,
+    seconds: f64,
+    baseline_seconds: f64,
+    bytes: f64,
+    baseline_bytes: f64,
+}
+
+/// The comparisons of several repositories as one; nothing where there are fewer than two. A variant that has no ratio on a
+/// repository is left out there.
+pub fn joined(comparisons: &[WorkloadComparison]) -> Vec<JoinedRow> {
+    let mut rows: Vec<Sums> = Vec::new();
+    for comparison in comparisons {
+        let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { continue };
+        for row in comparison.rows.iter().filter(|row| row.variant.role != Role::Baseline) {
+            let (workload, variant) = (comparison.workload.to_string(), row.variant.label());
+            let at = rows.iter().position(|sums| sums.workload == workload && sums.variant == variant);
+            let at = at.unwrap_or_else(|| {
+                rows.push(Sums { workload, variant: variant.into_owned(), ..Sums::default() });
+                rows.len() - 1
+            });
+            if let Some(sums) = rows.get_mut(at) {
+                sums.add(row, baseline);
+            }
+        }
+    }
+    rows.into_iter().filter(|sums| sums.repositories > 1).map(Sums::finish).collect()
+}
+
+impl Sums {
+    fn add(&mut self, row: &VariantComparison, baseline: &VariantComparison) {
+        let Some(ratio) = &row.ratio else { return };
+        let (bytes, baseline_bytes) = (row.size.total_bytes as f64, baseline.size.total_bytes as f64);
+        if bytes == 0.0 || baseline_bytes == 0.0 {
+            return;
+        }
+        self.repositories += 1;
+        self.log_time += ratio.ratio.ln();
+        self.log_size += (bytes / baseline_bytes).ln();
+        self.seconds += row.compared_median.as_secs_f64();
+        self.baseline_seconds += baseline.compared_median.as_secs_f64();
+        self.bytes += bytes;
+        self.baseline_bytes += baseline_bytes;
+    }
+
+    fn finish(self) -> JoinedRow {
+        let repositories = self.repositories as f64;
+        JoinedRow {
+            time_mean: (self.log_time / repositories).exp(),
+            time_total: self.seconds / self.baseline_seconds,
+            size_mean: (self.log_size / repositories).exp(),
+            size_total: self.bytes / self.baseline_bytes,
+            workload: self.workload,
+            variant: self.variant,
+            repositories: self.repositories,
+        }
+    }
+}
+
+/// What the columns are.
+pub(crate) const NOTE: &str = "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and \
+                               bytes: large ones count more.";
+
+/// The table of joined rows; empty where there are none.
+pub fn joined_table(rows: &[JoinedRow], style: Style) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
+    format!(
+        "All repositories together, as multiples of the baseline: less is better\n\n{}\n{}",
+        joined_grid(rows).render_in(style),
+        style.paragraph(NOTE)
+    )
+}
+
+/// The rows as a table.
+pub(crate) fn joined_grid(rows: &[JoinedRow]) -> Grid {
+    let mut grid = Grid::new(&[
+        ("workload", Align::Words),
+        ("variant", Align::Words),
+        ("repositories", Align::Numbers),
+        ("time, mean", Align::Numbers),
+        ("time, total", Align::Numbers),
+        ("size, mean", Align::Numbers),
+        ("size, total", Align::Numbers),
+    ]);
+    let mut last = "";
+    for row in rows {
+        let workload = if row.workload == last { "" } else { &row.workload };
+        last = &row.workload;
+        let sizes = [row.size_mean, row.size_total].map(|ratio| format!("{ratio:.3}"));
+        let [size_mean, size_total] = sizes;
+        let (time_mean, time_total) = (time_ratio(row.time_mean), time_ratio(row.time_total));
+        grid.row([
+            workload,
+            &row.variant,
+            &row.repositories.to_string(),
+            &time_mean,
+            &time_total,
+            &size_mean,
+            &size_total,
+        ]);
+    }
+    grid
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::tests::{comparison, estimate, row};
+
+    #[test]
+    fn means_count_repositories_and_totals_count_bytes() {
+        let of = |name: &str, time: u64, ratio: f64, bytes: u64, baseline_bytes: u64| {
+            let rows = vec![
+                row(Role::Baseline, "zlib:6", 100, None, baseline_bytes),
+                row(Role::Candidate, "lz4", time, Some(estimate(ratio, ratio, ratio)), bytes),
+            ];
+            let mut comparison = comparison("traverse", rows, None);
+            comparison.repository.name = name.into();
+            comparison
+        };
+        let both = [of("a", 25, 0.25, 200, 100), of("b", 100, 1.0, 50_000, 100_000)];
+        let rows = joined(&both);
+        let [only] = rows.as_slice() else { panic!("{rows:?}") };
+        assert_eq!((&*only.workload, &*only.variant, only.repositories), ("traverse", "lz4", 2));
+        let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value} {expected}");
+        near(only.time_mean, 0.5);
+        near(only.time_total, 125.0 / 200.0);
+        near(only.size_mean, 1.0);
+        near(only.size_total, 50_200.0 / 100_100.0);
+        assert_eq!(joined(&both[..1]), []);
+        assert_eq!(joined_table(&[], Style::PLAIN), "");
+        let text = joined_table(&rows, Style::PLAIN);
+        let line = text.lines().find(|line| line.starts_with("traverse")).unwrap();
+        assert_eq!(
+            line.split_whitespace().collect::<Vec<_>>(),
+            ["traverse", "lz4", "2", "0.50", "0.62", "1.000", "0.501"]
+        );
+    }
+
+    #[test]
+    fn a_variant_without_a_ratio_somewhere_is_left_out_there() {
+        let rows = |ratio| vec![row(Role::Baseline, "zlib:6", 9, None, 5), row(Role::Candidate, "lz4", 9, ratio, 5)];
+        let with = comparison("traverse", rows(Some(estimate(0.5, 0.4, 0.6))), None);
+        let without = comparison("traverse", rows(None), None);
+        assert_eq!(joined(&[with.clone(), without]), []);
+        assert_eq!(joined(&[with.clone(), with.clone(), with])[0].repositories, 3);
+    }
+}
