@@ -40,6 +40,13 @@ pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&Reposit
 }
 
 fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
+    let mut text = format!("{}\n\n{}\n", heading(repository), repository_grid(comparisons).render_in(style));
+    notes(comparisons).iter().for_each(|note| text.push_str(&style.paragraph(note)));
+    text
+}
+
+/// The table of one repository. An empty row stands between workloads.
+pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
     let columns = Columns::of(comparisons);
     let headers = columns.headers();
     let headers: Vec<(&str, Align)> = headers.iter().map(|(name, align)| (name.as_str(), *align)).collect();
@@ -50,9 +57,7 @@ fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadCompar
         }
         workload_rows(&mut grid, &columns, comparison);
     }
-    let mut text = format!("{}\n\n{}\n", heading(repository), grid.render_in(style));
-    notes(comparisons).iter().for_each(|note| text.push_str(&style.paragraph(note)));
-    text
+    grid
 }
 
 /// What a column shows.
@@ -194,7 +199,7 @@ pub(crate) fn variant_name(row: &VariantComparison) -> String {
 }
 
 /// What a reader must know beside the numbers.
-fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
         "Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median \

@@ -9,6 +9,11 @@ pub fn budget_table(budgets: &[EqualBudget], style: Style) -> String {
     if budgets.is_empty() {
         return String::new();
     }
+    format!("\nAt equal budgets, interpolated between levels:\n\n{}", budget_grid(budgets).render_in(style))
+}
+
+/// The budgets' table.
+pub(crate) fn budget_grid(budgets: &[EqualBudget]) -> Grid {
     let mut grid = Grid::new(&[
         ("workload", Align::Words),
         ("codec", Align::Words),
@@ -25,7 +30,7 @@ pub fn budget_table(budgets: &[EqualBudget], style: Style) -> String {
         let workload = budget.workload.to_string();
         grid.row([workload.as_str(), &budget.codec, name(budget.budget), name(budget.of), &ratio, &levels]);
     }
-    format!("\nAt equal budgets, interpolated between levels:\n\n{}", grid.render_in(style))
+    grid
 }
 
 fn name(quantity: Quantity) -> &'static str {

@@ -14,10 +14,13 @@
 //! of time, `i1` to `i5` for how often. Where a colour tells something, a shape, a place or a word tells it too.
 
 mod common;
+mod labels;
 mod look;
 mod ratios;
 mod rows;
 mod scale;
+mod scatter;
+mod size_time;
 mod svg;
 
 pub(crate) use svg::escape;
@@ -150,6 +153,7 @@ impl FigureTable {
 /// All charts that `results` allow, in the order of [`Section`].
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
+    figures.extend(size_time::figures(results));
     figures.extend(ratios::figures(results));
     figures.sort_by_key(|figure| figure.section);
     make_unique(&mut figures);

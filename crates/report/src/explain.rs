@@ -13,6 +13,13 @@ pub fn explain_table(explanations: &[Explanation], style: Style) -> String {
 }
 
 fn table(explanation: &Explanation, style: Style) -> String {
+    let heading = format!("{}: {}", explanation.repository.name, explanation.workload);
+    let grid = explanation_grid(explanation);
+    format!("{}\n\n{}\n{}", plain_text(&heading), grid.render_in(style), notes(explanation))
+}
+
+/// The steps, their product and what was measured.
+pub(crate) fn explanation_grid(explanation: &Explanation) -> Grid {
     let mut grid = Grid::new(&[
         ("step", Align::Words),
         ("from", Align::Words),
@@ -37,11 +44,11 @@ fn table(explanation: &Explanation, style: Style) -> String {
     if let Some(noise) = &explanation.noise {
         grid.row(["noise (A / A')", "", "", &ratio_cell(noise), ""]);
     }
-    let heading = format!("{}: {}", explanation.repository.name, explanation.workload);
-    format!("{}\n\n{}\n{}", plain_text(&heading), grid.render_in(style), notes(explanation))
+    grid
 }
 
-fn notes(explanation: &Explanation) -> String {
+/// What the steps come to, one sentence a line.
+pub(crate) fn notes(explanation: &Explanation) -> String {
     let mut notes = summary(explanation);
     let apart = 100.0 * (explanation.product / explanation.measured.ratio - 1.0).abs();
     notes.push_str(&format!(

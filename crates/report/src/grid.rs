@@ -42,6 +42,8 @@ pub(crate) enum Align {
 /// A table with one line of headers, a rule under it, and as many lines as rows.
 pub(crate) struct Grid {
     table: Table,
+    columns: Vec<(String, Align)>,
+    rows: Vec<Vec<String>>,
 }
 
 impl Grid {
@@ -57,7 +59,13 @@ impl Grid {
                 Align::Numbers => CellAlignment::Right,
             });
         }
-        Grid { table }
+        let columns = columns.iter().map(|(name, align)| ((*name).to_owned(), *align)).collect();
+        Grid { table, columns, rows: Vec::new() }
+    }
+
+    /// What was put in, for forms other than plain text: the columns, and the cells as they were given.
+    pub(crate) fn into_cells(self) -> (Vec<(String, Align)>, Vec<Vec<String>>) {
+        (self.columns, self.rows)
     }
 
     /// Adds a row. Control characters in cells are made visible.
@@ -66,7 +74,9 @@ impl Grid {
         I: IntoIterator,
         I::Item: AsRef<str>,
     {
-        self.table.add_row(cells.into_iter().map(|cell| plain_text(cell.as_ref())));
+        let cells: Vec<String> = cells.into_iter().map(|cell| cell.as_ref().to_owned()).collect();
+        self.table.add_row(cells.iter().map(|cell| plain_text(cell)));
+        self.rows.push(cells);
     }
 
     /// The table as text, without blanks at line ends, with a newline after each line.

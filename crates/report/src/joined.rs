@@ -92,11 +92,24 @@ impl Sums {
     }
 }
 
+/// What the columns are.
+pub(crate) const NOTE: &str = "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and \
+                               bytes: large ones count more.";
+
 /// The table of joined rows; empty where there are none.
 pub fn joined_table(rows: &[JoinedRow], style: Style) -> String {
     if rows.is_empty() {
         return String::new();
     }
+    format!(
+        "All repositories together, as multiples of the baseline: less is better\n\n{}\n{}",
+        joined_grid(rows).render_in(style),
+        style.paragraph(NOTE)
+    )
+}
+
+/// The rows as a table.
+pub(crate) fn joined_grid(rows: &[JoinedRow]) -> Grid {
     let mut grid = Grid::new(&[
         ("workload", Align::Words),
         ("variant", Align::Words),
@@ -123,14 +136,7 @@ pub fn joined_table(rows: &[JoinedRow], style: Style) -> String {
             &size_total,
         ]);
     }
-    format!(
-        "All repositories together, as multiples of the baseline: less is better\n\n{}\n{}",
-        grid.render_in(style),
-        style.paragraph(
-            "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and bytes: large \
-             ones count more."
-        )
-    )
+    grid
 }
 
 #[cfg(test)]

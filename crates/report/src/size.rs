@@ -17,6 +17,16 @@ struct SizeLine {
 /// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
 /// are left out, except for the total.
 pub fn size_table(sizes: &[SizeRecord], style: Style) -> String {
+    let mut text = size_grid(sizes).render_in(style);
+    text.push_str(&form_table(sizes));
+    if let Some((first, others)) = sizes.split_first() {
+        others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
+    }
+    text
+}
+
+/// The bytes of each repository. An empty row stands between what is stored and payloads.
+pub(crate) fn size_grid(sizes: &[SizeRecord]) -> Grid {
     let headers: Vec<String> = sizes.iter().map(|size| format!("{} MB", size.label)).collect();
     let mut columns = vec![("", Align::Words)];
     for (number, header) in headers.iter().enumerate() {
@@ -39,12 +49,7 @@ pub fn size_table(sizes: &[SizeRecord], style: Style) -> String {
             row_number += 1;
         }
     }
-    let mut text = grid.render_in(style);
-    text.push_str(&form_table(sizes));
-    if let Some((first, others)) = sizes.split_first() {
-        others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
-    }
-    text
+    grid
 }
 
 /// How the chunks of each repository are stored: form, chunks and bytes, below an empty line. Forms that no repository has

@@ -32,7 +32,8 @@ fn workload_tables(records: &[TraceRecord], style: Style) -> String {
     text
 }
 
-const NOTES: &str = "\
+/// What the tables mean.
+pub(crate) const NOTES: &str = "\
 Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
 steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
 earlier one, each in percent, and the median length of the latter two in pages.
@@ -52,7 +53,8 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
     megabytes(pages.saturating_mul(record.page_len))
 }
 
-fn files_table(records: &[TraceRecord]) -> Grid {
+/// Pages that were touched, by what files hold.
+pub(crate) fn files_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("files", Align::Words),
@@ -94,7 +96,8 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     ]
 }
 
-fn parts_table(records: &[TraceRecord]) -> Grid {
+/// What was read for which purpose.
+pub(crate) fn parts_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("read for", Align::Words),
@@ -120,7 +123,8 @@ fn parts_table(records: &[TraceRecord]) -> Grid {
     grid
 }
 
-fn devices_table(records: &[TraceRecord]) -> Grid {
+/// Modelled times from an empty page cache.
+pub(crate) fn devices_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("device", Align::Words),
@@ -139,7 +143,8 @@ fn devices_table(records: &[TraceRecord]) -> Grid {
     grid
 }
 
-fn memory_table(records: &[TraceRecord]) -> Grid {
+/// Modelled times where memory is short.
+pub(crate) fn memory_table(records: &[TraceRecord]) -> Grid {
     let mut grid = Grid::new(&[
         ("variant", Align::Words),
         ("memory", Align::Words),

@@ -64,7 +64,7 @@ fn name(comparison: &WorkloadComparison) -> String {
 }
 
 /// Says it where ratios could not be called differences whatever they are.
-fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
+pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let estimates = |comparison: &WorkloadComparison| {
         let pairs = comparison.rows.iter().filter_map(|row| row.ratio).filter(|ratio| ratio.interval.is_some());
         pairs.map(|ratio| ratio.pairs).min()

@@ -66,6 +66,7 @@ fn figure(repository: &RepositoryState, comparisons: &[&WorkloadComparison], is_
 const AXIS: Axis = Axis {
     spacing: Spacing::Log,
     title: "time as a multiple of the baseline's (log scale; left is faster)",
+    short_title: "time ratio (log; left is faster)",
     text: tick_text,
     reference: Some(1.0),
     starts_at_reference: false,
@@ -182,6 +183,7 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     if estimates().any(|estimate| estimate.interval.is_none()) {
         notes.push("A point without a line rests on too few blocks for an interval.".to_owned());
     }
+    notes.extend(verdict::too_few_blocks(comparisons));
     notes
 }
 

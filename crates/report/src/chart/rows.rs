@@ -25,6 +25,8 @@ pub(super) struct Axis {
     pub(super) spacing: Spacing,
     /// What it shows.
     pub(super) title: &'static str,
+    /// The same in fewer words.
+    pub(super) short_title: &'static str,
     /// A figure as text.
     pub(super) text: fn(f64) -> String,
     /// A figure that is on it in any case, with a line of its own.
@@ -214,7 +216,8 @@ impl RowChart {
             top = self.draw_panel(&mut drawing, panel, &columns, own.as_ref().unwrap_or(&shared), top);
         }
         let middle = f64::midpoint(columns.plot[0], columns.plot[1]);
-        let title = fit(self.axis.title, TEXT, width.px() - 2.0 * SIDE);
+        let title = if width == Width::Wide { self.axis.title } else { self.axis.short_title };
+        let title = fit(title, TEXT, width.px() - 2.0 * SIDE);
         let half = text_width(&title, TEXT) / 2.0 + SIDE;
         let middle = middle.clamp(half.min(width.px() / 2.0), (width.px() - half).max(width.px() / 2.0));
         drawing.text([middle, top + 8.0], Anchor::Middle, "muted", &title);

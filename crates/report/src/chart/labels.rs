@@ -1,0 +1,171 @@
+//! Where names stand beside points, without lying on each other.
+
+/// A rectangle: its upper left corner, its width and its height.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Area {
+    /// Its left side.
+    pub(super) x: f64,
+    /// Its upper side.
+    pub(super) y: f64,
+    /// Its width.
+    pub(super) width: f64,
+    /// Its height.
+    pub(super) height: f64,
+}
+
+impl Area {
+    /// The square about a point.
+    pub(super) fn about([x, y]: [f64; 2], radius: f64) -> Self {
+        Area { x: x - radius, y: y - radius, width: 2.0 * radius, height: 2.0 * radius }
+    }
+
+    /// Whether the two have a place in common.
+    pub(super) fn overlaps(&self, other: &Area) -> bool {
+        self.x < other.x + other.width
+            && other.x < self.x + self.width
+            && self.y < other.y + other.height
+            && other.y < self.y + self.height
+    }
+
+    fn holds(&self, other: &Area) -> bool {
+        self.x <= other.x
+            && self.y <= other.y
+            && self.x + self.width >= other.x + other.width
+            && self.y + self.height >= other.y + other.height
+    }
+
+    /// The place in it that is nearest to `point`.
+    fn nearest(&self, [x, y]: [f64; 2]) -> [f64; 2] {
+        [x.clamp(self.x, self.x + self.width), y.clamp(self.y, self.y + self.height)]
+    }
+}
+
+/// A place for a name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Place {
+    /// Where the name stands.
+    pub(super) area: Area,
+    /// A line that leads from the point to the name, where it stands far off.
+    pub(super) leader: Option<[f64; 4]>,
+}
+
+/// What is taken of a drawing, and what not.
+#[derive(Debug)]
+pub(super) struct Room {
+    bounds: Area,
+    taken: Vec<Area>,
+}
+
+/// Between a point and its name.
+const GAP: f64 = 3.0;
+/// Distances of places beyond the nearest, in pixels.
+const RINGS: [f64; 9] = [8.0, 16.0, 26.0, 38.0, 52.0, 70.0, 90.0, 115.0, 145.0];
+/// From here on a line leads to the name.
+const LEADER_FROM: f64 = 12.0;
+
+impl Room {
+    /// All of `bounds`.
+    pub(super) fn new(bounds: Area) -> Self {
+        Room { bounds, taken: Vec::new() }
+    }
+
+    /// Nothing is to stand on `area`.
+    pub(super) fn take(&mut self, area: Area) {
+        self.taken.push(area);
+    }
+
+    /// The best free place for a name of this size beside `point`, at most `reach` away; it is taken then. `None` where there is
+    /// none.
+    pub(super) fn place(&mut self, point: [f64; 2], size: [f64; 2], radius: f64, reach: f64) -> Option<Place> {
+        let rings = RINGS.into_iter().filter(|distance| *distance <= reach);
+        let distances = [0.0].into_iter().chain(rings);
+        let found =
+            distances.flat_map(|distance| places(point, size, radius, distance)).find(|place| self.is_free(place))?;
+        self.taken.push(found.area);
+        Some(found)
+    }
+
+    fn is_free(&self, place: &Place) -> bool {
+        self.bounds.holds(&place.area)
+            && !self.taken.iter().any(|taken| taken.overlaps(&place.area))
+            && place.leader.is_none_or(|line| !self.is_crossed(line))
+    }
+
+    /// Whether the line runs over a name or a point other than the one that it begins at.
+    fn is_crossed(&self, [x1, y1, x2, y2]: [f64; 4]) -> bool {
+        (2..20).any(|step| {
+            let part = f64::from(step) / 20.0;
+            let at = Area::about([x1 + part * (x2 - x1), y1 + part * (y2 - y1)], 0.5);
+            self.taken.iter().any(|taken| taken.overlaps(&at) && !taken.overlaps(&Area::about([x1, y1], 0.5)))
+        })
+    }
+}
+
+/// Places around a point, the best first: right of it, left, above, below, then between these.
+fn places(point: [f64; 2], [width, height]: [f64; 2], radius: f64, distance: f64) -> impl Iterator<Item = Place> {
+    // Sixteenths of a turn, from "right" on against the clock.
+    [0, 8, 4, 12, 2, 14, 6, 10, 1, 15, 7, 9, 3, 13, 5, 11].into_iter().map(move |sixteenth: u32| {
+        let (sine, cosine) = (std::f64::consts::TAU * f64::from(sixteenth) / 16.0).sin_cos();
+        let away = radius + GAP + distance;
+        let anchor = [point[0] + away * cosine, point[1] - away * sine];
+        // The name's side that looks at the point touches the anchor; between right and above, it is somewhere between.
+        let part = |value: f64| f64::midpoint(1.0, (value * 1.6).clamp(-1.0, 1.0));
+        let area =
+            Area { x: anchor[0] - width * (1.0 - part(cosine)), y: anchor[1] - height * part(sine), width, height };
+        let [x, y] = area.nearest(point);
+        let leader = (distance >= LEADER_FROM).then(|| [point[0] + radius * cosine, point[1] - radius * sine, x, y]);
+        Place { area, leader }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room() -> Room {
+        Room::new(Area { x: 0.0, y: 0.0, width: 400.0, height: 300.0 })
+    }
+
+    #[test]
+    fn a_name_stands_right_of_its_point_where_it_can() {
+        let mut room = room();
+        room.take(Area::about([100.0, 100.0], 5.0));
+        let place = room.place([100.0, 100.0], [50.0, 14.0], 5.0, 100.0).unwrap();
+        assert_eq!((place.area.x, place.area.y, place.leader), (108.0, 93.0, None));
+        // At the right edge it stands left.
+        let place = room.place([390.0, 100.0], [50.0, 14.0], 5.0, 100.0).unwrap();
+        assert_eq!(place.area.x + place.area.width, 382.0);
+        assert_eq!(room.place([390.0, 100.0], [500.0, 14.0], 5.0, 100.0), None, "too long for the drawing");
+    }
+
+    #[test]
+    fn names_never_lie_on_each_other_or_on_points() {
+        let mut room = room();
+        // A crowd around one place, and a few farther off.
+        let points: Vec<[f64; 2]> = (0..40)
+            .map(|number| f64::from(number))
+            .map(|n| [200.0 + 3.0 * (n * 0.7).sin() * n, 150.0 + 2.5 * (n * 1.3).cos() * n])
+            .collect();
+        for point in &points {
+            room.take(Area::about(*point, 5.0));
+        }
+        let places: Vec<Place> =
+            points.iter().filter_map(|point| room.place(*point, [60.0, 14.0], 5.0, 150.0)).collect();
+        assert!(places.len() >= 20, "{}", places.len());
+        for (number, place) in places.iter().enumerate() {
+            assert!(room.bounds.holds(&place.area));
+            assert!(places[..number].iter().all(|other| !other.area.overlaps(&place.area)), "{place:?}");
+            assert!(points.iter().all(|point| !Area::about(*point, 5.0).overlaps(&place.area)), "{place:?}");
+        }
+        assert!(places.iter().any(|place| place.leader.is_some()));
+    }
+
+    #[test]
+    fn the_same_points_have_names_at_the_same_places() {
+        let all = || {
+            let mut room = room();
+            (0..9).map(|n| room.place([100.0 + f64::from(n), 90.0], [40.0, 14.0], 4.0, 90.0)).collect::<Vec<_>>()
+        };
+        assert_eq!(all(), all());
+    }
+}

@@ -1,0 +1,236 @@
+//! Size against time: what a codec gains in one and loses in the other.
+
+use std::collections::BTreeMap;
+
+use repackbench_records::{ComparedTime, VariantComparison, WorkloadComparison};
+
+use super::{
+    Figure, FigureTable, Section, common,
+    look::Look,
+    scale::is_positive,
+    scatter::{Point, Scatter, front},
+    slug,
+};
+use crate::{
+    Results,
+    bench::verdict,
+    number::{megabytes, ratio_cell, single_time, time_ratio},
+};
+
+/// One figure for each workload of each repository, then the means over repositories.
+pub(super) fn figures(results: &Results) -> Vec<Figure> {
+    let is_alone = common::is_alone(results);
+    let shown: Vec<&WorkloadComparison> =
+        results.comparisons.iter().filter(|comparison| !comparison.workload.name.starts_with(common::FLOOR)).collect();
+    let mut figures: Vec<Figure> = means(&shown);
+    figures.extend(shown.iter().filter_map(|comparison| figure(comparison, is_alone)));
+    figures
+}
+
+fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+    let baseline = common::baseline(comparison)?;
+    let points: Vec<Point> = comparison.rows.iter().filter_map(|row| point(comparison, row, baseline)).collect();
+    if points.len() < 2 {
+        return None;
+    }
+    let (workload, name) = (comparison.workload.to_string(), if is_alone { "" } else { &comparison.repository.name });
+    let scatter = Scatter { points, baseline: common::label(baseline) };
+    let mut notes = vec![
+        format!(
+            "Both are multiples of {}: left is smaller, down is faster; the lines across mark the baseline.",
+            scatter.baseline
+        ),
+        "The stepped line joins the best trade-offs: nothing is both smaller and faster than a point on it.".to_owned(),
+    ];
+    if scatter.points.iter().any(|point| point.interval.is_some()) {
+        notes.push("Upright lines are 95 % intervals of the time ratio.".to_owned());
+    }
+    if scatter.points.iter().any(|point| !point.is_comparable) {
+        notes.push("Variants without checksums do less work and are left out of the best trade-offs.".to_owned());
+    }
+    let figure = Figure {
+        id: slug([Section::SizeTime.slug(), &workload, name]),
+        section: Section::SizeTime,
+        title: format!("Size against time of {workload}, {}", common::name(&comparison.repository)),
+        description: description(&scatter),
+        notes,
+        workload: Some(workload),
+        repository: Some(comparison.repository.name.clone()),
+        table: table(&scatter, comparison),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| scatter.draw(width)))
+}
+
+/// A row as a point; `None` where it has no ratio or no bytes.
+fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &VariantComparison) -> Option<Point> {
+    let is_baseline = std::ptr::eq(row, baseline);
+    let size = row.size.total_bytes as f64 / baseline.size.total_bytes as f64;
+    let time = if is_baseline { 1.0 } else { row.ratio?.ratio };
+    if !is_positive(size) || !is_positive(time) {
+        return None;
+    }
+    let interval = row.ratio.and_then(|ratio| ratio.interval).map(|interval| [interval.low, interval.high]);
+    let label = common::label(row);
+    let words = verdict::cell(comparison, row);
+    let mut tip = vec![if is_baseline { format!("{label} (baseline)") } else { label.clone() }];
+    tip.push(format!("size ratio {size:.3} ({} MB)", megabytes(row.size.total_bytes)));
+    tip.push(match &row.ratio {
+        Some(ratio) => format!("time ratio {} (median {})", ratio_cell(ratio), single_time(row.compared_median)),
+        None => format!("time: median {}", single_time(row.compared_median)),
+    });
+    tip.extend((!words.is_empty()).then_some(words));
+    let is_comparable = row.variant.checksum || baseline.variant.checksum == row.variant.checksum;
+    Some(Point { look: Look::of(&row.variant), label, size, time, interval, tip, is_comparable, is_baseline })
+}
+
+fn description(scatter: &Scatter) -> String {
+    let shown = |point: &Point| format!("{} (size {:.3}, time {})", point.label, point.size, time_ratio(point.time));
+    let front: Vec<String> = front(&scatter.points).into_iter().map(shown).collect();
+    let others = || scatter.points.iter().filter(|point| !point.is_baseline);
+    let mut text = format!(
+        "Each point is a variant: from left to right its size, upwards its time, both as multiples of {}. Best trade-offs, \
+         from the smallest to the fastest: {}.",
+        scatter.baseline,
+        front.join("; ")
+    );
+    let worst = [others().max_by(|a, b| a.size.total_cmp(&b.size)), others().max_by(|a, b| a.time.total_cmp(&b.time))];
+    if let [Some(largest), Some(slowest)] = worst {
+        text.push_str(&format!(" Largest: {}. Slowest: {}.", shown(largest), shown(slowest)));
+    }
+    text
+}
+
+fn table(scatter: &Scatter, comparison: &WorkloadComparison) -> FigureTable {
+    let mut table = FigureTable::new(&[
+        "variant",
+        "#size MB",
+        "#size ratio",
+        "#time",
+        "#time ratio",
+        "#low",
+        "#high",
+        "verdict",
+        "best trade-off",
+    ]);
+    let front = front(&scatter.points);
+    for row in &comparison.rows {
+        let label = common::label(row);
+        let Some(point) = scatter.points.iter().find(|point| point.label == label) else { continue };
+        let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
+        let is_front = front.iter().any(|of_front| std::ptr::eq(*of_front, point));
+        table.rows.push(vec![
+            label,
+            megabytes(row.size.total_bytes),
+            format!("{:.4}", point.size),
+            single_time(row.compared_median),
+            format!("{:.4}", point.time),
+            end(point.interval.map(|[low, _]| low)),
+            end(point.interval.map(|[_, high]| high)),
+            verdict::cell(comparison, row),
+            if is_front { "yes" } else { "" }.to_owned(),
+        ]);
+    }
+    table
+}
+
+/// A workload on several repositories. Revisions and needles differ between repositories by nature; whether the cache is cold
+/// does not.
+type Job<'a> = (&'a str, Option<&'a String>, ComparedTime);
+
+/// One figure for each job that several repositories have: geometric means over them.
+fn means(comparisons: &[&WorkloadComparison]) -> Vec<Figure> {
+    let mut order: Vec<Job<'_>> = Vec::new();
+    let mut groups: BTreeMap<String, Vec<&WorkloadComparison>> = BTreeMap::new();
+    for comparison in comparisons {
+        let workload = &comparison.workload;
+        let job: Job<'_> = (&workload.name, workload.parameters.get("cache"), comparison.compared_time);
+        if !order.contains(&job) {
+            order.push(job);
+        }
+        groups.entry(format!("{job:?}")).or_default().push(comparison);
+    }
+    let groups = order.iter().filter_map(|job| Some((job.0, groups.get(&format!("{job:?}"))?)));
+    groups.filter_map(|(name, group)| mean_figure(name, group)).collect()
+}
+
+/// The points that several repositories have in common; `None` if one of them did the job in two ways.
+fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
+    let is_once = |of: &&WorkloadComparison| {
+        group.iter().filter(|other| common::is_same(&of.repository, &other.repository)).count() == 1
+    };
+    let first = group.first().filter(|_| group.len() > 1 && group.iter().all(is_once))?;
+    let baselines: Vec<&VariantComparison> = group.iter().filter_map(|of| common::baseline(of)).collect();
+    let baseline = common::label(baselines.first()?);
+    if baselines.len() < group.len() || baselines.iter().any(|of| common::label(of) != baseline) {
+        return None;
+    }
+    let means: Vec<Mean> = first.rows.iter().filter_map(|row| mean(row, group)).collect();
+    let scatter = Scatter { points: means.iter().map(|mean| mean.point.clone()).collect(), baseline };
+    if scatter.points.len() < 2 {
+        return None;
+    }
+    let names: Vec<&str> = group.iter().map(|of| common::name(&of.repository)).collect();
+    let mut table = FigureTable::new(&[
+        "variant",
+        "#size ratio (geometric mean)",
+        "#size ratio (all bytes)",
+        "#time ratio (geometric mean)",
+        "#repositories",
+    ]);
+    for Mean { point, of_bytes } in &means {
+        table.rows.push(vec![
+            point.label.clone(),
+            format!("{:.4}", point.size),
+            format!("{of_bytes:.4}"),
+            format!("{:.4}", point.time),
+            group.len().to_string(),
+        ]);
+    }
+    let figure = Figure {
+        id: slug([Section::SizeTime.slug(), "mean", name]),
+        section: Section::SizeTime,
+        title: format!("Size against time of {name}, mean of {} repositories", group.len()),
+        description: format!("Geometric means over {}. {}", names.join(", "), description(&scatter)),
+        notes: vec![
+            format!("Geometric means of each repository's ratios, so that each counts alike: {}.", names.join(", ")),
+            "Variants that one of them lacks are left out. The table has the ratio of all bytes together too, in which large repositories count more.".to_owned(),
+        ],
+        workload: None,
+        repository: None,
+        table,
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| scatter.draw(width)))
+}
+
+/// A variant's means over repositories.
+struct Mean {
+    point: Point,
+    /// The ratio of all bytes together.
+    of_bytes: f64,
+}
+
+fn mean(row: &VariantComparison, group: &[&WorkloadComparison]) -> Option<Mean> {
+    let label = common::label(row);
+    let (mut log_size, mut log_time, mut bytes, mut of) = (0.0, 0.0, 0.0, 0.0);
+    let mut tip = vec![String::new()];
+    let mut last = None;
+    for comparison in group {
+        let baseline = common::baseline(comparison)?;
+        let row = comparison.rows.iter().find(|row| common::label(row) == label)?;
+        let point = point(comparison, row, baseline)?;
+        (log_size, log_time) = (log_size + point.size.ln(), log_time + point.time.ln());
+        bytes += row.size.total_bytes as f64;
+        of += baseline.size.total_bytes as f64;
+        let name = common::name(&comparison.repository);
+        tip.push(format!("{name}: size {:.3}, time {}", point.size, time_ratio(point.time)));
+        last = Some(point);
+    }
+    let (count, last) = (group.len() as f64, last?);
+    let (size, time) = ((log_size / count).exp(), (log_time / count).exp());
+    if let Some(first) = tip.first_mut() {
+        *first = format!("{label}: mean size ratio {size:.3}, mean time ratio {}", time_ratio(time));
+    }
+    Some(Mean { point: Point { size, time, tip, interval: None, ..last }, of_bytes: bytes / of })
+}

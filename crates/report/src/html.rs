@@ -1,0 +1,111 @@
+//! The report as one HTML file that needs nothing else.
+//!
+//! The charts are SVG that stands in the page as it is written, drawn by [`crate::chart`], and not by a library in the reader's
+//! browser: the page is a tenth as large as such a library alone, shows the same without JavaScript and on paper, its text can be
+//! selected and searched, and no code of others runs in it. The script, which is `templates/report.js`, only adds: it filters, shows
+//! a mark's figures, and hands out charts and tables as files.
+//!
+//! Whatever comes from records is text, wherever it stands: every expression of the templates goes through
+//! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
+//! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
+
+mod answer;
+mod date;
+pub(crate) mod escape;
+mod origin;
+mod parts;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use askama::Template;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    Results,
+    chart::{CHART_STYLE, figures},
+};
+
+const STYLE: &str = include_str!("../templates/report.css");
+const SCRIPT: &str = include_str!("../templates/report.js");
+
+/// The page.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page {
+    title: String,
+    /// What may run in the page, as a content security policy names it.
+    script_source: String,
+    style: &'static str,
+    chart_style: &'static str,
+    script: &'static str,
+    answers: Vec<answer::Answer>,
+    sections: Vec<parts::FigureSection>,
+    comparisons: Vec<parts::RepositoryTables>,
+    joined: table::PageTable,
+    joined_note: &'static str,
+    budgets: table::PageTable,
+    explanations: Vec<parts::ExplanationTable>,
+    sizes: Vec<table::PageTable>,
+    traces: Vec<parts::TraceTables>,
+    origin: origin::Origin,
+    method: &'static [&'static str],
+}
+
+/// The page for some results: one HTML document, complete in itself.
+pub fn html_report(results: &Results) -> String {
+    let page = Page {
+        title: title(results),
+        script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
+        style: STYLE,
+        chart_style: CHART_STYLE,
+        script: SCRIPT,
+        answers: answer::answers(results),
+        sections: parts::sections(figures(results)),
+        comparisons: parts::comparisons(results),
+        joined: parts::joined(results),
+        joined_note: crate::joined::NOTE,
+        budgets: parts::budgets(results),
+        explanations: parts::explanations(results),
+        sizes: parts::sizes(results),
+        traces: parts::traces(results),
+        origin: origin::origin(results),
+        method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
+    };
+    page.render().expect("writing to a string cannot fail")
+}
+
+/// What the page is about.
+fn title(results: &Results) -> String {
+    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
+    let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
+    let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
+    let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
+    let mut names: Vec<&str> = Vec::new();
+    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => "repackbench".to_owned(),
+        [one] => format!("{one} under other codecs"),
+        [first, second] => format!("{first} and {second} under other codecs"),
+        more => format!("{} repositories under other codecs", more.len()),
+    }
+}
+
+/// Base64 with padding (RFC 4648, section 4), as policies spell hashes.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let joined =
+            group.iter().fold(0, |joined: usize, byte| joined << 8 | usize::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = DIGITS[joined >> (18 - 6 * place) & 0x3f];
+            text.push(if place > group.len() { '=' } else { char::from(digit) });
+        }
+    }
+    text
+}

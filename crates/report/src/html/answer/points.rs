@@ -1,0 +1,229 @@
+//! Best and worst in words. Only verdicts are called differences; rows without a checksum, and rows that differ from others in the
+//! limit of a cache alone, are never named.
+
+use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
+
+use super::{Point, Tone, size_difference};
+use crate::number::time_ratio;
+
+/// A candidate in all workloads.
+struct Candidate<'a> {
+    label: String,
+    bytes: u64,
+    times: Vec<Cell<'a>>,
+}
+
+/// Its ratio in one workload.
+#[derive(Clone, Copy)]
+struct Cell<'a> {
+    comparison: &'a WorkloadComparison,
+    ratio: f64,
+    verdict: Option<Verdict>,
+}
+
+impl Cell<'_> {
+    /// Whether the workload reads a repository, as opposed to those that make one.
+    fn is_reading(&self) -> bool {
+        !matches!(self.comparison.workload.name.as_str(), "encode" | "ingest")
+    }
+}
+
+impl Candidate<'_> {
+    fn reading(&self) -> impl Iterator<Item = &Cell<'_>> {
+        self.times.iter().filter(|cell| cell.is_reading())
+    }
+
+    /// The geometric mean of the ratios of workloads that read.
+    fn mean(&self) -> Option<f64> {
+        let logs: Vec<f64> = self.reading().map(|cell| cell.ratio.ln()).collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+
+    fn count(&self, verdict: Verdict) -> usize {
+        self.reading().filter(|cell| cell.verdict == Some(verdict)).count()
+    }
+}
+
+/// What is to be said of a repository's variants.
+pub(super) fn points(
+    comparisons: &[&WorkloadComparison],
+    variants: &[&VariantComparison],
+    baseline: Option<&VariantComparison>,
+) -> Vec<Point> {
+    let Some(baseline) = baseline else { return Vec::new() };
+    let candidates: Vec<Candidate<'_>> = variants
+        .iter()
+        .filter(|row| row.variant.role == Role::Candidate && row.variant.checksum && row.variant.delta_cache.is_none())
+        .map(|row| Candidate {
+            label: row.variant.label().into_owned(),
+            bytes: row.size.total_bytes,
+            times: comparisons.iter().filter_map(|comparison| cell(comparison, row)).collect(),
+        })
+        .collect();
+    let (name, bytes) = (baseline.variant.label(), baseline.size.total_bytes);
+    match candidates.as_slice() {
+        [] => Vec::new(),
+        [only] => gain_and_loss(only, &name, bytes),
+        _ => [smallest(&candidates, &name, bytes), fastest(&candidates, bytes), both(&candidates, bytes)]
+            .into_iter()
+            .flatten()
+            .chain(worst(&candidates, &name, bytes))
+            .collect(),
+    }
+}
+
+fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Option<Cell<'a>> {
+    let row = comparison.rows.iter().find(|row| row.variant == of.variant)?;
+    Some(Cell { comparison, ratio: row.ratio?.ratio, verdict: row.verdict })
+}
+
+fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64) -> Vec<Point> {
+    let (mut gains, mut losses) = (Vec::new(), Vec::new());
+    match size_difference(candidate.bytes, baseline_bytes) {
+        Some((words, Tone::Worse)) => losses.push(words),
+        Some((words, _)) => gains.push(words),
+        None => {}
+    }
+    for cell in &candidate.times {
+        match cell.verdict {
+            Some(Verdict::Faster) => gains.push(times(cell)),
+            Some(Verdict::Slower) => losses.push(times(cell)),
+            _ => {}
+        }
+    }
+    let open = candidate.times.iter().filter(|cell| matches!(cell.verdict, None | Some(Verdict::Inconclusive)));
+    let open: Vec<String> = open.map(|cell| cell.comparison.workload.to_string()).collect();
+    let point = |name, parts: Vec<String>, none: String| Point {
+        name,
+        variant: Some(candidate.label.clone()),
+        text: if parts.is_empty() { none } else { format!("against {baseline}: {}", parts.join("; ")) },
+    };
+    let mut points = vec![
+        point("Gain", gains, "nothing that these runs show".to_owned()),
+        point("Loss", losses, "nothing that these runs show".to_owned()),
+    ];
+    if !open.is_empty() {
+        points.push(Point {
+            name: "Open",
+            variant: None,
+            text: format!("these runs do not decide {}", open.join(", ")),
+        });
+    }
+    points
+}
+
+/// `0.40 of the time of checkout`.
+fn times(cell: &Cell<'_>) -> String {
+    let workload = &cell.comparison.workload;
+    match cell.ratio {
+        1.0.. => format!("{} times the time of {workload}", time_ratio(cell.ratio)),
+        _ => format!("{} of the time of {workload}", time_ratio(cell.ratio)),
+    }
+}
+
+fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Option<Point> {
+    let least = candidates.iter().min_by_key(|candidate| candidate.bytes)?;
+    let name = "Smallest";
+    match size_difference(least.bytes, baseline_bytes) {
+        Some((words, Tone::Better)) => {
+            let text =
+                format!("{words} than {baseline}{}", range(least).map(|it| format!(", {it}")).unwrap_or_default());
+            Some(Point { name, variant: Some(least.label.clone()), text })
+        }
+        _ => Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() }),
+    }
+}
+
+fn fastest(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
+    let means = candidates.iter().filter_map(|candidate| Some((candidate, candidate.mean()?)));
+    let (fastest, mean) = means.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    let workloads = fastest.reading().count();
+    let faster = fastest.count(Verdict::Faster);
+    if faster == 0 {
+        let text = "no variant is, as far as these runs decide".to_owned();
+        return Some(Point { name: "Fastest", variant: None, text });
+    }
+    let mut text = range(fastest)?;
+    if workloads > 1 {
+        text.push_str(&format!(" (geometric mean {}), faster in {faster} of {workloads}", time_ratio(mean)));
+    }
+    if let Some((words, _)) = size_difference(fastest.bytes, baseline_bytes) {
+        text.push_str(&format!("; {words}"));
+    }
+    Some(Point { name: "Fastest", variant: Some(fastest.label.clone()), text })
+}
+
+/// `0.40 to 0.71 of the time of 4 workloads`.
+fn range(candidate: &Candidate<'_>) -> Option<String> {
+    let least = candidate.reading().min_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let most = candidate.reading().max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
+    let (low, high) = (time_ratio(least.ratio), time_ratio(most.ratio));
+    match candidate.reading().count() {
+        1 => Some(times(least)),
+        count if low == high => Some(format!("{low} of the time in each of {count} workloads")),
+        count => Some(format!("{low} to {high} of the time of {count} workloads")),
+    }
+}
+
+/// The fastest of those that are no larger, faster somewhere and slower nowhere.
+fn both(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
+    let name = "Without loss";
+    let (_, best) = candidates
+        .iter()
+        .filter(|candidate| {
+            let is_larger = matches!(size_difference(candidate.bytes, baseline_bytes), Some((_, Tone::Worse)));
+            let decided = candidate.count(Verdict::Faster) + candidate.count(Verdict::Same);
+            !is_larger && candidate.count(Verdict::Faster) > 0 && decided == candidate.reading().count()
+        })
+        .filter_map(|candidate| Some((candidate.mean()?, candidate)))
+        .min_by(|(a, _), (b, _)| a.total_cmp(b))
+        .unzip();
+    let text = match best {
+        Some(best) => {
+            let size =
+                size_difference(best.bytes, baseline_bytes).map_or_else(|| "no larger".to_owned(), |(words, _)| words);
+            format!("{size} and slower in no workload that reads; {}", range(best)?)
+        }
+        None => "no variant is both no larger and slower nowhere, as far as these runs decide".to_owned(),
+    };
+    Some(Point { name, variant: best.map(|best| best.label.clone()), text })
+}
+
+/// The largest, and the slowest in any workload.
+fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Vec<Point> {
+    let mut points = Vec::new();
+    if let Some(largest) = candidates.iter().max_by_key(|candidate| candidate.bytes)
+        && let Some((words, Tone::Worse)) = size_difference(largest.bytes, baseline_bytes)
+    {
+        points.push(Point { name: "Largest", variant: Some(largest.label.clone()), text: words });
+    }
+    let slower = candidates.iter().flat_map(|candidate| candidate.times.iter().map(move |cell| (candidate, cell)));
+    let slowest = slower
+        .filter(|(_, cell)| cell.verdict == Some(Verdict::Slower))
+        .max_by(|(_, a), (_, b)| a.ratio.total_cmp(&b.ratio));
+    points.push(match slowest {
+        Some((candidate, cell)) => Point { name: "Slowest", variant: Some(candidate.label.clone()), text: times(cell) },
+        None => Point {
+            name: "Slower",
+            variant: None,
+            text: format!("no variant than {baseline}, as far as these runs decide"),
+        },
+    });
+    points
+}
+
+/// What is to be said of repositories of which only the sizes are known.
+pub(super) fn of_sizes(sizes: &[&SizeRecord]) -> Vec<Point> {
+    let Some((first, others)) = sizes.split_first() else { return Vec::new() };
+    let least = others.iter().min_by_key(|size| size.total_bytes);
+    let most = others.iter().max_by_key(|size| size.total_bytes);
+    let point = |name, size: &SizeRecord, wanted| {
+        let (words, tone) = size_difference(size.total_bytes, first.total_bytes)?;
+        let than = if words.ends_with("size") { "of" } else { "than" };
+        let text = format!("{words} {than} {}", first.label);
+        (tone == wanted).then(|| Point { name, variant: Some(size.label.clone()), text })
+    };
+    let smallest = least.and_then(|size| point("Smallest", size, Tone::Better));
+    let largest = most.and_then(|size| point("Largest", size, Tone::Worse));
+    smallest.into_iter().chain(largest).collect()
+}
