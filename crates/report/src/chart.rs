@@ -13,14 +13,18 @@
 //! reading order. Colours are classes only ([`CHART_STYLE`]): `c0` to `c11` for families of codecs, `k0` to `k7` for kinds of bytes or
 //! of time, `i1` to `i5` for how often. Where a colour tells something, a shape, a place or a word tells it too.
 
+mod break_even;
 mod common;
+mod factors;
 mod labels;
 mod look;
+mod phases;
 mod ratios;
 mod rows;
 mod scale;
 mod scatter;
 mod size_time;
+mod stored_bytes;
 mod svg;
 
 pub(crate) use svg::escape;
@@ -155,6 +159,10 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(size_time::figures(results));
     figures.extend(ratios::figures(results));
+    figures.extend(stored_bytes::figures(results));
+    figures.extend(phases::figures(results));
+    figures.extend(factors::figures(results));
+    figures.extend(break_even::figures(results));
     figures.sort_by_key(|figure| figure.section);
     make_unique(&mut figures);
     figures

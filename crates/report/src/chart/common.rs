@@ -3,7 +3,7 @@
 use repackbench_records::{RepositoryState, Role, VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure,
+    Figure, Section, slug,
     svg::{Drawing, Width},
 };
 use crate::Results;
@@ -47,6 +47,11 @@ pub(super) fn name(repository: &RepositoryState) -> &str {
     let last = name.rsplit('/').next().unwrap_or(name);
     let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
     name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
+}
+
+/// A figure's identifier. Workloads that differ in parameters alone get numbers later.
+pub(super) fn id(section: Section, repository: &RepositoryState, is_alone: bool, workload: &str) -> String {
+    slug([section.slug(), if is_alone { "" } else { name(repository) }, workload])
 }
 
 /// A variant's label; one that checks less than the baseline says so.

@@ -7,7 +7,6 @@ use super::{
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend},
     scale::{Spacing, is_positive, tick_text},
-    slug,
 };
 use crate::{
     Results,
@@ -40,17 +39,16 @@ fn has_ratio(row: &VariantComparison) -> bool {
 }
 
 fn figure(repository: &RepositoryState, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
-    let workload = match comparisons {
+    let (workload, job) = match comparisons {
         [] => return None,
-        [comparison] => Some(comparison.workload.to_string()),
-        _ => None,
+        [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
+        _ => (None, ""),
     };
     let chart =
         RowChart { panels: comparisons.iter().map(|of| panel(of)).collect(), axis: AXIS, legend: legend(comparisons) };
     let of = workload.as_deref().unwrap_or("all workloads");
-    let name = if is_alone { "" } else { &repository.name };
     let figure = Figure {
-        id: slug([Section::Ratios.slug(), workload.as_deref().unwrap_or_default(), name]),
+        id: common::id(Section::Ratios, repository, is_alone, job),
         section: Section::Ratios,
         title: format!("Time ratios of {of}, {}", common::name(repository)),
         description: description(comparisons),

@@ -259,7 +259,7 @@ impl RowChart {
             drawing.rect([scale.at(low), top, scale.at(high) - scale.at(low), bottom - top], "band");
         }
         let text = self.axis.text;
-        for tick in scale.ticks(|tick| text_width(&text(tick), 11.0)) {
+        for tick in scale.ticks(|tick| text_width(&text(tick), 11.0) + 10.0) {
             let x = scale.at(tick);
             drawing.line([x, top, x, bottom], "grid");
             drawing.text([x, bottom + 14.0], Anchor::Middle, "muted small", &text(tick));

@@ -113,7 +113,7 @@ impl Scatter {
         room.take(Area { x, y, width, height });
         let mut points: Vec<&Point> = self.points.iter().collect();
         points.sort_by_key(|point| (!point.is_baseline, !is_front(point)));
-        let most = if plane.width == Width::Wide { 230.0 } else { 130.0 };
+        let most = if plane.width == Width::Wide { 230.0 } else { 105.0 };
         let mut placed: Vec<_> = points
             .into_iter()
             .map(|point| {
@@ -145,12 +145,12 @@ impl Plane {
     fn draw(&self, drawing: &mut Drawing, baseline: &str) {
         let Area { x: left, y: top, width, height } = self.area;
         let (right, bottom) = (left + width, top + height);
-        for tick in self.x.ticks(|tick| text_width(&tick_text(tick), 11.0)) {
+        for tick in self.x.ticks(|tick| text_width(&tick_text(tick), 11.0) + 12.0) {
             let x = self.x.at(tick);
             drawing.line([x, top, x, bottom], "grid");
             drawing.text([x, bottom + 15.0], Anchor::Middle, "muted small", &tick_text(tick));
         }
-        for tick in self.y.ticks(|_| 18.0) {
+        for tick in self.y.ticks(|_| 24.0) {
             let y = self.y.at(tick);
             drawing.line([left, y, right, y], "grid");
             drawing.text([left - 6.0, y + 4.0], Anchor::End, "muted small", &tick_text(tick));
@@ -169,10 +169,10 @@ impl Plane {
         let Area { x: left, y: top, width, height } = self.area;
         let [x_title, y_title] = match self.width {
             Width::Wide => [
-                format!("← smaller    size on disk as a multiple of {baseline}'s (log scale)"),
-                format!("← faster    time as a multiple of {baseline}'s (log scale)"),
+                format!("← smaller · size on disk as a multiple of {baseline}'s (log scale)"),
+                format!("← faster · time as a multiple of {baseline}'s (log scale)"),
             ],
-            Width::Narrow => ["← smaller   size ratio (log)".to_owned(), "← faster   time ratio (log)".to_owned()],
+            Width::Narrow => ["← smaller · size ratio (log)".to_owned(), "← faster · time ratio (log)".to_owned()],
         };
         let x_title = fit(&x_title, TEXT, width);
         drawing.text([left + width / 2.0, top + height + 34.0], Anchor::Middle, "muted", &x_title);

@@ -33,7 +33,7 @@ fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     if points.len() < 2 {
         return None;
     }
-    let (workload, name) = (comparison.workload.to_string(), if is_alone { "" } else { &comparison.repository.name });
+    let workload = comparison.workload.to_string();
     let scatter = Scatter { points, baseline: common::label(baseline) };
     let mut notes = vec![
         format!(
@@ -49,7 +49,7 @@ fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
         notes.push("Variants without checksums do less work and are left out of the best trade-offs.".to_owned());
     }
     let figure = Figure {
-        id: slug([Section::SizeTime.slug(), &workload, name]),
+        id: common::id(Section::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
         section: Section::SizeTime,
         title: format!("Size against time of {workload}, {}", common::name(&comparison.repository)),
         description: description(&scatter),

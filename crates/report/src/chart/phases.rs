@@ -1,0 +1,155 @@
+//! What a workload's time goes to: the codec, as its floor measured it, and all that comes on top.
+
+use repackbench_records::{VariantComparison, WorkloadComparison};
+
+use super::{
+    Figure, FigureTable, Section, common,
+    look::Look,
+    rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
+    scale::{Spacing, tick_text},
+};
+use crate::{
+    Results,
+    number::{share, single_time},
+};
+
+/// One figure for each workload that was measured with its floor.
+pub(super) fn figures(results: &Results) -> Vec<Figure> {
+    let is_alone = common::is_alone(results);
+    let with_floor = |of: &WorkloadComparison| {
+        let floor = results.comparisons.iter().find(|floor| {
+            floor.workload.name.strip_prefix(common::FLOOR) == Some(&of.workload.name)
+                && floor.workload.parameters == of.workload.parameters
+                && floor.compared_time == of.compared_time
+                && common::is_same(&floor.repository, &of.repository)
+        })?;
+        figure(of, floor, is_alone)
+    };
+    results.comparisons.iter().filter_map(with_floor).collect()
+}
+
+/// A row and its floor, in seconds.
+struct Phase<'a> {
+    row: &'a VariantComparison,
+    label: String,
+    whole: f64,
+    floor: f64,
+}
+
+fn figure(of: &WorkloadComparison, floor: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+    let phase = |row: &'_ VariantComparison| {
+        let floor = floor.rows.iter().find(|other| other.variant == row.variant)?;
+        Some((common::label(row), row.compared_median.as_secs_f64(), floor.compared_median.as_secs_f64()))
+    };
+    let phases: Vec<Phase<'_>> = of
+        .rows
+        .iter()
+        .filter_map(|row| phase(row).map(|(label, whole, floor)| Phase { row, label, whole, floor }))
+        .filter(|phase| phase.whole > 0.0)
+        .collect();
+    let longest = phases.iter().map(|phase| phase.whole.max(phase.floor)).max_by(f64::total_cmp)?;
+    let (axis, per_second) = if longest >= 1.0 { (axis("seconds"), 1.0) } else { (axis("milliseconds"), 1e3) };
+    let workload = of.workload.to_string();
+    let rows = phases.iter().map(|phase| row(phase, &workload, per_second)).collect();
+    let chart = RowChart { panels: vec![Panel { rows, ..Panel::default() }], axis, legend: legend() };
+    let mut notes = vec![
+        "The codec's part is the time of the workload's floor: the same chunks decoded in the same order, and nothing else. It is the least that the codec takes.".to_owned(),
+        "The rest is what comes on top: finding objects, applying deltas, the workload itself. Both are medians.".to_owned(),
+    ];
+    if phases.iter().any(|phase| phase.floor > phase.whole) {
+        notes.push("Where the floor took longer than the workload, noise is larger than the rest.".to_owned());
+    }
+    let figure = Figure {
+        id: common::id(Section::Phases, &of.repository, is_alone, &of.workload.name),
+        section: Section::Phases,
+        title: format!("What the time of {workload} goes to, {}", common::name(&of.repository)),
+        description: description(&phases),
+        notes,
+        workload: Some(workload),
+        repository: Some(of.repository.name.clone()),
+        table: table(&phases),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| chart.draw(width)))
+}
+
+fn axis(unit: &'static str) -> Axis {
+    Axis {
+        spacing: Spacing::Linear,
+        title: if unit == "seconds" { "median time, in seconds" } else { "median time, in milliseconds" },
+        short_title: unit,
+        text: tick_text,
+        reference: None,
+        starts_at_reference: false,
+    }
+}
+
+impl Phase<'_> {
+    fn rest(&self) -> f64 {
+        (self.whole - self.floor).max(0.0)
+    }
+
+    fn share(&self) -> String {
+        share(self.floor / self.whole)
+    }
+}
+
+fn row(phase: &Phase<'_>, workload: &str, per_second: f64) -> Row {
+    let time = |seconds: f64| single_time(std::time::Duration::from_secs_f64(seconds));
+    let (floor, end) = (phase.floor * per_second, (phase.floor + phase.rest()) * per_second);
+    let mark = |what: &str, seconds: f64, class, shape| RowMark {
+        variant: phase.label.clone(),
+        tip: vec![
+            format!("{}: {what}", phase.label),
+            format!("{} of {} of {workload} ({})", time(seconds), time(phase.whole), share(seconds / phase.whole)),
+        ],
+        class,
+        shapes: vec![shape],
+    };
+    let look = Look::of(&phase.row.variant).class();
+    let codec = Shape::Bar { from: 0.0, to: floor, class: "fill", text: "codec".to_owned() };
+    let rest = Shape::Bar { from: floor, to: end, class: "pale", text: "rest".to_owned() };
+    Row {
+        label: phase.label.clone(),
+        right: format!("{}, codec {}", time(phase.whole), phase.share()),
+        is_muted: false,
+        marks: vec![mark("codec", phase.floor, look, codec), mark("deltas and the rest", phase.rest(), "muted", rest)],
+    }
+}
+
+fn legend() -> Vec<LegendEntry> {
+    vec![
+        LegendEntry {
+            class: "ink",
+            sign: Sign::Swatch("fill"),
+            text: "codec (in the colour of its family)".to_owned(),
+        },
+        LegendEntry { class: "muted", sign: Sign::Swatch("pale"), text: "deltas and the rest".to_owned() },
+    ]
+}
+
+fn description(phases: &[Phase<'_>]) -> String {
+    let shown: Vec<String> = phases
+        .iter()
+        .map(|phase| {
+            let whole = single_time(std::time::Duration::from_secs_f64(phase.whole));
+            format!("{} {whole}, of which the codec {}", phase.label, phase.share())
+        })
+        .collect();
+    format!("Each bar is a variant's median time, split into the codec's and the rest: {}.", shown.join("; "))
+}
+
+fn table(phases: &[Phase<'_>]) -> FigureTable {
+    let mut table = FigureTable::new(&["variant", "#time ms", "#codec ms", "#rest ms", "#codec's share"]);
+    for phase in phases {
+        let milliseconds = |seconds: f64| format!("{:.3}", seconds * 1e3);
+        table.rows.push(vec![
+            phase.label.clone(),
+            milliseconds(phase.whole),
+            milliseconds(phase.floor),
+            milliseconds(phase.rest()),
+            phase.share(),
+        ]);
+    }
+    table
+}

@@ -1,0 +1,271 @@
+//! Where stored bytes go, and beside them what they unpack to.
+
+use repackbench_records::{ChunkForm, ObjectKind, RepositoryState, Role, SizeRecord};
+
+use super::{
+    Figure, FigureTable, Section, common,
+    rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
+    scale::{Spacing, tick_text},
+};
+use crate::{
+    Results,
+    number::{megabytes, share, size_ratio},
+};
+
+/// A variant or a repository, and its bytes.
+struct Sized<'a> {
+    label: String,
+    size: &'a SizeRecord,
+    is_baseline: bool,
+}
+
+/// One part of the bytes.
+struct Part {
+    name: String,
+    class: &'static str,
+    /// `fill`, or `pale` for deltas.
+    look: &'static str,
+    bytes: u64,
+}
+
+/// A payload that is this much larger than all that is stored gets a scale of its own.
+const DWARFS: f64 = 1.6;
+
+/// One figure for each repository that was compared, and one for sizes that were asked for by themselves.
+pub(super) fn figures(results: &Results) -> Vec<Figure> {
+    let is_alone = common::is_alone(results);
+    let mut figures = Vec::new();
+    for (repository, comparisons) in common::by_repository(&results.comparisons) {
+        let mut sized: Vec<Sized<'_>> = Vec::new();
+        for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
+            // Who reads it, and with which cache, changes no byte.
+            let variant = repackbench_records::Variant { decoder: None, delta_cache: None, ..row.variant.clone() };
+            let label = variant.label().into_owned();
+            if row.size.total_bytes > 0 && !sized.iter().any(|other| other.label == label) {
+                sized.push(Sized { label, size: &row.size, is_baseline: row.variant.role == Role::Baseline });
+            }
+        }
+        figures.extend(figure(Some(repository), is_alone, &sized));
+    }
+    let lines = results.sizes.iter().filter(|line| line.size.total_bytes > 0).enumerate();
+    let sized: Vec<Sized<'_>> = lines
+        .map(|(number, line)| Sized { label: line.size.label.clone(), size: &line.size, is_baseline: number == 0 })
+        .collect();
+    figures.extend(figure(None, is_alone, &sized));
+    figures
+}
+
+fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'_>]) -> Option<Figure> {
+    let largest = sized.iter().map(|of| of.size.total_bytes).max()?;
+    let payload = sized.iter().map(|of| of.size.objects.sum().payload_bytes).max()?;
+    let dwarfs = payload as f64 > DWARFS * largest as f64;
+    let baseline = sized.iter().find(|of| of.is_baseline);
+    let rows = sized.iter().map(|of| stored_row(of, baseline)).collect();
+    let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
+    let heading =
+        if dwarfs { "Payload: the same uncompressed (scale of its own)" } else { "Payload: the same uncompressed" };
+    let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
+    let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
+    let (id, of) = match repository {
+        Some(repository) => {
+            (common::id(Section::StoredBytes, repository, is_alone, ""), common::name(repository).to_owned())
+        }
+        None => (format!("{}-side-by-side", Section::StoredBytes.slug()), "side by side".to_owned()),
+    };
+    let mut notes = vec![
+        "Bars add up to all files that belong to the stored repository; paler parts are deltas.".to_owned(),
+        "Headers are those of pack entries and of packs; indexes include reverse indexes and those of revlogs."
+            .to_owned(),
+    ];
+    if dwarfs {
+        notes.push(
+            "The payload is so much larger that it has a scale of its own: its bars cannot be held against the others."
+                .to_owned(),
+        );
+    }
+    let figure = Figure {
+        id,
+        section: Section::StoredBytes,
+        title: format!("Stored bytes by kind of object, {of}"),
+        description: description(sized, baseline),
+        notes,
+        workload: None,
+        repository: repository.map(|repository| repository.name.clone()),
+        table: table(sized, baseline),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| chart.draw(width)))
+}
+
+const AXIS: Axis = Axis {
+    spacing: Spacing::Linear,
+    title: "MB (10^6 bytes)",
+    short_title: "MB (10^6 bytes)",
+    text: tick_text,
+    reference: None,
+    starts_at_reference: false,
+};
+
+/// The colour of a kind; Mercurial's have those of their counterparts.
+fn class(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Commit | ObjectKind::Changelog => "k0",
+        ObjectKind::Tree | ObjectKind::Manifest => "k1",
+        ObjectKind::Blob | ObjectKind::Filelog => "k2",
+        ObjectKind::Tag => "k3",
+    }
+}
+
+fn look(form: ChunkForm) -> &'static str {
+    if form == ChunkForm::Whole { "fill" } else { "pale" }
+}
+
+/// All parts of the stored bytes that are not empty, in the order of a bar.
+fn parts(size: &SizeRecord) -> Vec<Part> {
+    let mut parts: Vec<Part> = size
+        .objects
+        .iter()
+        .map(|(kind, form, sizes)| Part {
+            name: kind.with_form(form),
+            class: class(kind),
+            look: look(form),
+            bytes: sizes.stored_bytes,
+        })
+        .collect();
+    let indexes = size.index_bytes.saturating_add(size.reverse_index_bytes).saturating_add(size.revlog_index_bytes);
+    for (name, class, bytes) in [
+        ("indexes", "k4", indexes),
+        ("headers", "k5", size.entry_header_bytes.saturating_add(size.pack_frame_bytes)),
+        ("dictionaries", "k6", size.dictionary_bytes),
+        ("other files", "k7", size.other_bytes.saturating_add(size.fncache_bytes)),
+    ] {
+        parts.push(Part { name: name.to_owned(), class, look: "fill", bytes });
+    }
+    parts.retain(|part| part.bytes > 0);
+    parts
+}
+
+fn payload_parts(size: &SizeRecord) -> Vec<Part> {
+    let part = |(kind, form, sizes): (ObjectKind, ChunkForm, repackbench_records::ChunkSizes)| Part {
+        name: kind.with_form(form),
+        class: class(kind),
+        look: look(form),
+        bytes: sizes.payload_bytes,
+    };
+    size.objects.iter().map(part).filter(|part| part.bytes > 0).collect()
+}
+
+/// A bar's parts as marks, one after the other.
+fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -> Vec<RowMark> {
+    let mut from = 0_u64;
+    let mut mark = |part: Part| {
+        let to = from.saturating_add(part.bytes);
+        let ends = [from, to].map(|bytes| bytes as f64 / 1e6);
+        from = to;
+        let part_of = share(part.bytes as f64 / total.max(1) as f64);
+        let tip = vec![format!("{label}: {}{what}", part.name), format!("{} MB, {part_of}", megabytes(part.bytes))];
+        let [from, to] = ends;
+        let shape = match is_thin {
+            true => Shape::ThinBar { from, to, class: part.look },
+            false => Shape::Bar { from, to, class: part.look, text: part.name },
+        };
+        RowMark { variant: label.to_owned(), tip, class: part.class, shapes: vec![shape] }
+    };
+    parts.into_iter().map(&mut mark).collect()
+}
+
+fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>) -> Row {
+    let total = of.size.total_bytes;
+    let ratio = baseline.map(|baseline| size_ratio(total, baseline.size.total_bytes)).unwrap_or_default();
+    Row {
+        label: of.label.clone(),
+        right: format!("{} MB  {ratio}", megabytes(total)),
+        is_muted: false,
+        marks: marks(&of.label, "", parts(of.size), total, false),
+    }
+}
+
+/// What unpacks to the same is shown once.
+fn payload_rows(sized: &[Sized<'_>]) -> Vec<Row> {
+    let payloads = |of: &Sized<'_>| of.size.objects.iter().map(|(_, _, sizes)| sizes.payload_bytes).collect::<Vec<_>>();
+    let mut distinct: Vec<(Vec<u64>, &Sized<'_>, usize)> = Vec::new();
+    for of in sized {
+        let of_this = payloads(of);
+        match distinct.iter_mut().find(|(payloads, ..)| *payloads == of_this) {
+            Some((_, _, count)) => *count += 1,
+            None => distinct.push((of_this, of, 1)),
+        }
+    }
+    let is_one = distinct.len() == 1;
+    let row = |(_, of, count): (Vec<u64>, &Sized<'_>, usize)| {
+        let total = of.size.objects.sum().payload_bytes;
+        let label = match count {
+            _ if is_one && sized.len() > 1 => "all of them".to_owned(),
+            1 => of.label.clone(),
+            _ => format!("{} and {} more", of.label, count - 1),
+        };
+        let marks = marks(&of.label, ", payload", payload_parts(of.size), total, true);
+        Row { label, right: format!("{} MB", megabytes(total)), is_muted: true, marks }
+    };
+    distinct.into_iter().map(row).collect()
+}
+
+fn legend(sized: &[Sized<'_>]) -> Vec<LegendEntry> {
+    let mut legend: Vec<LegendEntry> = Vec::new();
+    for part in sized.iter().flat_map(|of| parts(of.size).into_iter().chain(payload_parts(of.size))) {
+        let entry = LegendEntry { class: part.class, sign: Sign::Swatch(part.look), text: part.name };
+        if !legend.contains(&entry) {
+            legend.push(entry);
+        }
+    }
+    legend.sort_by_key(|entry| entry.class);
+    legend
+}
+
+fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> String {
+    let mut text = "Each bar is a variant; its parts are kinds of objects, whole and as deltas, then indexes, headers and other files.".to_owned();
+    let shown = |of: &Sized<'_>| {
+        let ratio = baseline.map(|baseline| {
+            format!(", {} times the baseline", size_ratio(of.size.total_bytes, baseline.size.total_bytes))
+        });
+        format!("{} ({} MB{})", of.label, megabytes(of.size.total_bytes), ratio.unwrap_or_default())
+    };
+    let smallest = sized.iter().min_by_key(|of| of.size.total_bytes);
+    let largest = sized.iter().max_by_key(|of| of.size.total_bytes);
+    if let (Some(smallest), Some(largest)) = (smallest, largest) {
+        text.push_str(&format!(" Smallest: {}. Largest: {}.", shown(smallest), shown(largest)));
+        if let Some(part) = parts(largest.size).into_iter().max_by_key(|part| part.bytes) {
+            text.push_str(&format!(" The largest part of {}: {}.", largest.label, part.name));
+        }
+    }
+    text
+}
+
+fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> FigureTable {
+    let mut table = FigureTable::new(&["variant", "part", "#stored MB", "#ratio to the baseline", "#payload MB"]);
+    for of in sized {
+        let of_baseline = |name: &str| {
+            let parts = baseline.map(|baseline| parts(baseline.size)).unwrap_or_default();
+            parts.into_iter().find(|part| part.name == name).map_or(0, |part| part.bytes)
+        };
+        let payloads = payload_parts(of.size);
+        for part in parts(of.size) {
+            let payload = payloads.iter().find(|payload| payload.name == part.name);
+            table.rows.push(vec![
+                of.label.clone(),
+                part.name.clone(),
+                megabytes(part.bytes),
+                size_ratio(part.bytes, of_baseline(&part.name)),
+                payload.map_or_else(|| "-".to_owned(), |payload| megabytes(payload.bytes)),
+            ]);
+        }
+        table.rows.push(vec![
+            of.label.clone(),
+            "total".to_owned(),
+            megabytes(of.size.total_bytes),
+            size_ratio(of.size.total_bytes, baseline.map_or(0, |baseline| baseline.size.total_bytes)),
+            megabytes(of.size.objects.sum().payload_bytes),
+        ]);
+    }
+    table
+}
