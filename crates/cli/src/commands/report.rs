@@ -4,8 +4,8 @@ use std::{collections::HashSet, fs, io::IsTerminal, path::Path, process::ExitCod
 
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
-    Results, Style, bench_table, budget_table, csv, explain_table, joined, joined_table, markdown, size_table, summary,
-    trace_table,
+    Results, Style, bench_table, budget_table, csv, explain_table, html_report, joined, joined_table, markdown,
+    size_table, summary, trace_table,
 };
 use repackbench_timing::statistics::{compare_records, equal_budgets};
 use serde_json::json;
@@ -130,6 +130,7 @@ pub(super) fn style() -> Style {
 /// Where a result goes, made before there is one: an hour of measuring should not end in a misspelt folder.
 pub(super) struct Outputs<'a> {
     arguments: &'a OutputArguments,
+    html: Option<(PathBuf, File)>,
 }
 
 impl<'a> Outputs<'a> {
@@ -138,10 +139,14 @@ impl<'a> Outputs<'a> {
         let cannot = |path: &Path, error: std::io::Error| {
             Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()))
         };
+        let html = match &arguments.html {
+            Some(path) => Some((path.clone(), File::create(path).map_err(|error| cannot(path, error))?)),
+            None => None,
+        };
         if let Some(folder) = &arguments.svg {
             fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
         }
-        Ok(Outputs { arguments })
+        Ok(Outputs { arguments, html })
     }
 
     /// Writes the files.
@@ -149,8 +154,15 @@ impl<'a> Outputs<'a> {
         let cannot = |path: &Path, error: std::io::Error| {
             Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()))
         };
+        if let Some((path, file)) = &self.html {
+            let mut file = file;
+            file.write_all(html_report(results).as_bytes()).map_err(|error| cannot(path, error))?;
+        }
         if let Some(folder) = &self.arguments.svg {
-            let _ = results;
+            for (name, svg) in svg_files(results) {
+                let path = folder.join(name).with_added_extension("svg");
+                fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
+            }
         }
         Ok(())
     }
