@@ -9,6 +9,7 @@ mod resume;
 mod rows;
 mod runs;
 mod software;
+mod start;
 
 use std::{
     collections::BTreeSet,

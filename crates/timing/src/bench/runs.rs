@@ -3,7 +3,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::Barrier,
     thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -19,6 +18,7 @@ use super::{
     BenchError, BenchPlan,
     cold::{self, ColdRuns},
     rows::Subject,
+    start::{Expected, Start},
 };
 use crate::{
     clock::{Clock, ClockReading, Sample, measure},
@@ -222,14 +222,16 @@ impl Session<'_> {
         histories: &mut [Box<dyn History>],
         place: &VariantPlace,
     ) -> Result<JobRun, BenchError> {
-        let barrier = Barrier::new(histories.len());
-        let (barrier, clock, range) = (&barrier, self.clock, &self.plan.range);
+        let start = Start::default();
+        let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
+        let (clock, range) = (self.clock, &self.plan.range);
         let calls = ReadCalls::now();
         let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
             let threads: Vec<_> = histories
                 .iter_mut()
-                .map(|history| {
-                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, barrier, clock))
+                .zip(expected)
+                .map(|(history, expected)| {
+                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, expected, clock))
                 })
                 .collect();
             let join = |thread: thread::ScopedJoinHandle<'_, _>| {
@@ -317,14 +319,14 @@ fn run_copy(
     mut workload: Box<dyn Workload>,
     history: &mut dyn History,
     place: &VariantPlace,
-    barrier: &Barrier,
+    expected: Expected<'_>,
     clock: &(dyn Clock + Sync),
 ) -> Result<CopyRun, BenchError> {
     let mut counter = Counter::default();
     let prepared = workload.prepare(place);
     history.forget();
-    // Also after a failure: the others wait for all.
-    barrier.wait();
+    // A failure or a panic before this does not keep the others waiting.
+    expected.wait();
     prepared?;
     let faults = Faults::now();
     let start = clock.read().map_err(clock_error)?;
