@@ -6,7 +6,7 @@
 
 use std::{
     fs::{self, File},
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -17,11 +17,12 @@ use repackbench_pagecache::expect_random_reads;
 use repackbench_reader::{AccessTrace, DEFAULT_DELTA_CACHE, Recording, Repository};
 use repackbench_records::{DeviceCheck, DeviceCheckRow};
 
-use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold};
+use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold, readahead::kernel_readahead};
 use crate::{
     bench::BenchError,
     trace::{
         Device,
+        device::COMMON_READAHEAD,
         pages::{PAGE_LEN, PageSpace},
         record,
     },
@@ -57,7 +58,7 @@ pub fn check_device(
     let trace = trace_of(measured_on, decoders, workload)?;
     let files: Vec<PathBuf> = trace.files.iter().map(|file| file.path.clone()).collect();
     let device = measure_device(measured_on, &files)?;
-    let readahead = kernel_readahead(measured_on).unwrap_or(0);
+    let readahead = kernel_readahead(measured_on);
     let mut by_page = Vec::new();
     let mut by_workload = Vec::new();
     for copy in copies.of(0) {
@@ -65,7 +66,7 @@ pub fn check_device(
         by_workload.push(cold_minus_warm(copy, decoders, workload)?);
     }
     let store_bytes = trace.files.iter().map(|file| file.len).sum();
-    let with_readahead = Device { readahead, ..device.clone() };
+    let with_readahead = Device { readahead: readahead.unwrap_or(COMMON_READAHEAD), ..device.clone() };
     let rows = vec![
         DeviceCheckRow {
             how: "the trace's pages alone, no readahead".to_owned(),
@@ -73,12 +74,20 @@ pub fn check_device(
             measured: by_page,
         },
         DeviceCheckRow {
-            how: format!("the workload, cold minus warm, readahead {} KiB", readahead >> 10),
+            how: format!("the workload, cold minus warm, readahead {}", readahead_name(readahead)),
             modelled: with_readahead.replay(&trace, usize::MAX).time,
             measured: by_workload,
         },
     ];
     Ok(DeviceCheck { workload: workload.label().to_string(), store_bytes, device: device.to_record(), rows })
+}
+
+/// What is known of the kernel's readahead, and what is modelled if that is nothing.
+fn readahead_name(readahead: Option<u64>) -> String {
+    match readahead {
+        Some(bytes) => format!("{} KiB", bytes >> 10),
+        None => format!("unknown, modelled as {} KiB", COMMON_READAHEAD >> 10),
+    }
 }
 
 fn place_of(copy: &Path, decoders: Decoders) -> VariantPlace {
@@ -91,7 +100,11 @@ fn place_of(copy: &Path, decoders: Decoders) -> VariantPlace {
     }
 }
 
-fn trace_of(copy: &Path, decoders: Decoders, workload: &mut dyn Workload) -> Result<AccessTrace, BenchError> {
+fn trace_of(
+    copy: &Path,
+    decoders: Decoders,
+    workload: &mut dyn Workload,
+) -> Result<AccessTrace, BenchError> {
     let mut history = Repository::open(copy)?.history(decoders)?;
     let place = place_of(copy, decoders);
     Ok(record(workload, history.as_mut(), &place, Recording::Accesses)?.0)
@@ -137,16 +150,6 @@ fn time_of_single_pages(path: &Path, pages: u64) -> Result<Duration, BenchError>
         file.read_at(&mut page, offset).map_err(io_error("read", path))?;
     }
     Ok(started.elapsed() / reads)
-}
-
-/// How far the kernel reads ahead on the device that `path` lies on, in bytes; `None` if it does not say.
-fn kernel_readahead(path: &Path) -> Option<u64> {
-    let device = fs::metadata(path).ok()?.dev();
-    let name = format!("/sys/dev/block/{}:{}", nix::sys::stat::major(device), nix::sys::stat::minor(device));
-    // A partition has its disk's.
-    let queues = [format!("{name}/queue/read_ahead_kb"), format!("{name}/../queue/read_ahead_kb")];
-    let text = queues.iter().find_map(|path| fs::read_to_string(path).ok())?;
-    text.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// The time to read the pages of `trace`, which was taken of the copy `traced`, from the cold `copy` in the order of first

@@ -7,6 +7,7 @@
 //! - [`check`]: the device model held against cold reads.
 
 pub mod check;
+mod readahead;
 
 use std::{
     fs::{self, File},

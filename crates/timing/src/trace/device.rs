@@ -14,7 +14,7 @@ use super::{
 };
 
 /// What Linux reads at once unless told otherwise, in bytes.
-const COMMON_READAHEAD: u64 = 128 << 10;
+pub(crate) const COMMON_READAHEAD: u64 = 128 << 10;
 
 /// A device, as the model knows it.
 #[derive(Debug, Clone, PartialEq)]
