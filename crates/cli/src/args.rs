@@ -502,7 +502,7 @@ fn parse_zstd_level(typed: &str) -> Result<CodecSpec, String> {
     format!("zstd:{typed}").parse().map_err(|error: repackbench_codec::SpecError| error.to_string())
 }
 
-/// List or remove the variants that bench keeps.
+/// List or remove the variants that bench keeps, and copies for cold runs that killed runs left.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -511,12 +511,13 @@ pub(crate) struct CacheArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List cached variants: size, last use, codec and source.
+    /// List cached variants: size, last use, codec and source. Copies for cold runs are listed, too.
     List,
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some.
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies for cold runs that a killed run
+/// left go in any case.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Remove only variants that were not used for so many days.

@@ -11,9 +11,12 @@ use std::{
 use indicatif::{ProgressBar, ProgressStyle};
 use repackbench_writer::{Progress, ProgressUnit};
 
+use crate::failure::print_note;
+
 /// A bar with rate and remaining time, or nothing.
 pub(crate) struct Bar {
     bar: Option<Mutex<ProgressBar>>,
+    quiet: bool,
     interrupted: Arc<AtomicBool>,
 }
 
@@ -29,7 +32,7 @@ impl Bar {
                 std::process::exit(i32::from(crate::failure::INTERRUPTED));
             }
         });
-        Bar { bar: shown.then(|| Mutex::new(ProgressBar::hidden())), interrupted }
+        Bar { quiet, bar: shown.then(|| Mutex::new(ProgressBar::hidden())), interrupted }
     }
 
     fn with(&self, act: impl FnOnce(&mut ProgressBar)) {
@@ -62,6 +65,15 @@ impl Progress for Bar {
 
     fn finish(&self) {
         self.with(|bar| bar.finish_and_clear());
+    }
+
+    fn note(&self, note: &str) {
+        if self.quiet {
+            return;
+        }
+        // A bar that stands there would be torn apart.
+        self.with(|bar| bar.finish_and_clear());
+        print_note(note);
     }
 
     fn is_cancelled(&self) -> bool {

@@ -194,7 +194,7 @@ pub enum BenchError {
     },
     /// Something cannot be read cold.
     #[error(transparent)]
-    Cold(#[from] ColdError),
+    Cold(ColdError),
     /// Earlier records are not of the session that is to go on.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {
@@ -224,6 +224,15 @@ pub enum BenchError {
         /// What the other saw.
         found: String,
     },
+}
+
+impl From<ColdError> for BenchError {
+    fn from(error: ColdError) -> Self {
+        match error {
+            ColdError::Interrupted => BenchError::Interrupted,
+            error => BenchError::Cold(error),
+        }
+    }
 }
 
 impl From<ReaderError> for BenchError {
@@ -287,7 +296,7 @@ pub fn bench(
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
     let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
-    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache.root())?) } else { None };
+    let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };

@@ -20,6 +20,11 @@ pub trait Progress: Sync {
     /// The step is over.
     fn finish(&self);
 
+    /// Something that the user should know before it is done.
+    fn note(&self, note: &str) {
+        let _ = note;
+    }
+
     /// Whether the user wants the work to stop: asked every few milliseconds.
     fn is_cancelled(&self) -> bool {
         false

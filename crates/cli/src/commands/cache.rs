@@ -5,7 +5,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use repackbench_writer::cache::{Cache, CachedVariant, PrunePolicy};
+use repackbench_writer::cache::{Cache, CachedCopies, CachedVariant, PrunePolicy};
 
 use super::print;
 use crate::{
@@ -25,7 +25,8 @@ pub(crate) fn run(arguments: &CacheArguments) -> Result<ExitCode, Failure> {
 }
 
 fn list(cache: &Cache) -> Result<(), Failure> {
-    let rows: Vec<Vec<String>> = cache.list()?.iter().map(row).collect();
+    let mut rows: Vec<Vec<String>> = cache.list()?.iter().map(row).collect();
+    rows.extend(cache.cold_copies()?.iter().map(row_of_copies));
     print(&repackbench_report::text_table(&["bytes", "unused for", "codec", "source"], &rows))
 }
 
@@ -35,6 +36,11 @@ fn row(variant: &CachedVariant) -> Vec<String> {
     vec![variant.bytes.to_string(), format!("{days} days"), variant.spec.clone(), variant.source.clone()]
 }
 
+fn row_of_copies(copies: &CachedCopies) -> Vec<String> {
+    let state = if copies.in_use { "a run that is under way" } else { "left by a run that was killed" };
+    vec![copies.bytes.to_string(), "-".to_owned(), "cold copies".to_owned(), state.to_owned()]
+}
+
 fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
     let policy = match (arguments.unused_for, arguments.keep_bytes) {
         (Some(days), _) => PrunePolicy::UnusedFor(Duration::from_secs(days.saturating_mul(DAY))),
@@ -42,5 +48,13 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
         (None, None) => PrunePolicy::All,
     };
     let freed = cache.prune(policy)?;
-    print(&format!("{} variants removed, {} bytes freed, {} in use\n", freed.variants, freed.bytes, freed.in_use))
+    let copies = match freed.cold_copies {
+        0 => String::new(),
+        1 => " and 1 folder of cold copies that a killed run left".to_owned(),
+        folders => format!(" and {folders} folders of cold copies that killed runs left"),
+    };
+    print(&format!(
+        "{} variants{copies} removed, {} bytes freed, {} in use\n",
+        freed.variants, freed.bytes, freed.in_use
+    ))
 }

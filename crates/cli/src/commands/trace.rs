@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
 fn check(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
     let decoders = source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
     let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
-    let checked = check_device(source, decoders, workload.as_mut(), folder)?;
+    let bar = Bar::new(arguments.effort.quiet);
+    let checked = check_device(source, decoders, workload.as_mut(), folder, &bar)?;
     print(&device_check_table(&checked))?;
     Ok(ExitCode::SUCCESS)
 }

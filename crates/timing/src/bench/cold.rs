@@ -3,6 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use repackbench_reader::Repository;
+use repackbench_writer::{
+    Progress,
+    cache::{Cache, GetOrMakeError, ScratchFolder},
+};
 
 use super::{
     BenchError, BenchPlan,
@@ -21,13 +25,20 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct ColdRuns {
     copies: ColdCopies,
+    /// Where they lie; removed after them.
+    _folder: ScratchFolder,
     /// Which copies A' reads: its own, or the noise line would not show what the place of a copy does.
     again: usize,
 }
 
 impl ColdRuns {
-    /// Copies every row's repository into a new folder in `place`.
-    pub(super) fn new(plan: &BenchPlan, subjects: &[Subject], place: &Path) -> Result<Self, BenchError> {
+    /// Copies every row's repository into a new folder of `cache`.
+    pub(super) fn new(
+        plan: &BenchPlan,
+        subjects: &[Subject],
+        cache: &Cache,
+        progress: &dyn Progress,
+    ) -> Result<Self, BenchError> {
         if let Some(workload) = plan.workloads.iter().find(|workload| !workload.is_traced()) {
             let why =
                 format!("{workload} has no cold runs: it reads other files than those of the repository, or none");
@@ -36,7 +47,9 @@ impl ColdRuns {
         let mut folders: Vec<PathBuf> = subjects.iter().map(|subject| subject.place.folder.clone()).collect();
         folders.extend(folders.get(BASELINE).cloned());
         let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
-        Ok(ColdRuns { copies: ColdCopies::make(&folders, FEWEST_COPIES, place)?, again: subjects.len() })
+        let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
+        let copies = ColdCopies::make(&folders, FEWEST_COPIES, folder.path(), progress)?;
+        Ok(ColdRuns { copies, _folder: folder, again: subjects.len() })
     }
 
     /// The copy that is read in `turn`, and its number: the same for all rows of a block.

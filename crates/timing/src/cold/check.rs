@@ -16,6 +16,7 @@ use repackbench_codec::Decoders;
 use repackbench_pagecache::expect_random_reads;
 use repackbench_reader::{AccessTrace, DEFAULT_DELTA_CACHE, Recording, Repository};
 use repackbench_records::{DeviceCheck, DeviceCheckRow};
+use repackbench_writer::Progress;
 
 use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold, readahead::kernel_readahead};
 use crate::{
@@ -42,15 +43,16 @@ const SEED: u64 = 1;
 /// copies.
 ///
 /// # Errors
-/// The repository cannot be copied, copies do not become cold, or the workload fails.
+/// The repository cannot be copied, copies do not become cold, the workload fails, or the user stops it.
 pub fn check_device(
     repository: &Repository,
     decoders: Decoders,
     workload: &mut dyn Workload,
     place: &Path,
+    progress: &dyn Progress,
 ) -> Result<DeviceCheck, BenchError> {
     let source = repository.own_folder();
-    let copies = ColdCopies::make(&[source], FEWEST_COPIES, place)?;
+    let copies = ColdCopies::make(&[source], FEWEST_COPIES, place, progress)?;
     let [measured_on, ..] = copies.of(0) else {
         let why = "no copy was made";
         return Err(ColdError::NotOneFolder { path: source.to_owned(), why }.into());
@@ -62,6 +64,9 @@ pub fn check_device(
     let mut by_page = Vec::new();
     let mut by_workload = Vec::new();
     for copy in copies.of(0) {
+        if progress.is_cancelled() {
+            return Err(BenchError::Interrupted);
+        }
         by_page.push(read_pages(measured_on, copy, &trace)?);
         by_workload.push(cold_minus_warm(copy, decoders, workload)?);
     }

@@ -16,6 +16,7 @@ use std::{
 };
 
 use repackbench_pagecache::{Residency, evict, residency, sync_file_system};
+use repackbench_writer::{Progress, ProgressUnit};
 use tempfile::TempDir;
 use walkdir::WalkDir;
 
@@ -50,6 +51,9 @@ pub enum ColdError {
         /// What stays of it.
         left: Residency,
     },
+    /// The user stopped the copying.
+    #[error("interrupted while copying")]
+    Interrupted,
     /// The repository is not one folder that can be copied.
     #[error("{}: cannot be copied for cold runs: {why}", path.display())]
     NotOneFolder {
@@ -76,11 +80,16 @@ pub struct ColdCopies {
 impl ColdCopies {
     /// Copies each of `repositories`, folders that depend on nothing outside, `count` times into a new folder in `place`: one copy
     /// of each, then another of each, each time beginning with another one. Bytes are written anew, never shared, and are on
-    /// disk when this returns.
+    /// disk when this returns. How many bytes that will be is told to `progress` first, and the user may stop it: then nothing is left.
     ///
     /// # Errors
-    /// A file cannot be read or written, or a repository borrows from elsewhere.
-    pub fn make(repositories: &[&Path], count: usize, place: &Path) -> Result<Self, ColdError> {
+    /// A file cannot be read or written, a repository borrows from elsewhere, or the user stops it.
+    pub fn make(
+        repositories: &[&Path],
+        count: usize,
+        place: &Path,
+        progress: &dyn Progress,
+    ) -> Result<Self, ColdError> {
         for repository in repositories {
             for alternates in ["objects/info/alternates", ".git/objects/info/alternates"] {
                 if repository.join(alternates).exists() {
@@ -92,7 +101,8 @@ impl ColdCopies {
         let folder = tempfile::Builder::new().prefix("cold-copies-").tempdir_in(place);
         let folder = folder.map_err(io_error("make a folder in", place))?;
         let mut copies = vec![Vec::new(); repositories.len()];
-        let mut buffer = vec![0; BUFFER];
+        announce(repositories, count, place, progress)?;
+        let mut copier = Copier { buffer: vec![0; BUFFER], progress };
         for number in 0..count {
             for step in 0..repositories.len() {
                 let at = (number + step) % repositories.len();
@@ -100,12 +110,13 @@ impl ColdCopies {
                 // A Mercurial repository is known by the name of its folder.
                 let copy =
                     folder.path().join(format!("{at}-{number}")).join(repository.file_name().unwrap_or_default());
-                copy_folder(repository, &copy, &mut buffer)?;
+                copier.copy_folder(repository, &copy)?;
                 // Before the next one is written: many file systems choose a place only when they have to.
                 sync_file_system(&copy).map_err(io_error("write out", &copy))?;
                 copies.push(copy);
             }
         }
+        progress.finish();
         Ok(ColdCopies { _folder: folder, copies })
     }
 
@@ -115,30 +126,64 @@ impl ColdCopies {
     }
 }
 
-/// Copies the files below `from` to `to`, which is made. Links are followed, as readers do.
-fn copy_folder(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<(), ColdError> {
-    for entry in WalkDir::new(from).follow_links(true).sort_by_file_name() {
-        let entry = entry.map_err(|error| io_error("list", from)(error.into()))?;
-        let target = to.join(entry.path().strip_prefix(from).unwrap_or(Path::new("")));
-        if entry.file_type().is_dir() {
-            fs::create_dir_all(&target).map_err(io_error("make", &target))?;
-        } else if entry.file_type().is_file() {
-            copy_file(entry.path(), &target, buffer)?;
+/// Says how much will be written before it is: many times what the repositories hold.
+fn announce(repositories: &[&Path], count: usize, place: &Path, progress: &dyn Progress) -> Result<(), ColdError> {
+    let mut bytes = 0_u64;
+    for repository in repositories {
+        for file in files_below(repository)? {
+            bytes = bytes.saturating_add(fs::metadata(&file).map_err(io_error("look up", &file))?.len());
         }
     }
+    let bytes = bytes.saturating_mul(count as u64);
+    let repositories = match repositories.len() {
+        1 => "the repository".to_owned(),
+        rows => format!("each of {rows} rows"),
+    };
+    progress.note(&format!(
+        "cold runs: writing {count} copies of {repositories} below {}, {:.1} MB in all; they are removed again",
+        place.display(),
+        bytes as f64 / 1e6,
+    ));
+    progress.start("copying for cold runs", bytes, ProgressUnit::Bytes);
     Ok(())
 }
 
-/// Not [`fs::copy`], which lets some file systems share the bytes: then all copies would lie in the same place.
-fn copy_file(from: &Path, to: &Path, buffer: &mut [u8]) -> Result<(), ColdError> {
-    let mut source = File::open(from).map_err(io_error("open", from))?;
-    let mut target = File::create(to).map_err(io_error("make", to))?;
-    loop {
-        let len = source.read(buffer).map_err(io_error("read", from))?;
-        let Some(piece) = buffer.get(..len).filter(|piece| !piece.is_empty()) else { break };
-        target.write_all(piece).map_err(io_error("write", to))?;
+/// What copying takes.
+struct Copier<'a> {
+    buffer: Vec<u8>,
+    progress: &'a dyn Progress,
+}
+
+impl Copier<'_> {
+    /// Copies the files below `from` to `to`, which is made. Links are followed, as readers do.
+    fn copy_folder(&mut self, from: &Path, to: &Path) -> Result<(), ColdError> {
+        for entry in WalkDir::new(from).follow_links(true).sort_by_file_name() {
+            let entry = entry.map_err(|error| io_error("list", from)(error.into()))?;
+            let target = to.join(entry.path().strip_prefix(from).unwrap_or(Path::new("")));
+            if entry.file_type().is_dir() {
+                fs::create_dir_all(&target).map_err(io_error("make", &target))?;
+            } else if entry.file_type().is_file() {
+                self.copy_file(entry.path(), &target)?;
+            }
+        }
+        Ok(())
     }
-    Ok(())
+
+    /// Not [`fs::copy`], which lets some file systems share the bytes: then all copies would lie in the same place.
+    fn copy_file(&mut self, from: &Path, to: &Path) -> Result<(), ColdError> {
+        let mut source = File::open(from).map_err(io_error("open", from))?;
+        let mut target = File::create(to).map_err(io_error("make", to))?;
+        loop {
+            if self.progress.is_cancelled() {
+                return Err(ColdError::Interrupted);
+            }
+            let len = source.read(&mut self.buffer).map_err(io_error("read", from))?;
+            let Some(piece) = self.buffer.get(..len).filter(|piece| !piece.is_empty()) else { break };
+            target.write_all(piece).map_err(io_error("write", to))?;
+            self.progress.advance(len as u64);
+        }
+        Ok(())
+    }
 }
 
 /// Evicts every file below `folder`, and says what stays: nothing, or this is an error that names the first file of which
@@ -176,7 +221,15 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, ColdError> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::MetadataExt;
+    use std::{
+        os::unix::fs::MetadataExt,
+        sync::{
+            Mutex,
+            atomic::{AtomicU64, Ordering},
+        },
+    };
+
+    use repackbench_writer::NoProgress;
 
     use super::*;
 
@@ -197,7 +250,7 @@ mod tests {
     fn copies_are_whole_separate_and_written_in_turns() {
         let scratch = scratch();
         let (first, second) = (repository(scratch.path(), ".hg"), repository(scratch.path(), "second"));
-        let copies = ColdCopies::make(&[&first, &second], FEWEST_COPIES, scratch.path()).unwrap();
+        let copies = ColdCopies::make(&[&first, &second], FEWEST_COPIES, scratch.path(), &NoProgress).unwrap();
         let data = |copy: &PathBuf| copy.join("store/data/a.i");
         for at in 0..2 {
             assert_eq!(copies.of(at).len(), FEWEST_COPIES);
@@ -213,6 +266,54 @@ mod tests {
         let folder = of_first[0].parent().unwrap().to_owned();
         drop(copies);
         assert!(!folder.exists());
+    }
+
+    /// Takes notes, and stops once so many bytes are copied.
+    #[derive(Default)]
+    struct StopsAt {
+        limit: Option<u64>,
+        copied: AtomicU64,
+        notes: Mutex<Vec<String>>,
+    }
+
+    impl Progress for StopsAt {
+        fn start(&self, _step: &str, total: u64, _unit: ProgressUnit) {
+            self.notes.lock().unwrap().push(format!("{total} bytes"));
+        }
+
+        fn advance(&self, amount: u64) {
+            self.copied.fetch_add(amount, Ordering::Relaxed);
+        }
+
+        fn finish(&self) {}
+
+        fn note(&self, note: &str) {
+            self.notes.lock().unwrap().push(note.to_owned());
+        }
+
+        fn is_cancelled(&self) -> bool {
+            self.limit.is_some_and(|limit| self.copied.load(Ordering::Relaxed) >= limit)
+        }
+    }
+
+    #[test]
+    fn what_will_be_written_is_announced_and_a_stop_leaves_nothing() {
+        let (scratch, place) = (scratch(), scratch());
+        let repository = repository(scratch.path(), "one");
+        let progress = StopsAt::default();
+        let copies = ColdCopies::make(&[&repository, &repository], 4, place.path(), &progress).unwrap();
+        let notes = progress.notes.into_inner().unwrap();
+        let [note, total] = notes.as_slice() else { panic!("{notes:?}") };
+        assert!(note.contains("4 copies of each of 2 rows") && note.contains("0.4 MB in all"), "{note}");
+        assert_eq!((total.as_str(), progress.copied.into_inner()), ("400048 bytes", 8 * 50_006));
+        drop(copies);
+
+        let progress = StopsAt { limit: Some(60_000), ..StopsAt::default() };
+        let error = ColdCopies::make(&[&repository], 4, place.path(), &progress).unwrap_err();
+        assert!(matches!(error, ColdError::Interrupted), "{error}");
+        let copied = progress.copied.into_inner();
+        assert!((60_000..4 * 50_006).contains(&copied), "{copied}");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0, "copies are left");
     }
 
     #[test]
@@ -243,7 +344,7 @@ mod tests {
         let repository = repository(scratch.path(), "one");
         fs::create_dir_all(repository.join("objects/info")).unwrap();
         fs::write(repository.join("objects/info/alternates"), "/elsewhere\n").unwrap();
-        let error = ColdCopies::make(&[&repository], 4, scratch.path()).unwrap_err();
+        let error = ColdCopies::make(&[&repository], 4, scratch.path(), &NoProgress).unwrap_err();
         assert!(error.to_string().contains("borrows objects"), "{error}");
     }
 }

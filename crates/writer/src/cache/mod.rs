@@ -9,6 +9,7 @@
 //! KEY/repository.git        the variant
 //! KEY.making/               being made, under the key's lock; renamed to KEY when whole
 //! KEY.removing/             being removed, under the key's lock
+//! cold-copies-.../          copies that a run reads, see `scratch.rs`
 //! ```
 //!
 //! A variant is complete when it has its final name, as it gets that last. Folders that an interrupted process left
@@ -27,12 +28,14 @@ mod key;
 mod lock;
 mod metadata;
 mod prune;
+mod scratch;
 
 pub use error::{CacheError, GetOrMakeError};
 pub(crate) use key::KeyHasher;
 pub use key::{VariantInputs, VariantKey};
 pub use metadata::VariantOrigin;
 pub use prune::{CachedVariant, Freed, PrunePolicy};
+pub use scratch::{CachedCopies, ScratchFolder};
 
 use lock::{VariantLock, WhenBusy};
 use metadata::{Metadata, unix_seconds};

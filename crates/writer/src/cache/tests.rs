@@ -172,10 +172,13 @@ fn pruning_all_spares_what_is_in_use() {
     let in_use = cache.get_or_make(&key("used"), &origin("used"), make(100)).unwrap();
     drop(cache.get_or_make(&key("idle"), &origin("idle"), make(30)).unwrap());
     let freed = cache.prune(PrunePolicy::All).unwrap();
-    assert_eq!(freed, Freed { variants: 1, bytes: 30, in_use: 1 });
+    assert_eq!(freed, Freed { variants: 1, bytes: 30, in_use: 1, ..Freed::default() });
     assert!(in_use.path().join("pack").is_file());
     drop(in_use);
-    assert_eq!(cache.prune(PrunePolicy::All).unwrap(), Freed { variants: 1, bytes: 100, in_use: 0 });
+    assert_eq!(
+        cache.prune(PrunePolicy::All).unwrap(),
+        Freed { variants: 1, bytes: 100, in_use: 0, ..Freed::default() }
+    );
     assert_eq!(variant_names(&cache), [""; 0]);
     drop(cache.get_or_make(&key("used"), &origin("used"), make(5)).unwrap());
 }
@@ -190,10 +193,13 @@ fn pruning_goes_by_last_use() {
     }
     let none = cache.prune(PrunePolicy::UnusedFor(Duration::from_secs(20_000))).unwrap();
     assert_eq!(none, Freed::default());
-    assert_eq!(cache.prune(PrunePolicy::KeepBytes(50)).unwrap(), Freed { variants: 1, bytes: 20, in_use: 0 });
+    assert_eq!(
+        cache.prune(PrunePolicy::KeepBytes(50)).unwrap(),
+        Freed { variants: 1, bytes: 20, in_use: 0, ..Freed::default() }
+    );
     assert_eq!(cache.prune(PrunePolicy::KeepBytes(50)).unwrap(), Freed::default());
     let freed = cache.prune(PrunePolicy::UnusedFor(Duration::from_secs(5000))).unwrap();
-    assert_eq!(freed, Freed { variants: 1, bytes: 10, in_use: 0 });
+    assert_eq!(freed, Freed { variants: 1, bytes: 10, in_use: 0, ..Freed::default() });
     assert_eq!(cache.list().unwrap()[0].spec, "new");
 }
 
