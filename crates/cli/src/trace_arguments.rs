@@ -32,6 +32,7 @@ use crate::{
 ///   repackbench trace . --workload checkout --codec zstd:5 --codec lz4 --device hdd
 ///   repackbench trace . --workload traverse --memory 25%,50% --json trace.jsonl
 ///   repackbench trace . --workload checkout --device latency=2ms,bandwidth=300MB/s,readahead=1M
+///   repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct TraceArguments {
@@ -79,6 +80,18 @@ pub(crate) struct TraceArguments {
     /// copies are removed again.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "devices", "memory", "json", "pages"])]
     pub(crate) check_device: Option<PathBuf>,
+
+    /// Hold --memory against the kernel instead: copies the repository into this folder, which should be on a disk, and reads what
+    /// the workload reads of the copy, page by page, in a memory cgroup of each share of the repository's own packs or revlogs. Shows
+    /// how much had to be read, as modelled and as measured. Takes cgroup version 2 with the memory controller, and the right to make
+    /// groups. The copy is removed again.
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "memory",
+        conflicts_with_all = ["codecs", "devices", "json", "pages", "check_device"]
+    )]
+    pub(crate) check_memory: Option<PathBuf>,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

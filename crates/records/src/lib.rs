@@ -18,6 +18,7 @@ mod comparison;
 mod explanation;
 mod host;
 mod jsonl;
+mod memory_check;
 mod reads;
 mod record;
 mod regression;
@@ -34,6 +35,7 @@ pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantCom
 pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::{Host, Storage};
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
+pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record, RepositoryState, Role,

@@ -10,9 +10,9 @@ use std::{
 use repackbench_codec::Decoders;
 use repackbench_reader::Repository;
 use repackbench_records::TraceRecord;
-use repackbench_report::{device_check_table, trace_table};
+use repackbench_report::{device_check_table, memory_check_table, trace_table};
 use repackbench_timing::{
-    cold::check::check_device,
+    cold::{check::check_device, memory_check::check_memory},
     trace::{
         page_map::{PAGE_MAP_HEADER, write_page_map},
         plan::{TracePlan, trace_variants},
@@ -32,6 +32,9 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     print_notes(&source, arguments.effort.quiet);
     if let Some(folder) = &arguments.check_device {
         return check(arguments, &source, folder);
+    }
+    if let Some(folder) = &arguments.check_memory {
+        return check_of_memory(arguments, &source, folder);
     }
     let plan = TracePlan {
         codecs: arguments.codecs()?,
@@ -73,6 +76,16 @@ fn check(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Resu
     let bar = Bar::new(arguments.effort.quiet);
     let checked = check_device(source, decoders, workload.as_mut(), folder, &bar)?;
     print(&device_check_table(&checked))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Holds modelled page caches against a cgroup, on a copy in `folder`.
+fn check_of_memory(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Result<ExitCode, Failure> {
+    let decoders = source.recorded_spec().as_ref().map_or_else(Decoders::default, Decoders::for_spec);
+    let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
+    let bar = Bar::new(arguments.effort.quiet);
+    let checked = check_memory(source, decoders, workload.as_mut(), &arguments.memory, folder, &bar)?;
+    print(&memory_check_table(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -105,7 +105,7 @@ fn place_of(copy: &Path, decoders: Decoders) -> VariantPlace {
     }
 }
 
-fn trace_of(
+pub(super) fn trace_of(
     copy: &Path,
     decoders: Decoders,
     workload: &mut dyn Workload,

@@ -4,9 +4,12 @@
 //! physical copies, written in turns, and copies count as a level of their own in statistics.
 //!
 //! - [`ColdCopies`]: makes and evicts copies;
-//! - [`check`]: the device model held against cold reads.
+//! - [`check`]: the device model held against cold reads;
+//! - [`memory_check`]: the modelled page cache held against a cgroup with a limit.
 
 pub mod check;
+pub mod memory_check;
+mod memory_group;
 mod readahead;
 
 use std::{

@@ -1,0 +1,203 @@
+//! The modelled page cache of limited size held against the kernel's, in a cgroup with a limit.
+//!
+//! Every touch of a page that the trace holds is one read of that page, in the same order and without readahead, from files of which
+//! nothing is in memory at first. What the model's cache misses is one side; what the kernel had to bring from the device, while the
+//! process was in a group that may hold no more than the model's cache, is the other. The model forgets strictly by last use; the
+//! kernel has two lists, brings back what returned soon, and charges its own bookkeeping to the group as well.
+
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use repackbench_codec::Decoders;
+use repackbench_pagecache::expect_random_reads;
+use repackbench_reader::{AccessTrace, Repository};
+use repackbench_records::{MemoryCheck, MemoryCheckRow};
+use repackbench_writer::Progress;
+
+use super::{
+    ColdCopies, ColdError,
+    check::trace_of,
+    io_error, make_cold,
+    memory_group::{MemoryGroups, NoGroup},
+};
+use crate::{
+    bench::BenchError,
+    probe::field,
+    trace::{
+        Device,
+        pages::{PAGE_LEN, PageSpace},
+        store_bytes,
+    },
+    workloads::{Workload, WorkloadError},
+};
+
+/// The least limit: below it the kernel's own needs count as much as the pages, and it might kill the process.
+const LEAST_LIMIT: u64 = 8 << 20;
+
+/// Copies `repository`, which is read by `decoders`, into `place`, and holds page caches of `shares` percent of its packs or revlogs, as
+/// modelled for `workload`, against a cgroup with that limit.
+///
+/// # Errors
+/// No group can be made, a share is too small, the repository cannot be copied, its copy does not become cold, the workload
+/// fails, or the user stops it.
+pub fn check_memory(
+    repository: &Repository,
+    decoders: Decoders,
+    workload: &mut dyn Workload,
+    shares: &[u32],
+    place: &Path,
+    progress: &dyn Progress,
+) -> Result<MemoryCheck, BenchError> {
+    // Before anything is copied: on most machines nobody has prepared one.
+    let groups = MemoryGroups::find().map_err(refused)?;
+    let source = repository.own_folder();
+    let copies = ColdCopies::make(&[source], 1, place, progress)?;
+    let [copy] = copies.of(0) else {
+        return Err(ColdError::NotOneFolder { path: source.to_owned(), why: "no copy was made" }.into());
+    };
+    let trace = trace_of(copy, decoders, workload)?;
+    let store_bytes = store_bytes(&trace);
+    let limits = shares.iter().map(|percent| limit(*percent, store_bytes)).collect::<Result<Vec<_>, _>>()?;
+    let mut rows = Vec::new();
+    for (percent, limit_bytes) in limits {
+        if progress.is_cancelled() {
+            return Err(BenchError::Interrupted);
+        }
+        rows.push(check_share(&groups, copy, &trace, percent, limit_bytes)?);
+    }
+    let touched = PageSpace::new(&trace).first_touches(&trace).len() as u64;
+    let workload = workload.label().to_string();
+    Ok(MemoryCheck { workload, store_bytes, touched_bytes: touched.saturating_mul(PAGE_LEN), rows })
+}
+
+fn refused(error: NoGroup) -> BenchError {
+    WorkloadError::Refused { why: error.to_string() }.into()
+}
+
+/// So many percent of a store, in bytes.
+fn limit(percent: u32, store_bytes: u64) -> Result<(u32, u64), WorkloadError> {
+    let bytes = u64::try_from(u128::from(store_bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX);
+    if bytes >= LEAST_LIMIT {
+        return Ok((percent, bytes));
+    }
+    let why = format!(
+        "{percent}% of this repository's packs or revlogs are {bytes} bytes: expected at least {LEAST_LIMIT} for a memory cgroup; a \
+         larger share or a larger repository has that"
+    );
+    Err(WorkloadError::Refused { why })
+}
+
+fn check_share(
+    groups: &MemoryGroups,
+    copy: &Path,
+    trace: &AccessTrace,
+    percent: u32,
+    limit_bytes: u64,
+) -> Result<MemoryCheckRow, BenchError> {
+    let cache_pages = usize::try_from(limit_bytes / PAGE_LEN).unwrap_or(usize::MAX);
+    let modelled = one_page_at_a_time().replay(trace, cache_pages);
+    let space = PageSpace::new(trace);
+    let touched = space.first_touches(trace).len() as u64;
+    make_cold(copy)?;
+    let files = open_all(trace)?;
+    let work = || -> Result<Option<u64>, ColdError> {
+        let start = bytes_read();
+        read_touches(&space, trace, &files)?;
+        Ok(bytes_read().zip(start).and_then(|(end, start)| end.checked_sub(start)))
+    };
+    let (measured, usage) = groups.limited(limit_bytes, work).map_err(refused)?;
+    Ok(MemoryCheckRow {
+        percent,
+        limit_bytes,
+        modelled_bytes: modelled.bytes,
+        modelled_again_bytes: modelled.bytes.saturating_sub(touched.saturating_mul(PAGE_LEN)),
+        measured_bytes: measured?,
+        measured_again_bytes: usage.refaults.map(|pages| pages.saturating_mul(PAGE_LEN)),
+        peak_bytes: usage.peak_bytes,
+    })
+}
+
+/// A device of which only the reads matter, and each brings in what was asked for.
+fn one_page_at_a_time() -> Device {
+    Device { name: String::new(), latency: Duration::ZERO, bytes_per_second: 1.0, readahead: PAGE_LEN }
+}
+
+/// The files of `trace`, open for reading without readahead. Only those that are read: a repository may have many.
+fn open_all(trace: &AccessTrace) -> Result<Vec<Option<File>>, ColdError> {
+    let mut files: Vec<Option<File>> = trace.files.iter().map(|_| None).collect();
+    for access in &trace.accesses {
+        let number = access.file as usize;
+        let (Some(slot), Some(traced)) = (files.get_mut(number), trace.files.get(number)) else { continue };
+        if slot.is_none() {
+            let path: &PathBuf = &traced.path;
+            let file = File::open(path).map_err(io_error("open", path))?;
+            expect_random_reads(&file).map_err(io_error("advise on", path))?;
+            *slot = Some(file);
+        }
+    }
+    Ok(files)
+}
+
+/// Reads each page that `trace` touches, as often and in the same order.
+fn read_touches(space: &PageSpace, trace: &AccessTrace, files: &[Option<File>]) -> Result<(), ColdError> {
+    let mut buffer = [0; PAGE_LEN as usize];
+    let mut failed: Option<(usize, io::Error)> = None;
+    space.for_each_touch(trace, |number, page| {
+        let (Some(Some(file)), Some(extent)) = (files.get(number), space.files().get(number)) else { return };
+        if failed.is_none()
+            && let Err(error) = file.read_at(&mut buffer, (page - extent.pages.start) as u64 * PAGE_LEN)
+        {
+            failed = Some((number, error));
+        }
+    });
+    match failed {
+        None => Ok(()),
+        Some((number, error)) => {
+            let path = trace.files.get(number).map(|file| file.path.clone()).unwrap_or_default();
+            Err(io_error("read", &path)(error))
+        }
+    }
+}
+
+/// What this process has had read from devices up to now, in bytes.
+fn bytes_read() -> Option<u64> {
+    field(&fs::read_to_string("/proc/self/io").ok()?, "read_bytes:")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trace::tests::{chunk, trace};
+
+    #[test]
+    fn shares_that_are_too_small_for_a_group_are_refused() {
+        assert_eq!(limit(25, 100 << 20).unwrap(), (25, 25 << 20));
+        let error = limit(10, 10 << 20).unwrap_err().to_string();
+        assert!(error.contains("10% of") && error.contains("1048576 bytes: expected at least 8388608"), "{error}");
+    }
+
+    /// The measuring side without a group: a cache that holds everything misses each page once.
+    #[test]
+    fn reading_the_touches_brings_in_what_the_model_misses() {
+        // On a disk: what lies in memory is read from no device.
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("pack");
+        fs::write(&path, vec![7; 40 * PAGE_LEN as usize]).unwrap();
+        make_cold(folder.path()).unwrap();
+        let pages = [3, 30, 3, 9, 30, 10];
+        let mut trace = trace(&[40 * PAGE_LEN], pages.iter().map(|page| chunk(0, page * PAGE_LEN + 5, 100)).collect());
+        trace.files[0].path = path.clone();
+        let space = PageSpace::new(&trace);
+        read_touches(&space, &trace, &open_all(&trace).unwrap()).unwrap();
+        let resident = repackbench_pagecache::residency(&path).unwrap().resident;
+        assert_eq!(resident * PAGE_LEN, one_page_at_a_time().replay(&trace, 100).bytes);
+        trace.files[0].path = folder.path().join("gone");
+        let error = open_all(&trace).unwrap_err().to_string();
+        assert!(error.contains("gone: cannot open"), "{error}");
+    }
+}
