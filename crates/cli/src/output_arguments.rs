@@ -8,6 +8,10 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Forms of the result")]
 pub(crate) struct OutputArguments {
+    /// Write one HTML file with charts and all tables, to be read anywhere and without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
     /// Write the charts as SVG files into DIR, which is made if need be.
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<PathBuf>,

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         None => Vec::new(),
     };
     let plan = plan(arguments, &source, earlier)?;
-    let outputs = Outputs::prepare(&arguments.output)?;
+    let mut outputs = Outputs::prepare(&arguments.output)?;
     let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);

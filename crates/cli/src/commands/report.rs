@@ -1,14 +1,22 @@
 //! `repackbench report`, and the forms of a result that other commands share with it.
 
-use std::{collections::HashSet, fs, io::IsTerminal, path::Path, process::ExitCode};
+use std::{
+    collections::HashSet,
+    fs::{self, Permissions},
+    io::{self, IsTerminal, Write},
+    os::unix::fs::PermissionsExt,
+    path::Path,
+    process::ExitCode,
+};
 
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
-    Results, Style, bench_table, budget_table, csv, explain_table, joined, joined_table, markdown, size_table, summary,
-    trace_table,
+    Results, Style, bench_table, budget_table, csv, explain_table, html_report, joined, joined_table, markdown,
+    size_table, summary, svg_files, trace_table,
 };
 use repackbench_timing::statistics::{compare_records, equal_budgets};
 use serde_json::json;
+use tempfile::NamedTempFile;
 
 use super::print;
 use crate::{
@@ -19,7 +27,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::prepare(&arguments.output)?;
+    let mut outputs = Outputs::prepare(&arguments.output)?;
     let mut lines = Vec::new();
     for path in &arguments.files {
         let of_file = record_file::read_lines(path)?;
@@ -127,30 +135,51 @@ pub(super) fn style() -> Style {
     Style { width, is_coloured }
 }
 
+/// A new file in the folder of `path`, with the permissions that any new file has.
+fn beside(path: &Path) -> io::Result<NamedTempFile> {
+    if path.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)
+}
+
 /// Where a result goes, made before there is one: an hour of measuring should not end in a misspelt folder.
 pub(super) struct Outputs<'a> {
     arguments: &'a OutputArguments,
+    /// The file under another name beside its own, which it gets when it is whole.
+    html: Option<NamedTempFile>,
 }
 
 impl<'a> Outputs<'a> {
     /// Makes the files and folders that `arguments` name.
     pub(super) fn prepare(arguments: &'a OutputArguments) -> Result<Self, Failure> {
-        let cannot = |path: &Path, error: std::io::Error| {
-            Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()))
+        let cannot =
+            |path: &Path, error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()));
+        let html = match &arguments.html {
+            Some(path) => Some(beside(path).map_err(|error| cannot(path, error))?),
+            None => None,
         };
         if let Some(folder) = &arguments.svg {
             fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
         }
-        Ok(Outputs { arguments })
+        Ok(Outputs { arguments, html })
     }
 
     /// Writes the files.
-    pub(super) fn write(&self, results: &Results) -> Result<(), Failure> {
-        let cannot = |path: &Path, error: std::io::Error| {
-            Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()))
-        };
+    pub(super) fn write(&mut self, results: &Results) -> Result<(), Failure> {
+        let cannot =
+            |path: &Path, error: io::Error| Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()));
+        if let (Some(path), Some(mut file)) = (&self.arguments.html, self.html.take()) {
+            let written = file.write_all(html_report(results).as_bytes());
+            let named = written.and_then(|()| file.persist(path).map_err(io::Error::from));
+            named.map_err(|error| cannot(path, error))?;
+        }
         if let Some(folder) = &self.arguments.svg {
-            let _ = results;
+            for (name, svg) in svg_files(results) {
+                let path = folder.join(name).with_added_extension("svg");
+                fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
+            }
         }
         Ok(())
     }

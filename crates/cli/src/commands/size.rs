@@ -16,7 +16,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
-    let outputs = Outputs::prepare(&arguments.output)?;
+    let mut outputs = Outputs::prepare(&arguments.output)?;
     let cannot = |what: &dyn std::fmt::Display| Failure::new(FAILED, what.to_string());
     let mut json = match &arguments.json {
         Some(path) => {

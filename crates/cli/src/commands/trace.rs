@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         threads: arguments.effort.threads(),
         command: command_line(),
     };
-    let outputs = Outputs::prepare(&arguments.output)?;
+    let mut outputs = Outputs::prepare(&arguments.output)?;
     let mut json = create(arguments.json.as_deref())?;
     let mut pages = create(arguments.pages.as_deref())?;
     if let Some(pages) = &mut pages {
