@@ -16,6 +16,7 @@ mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
 mod hg;
+mod html;
 mod outputs;
 mod payloads;
 mod refused;

@@ -163,8 +163,8 @@ fn size_difference(bytes: u64, baseline: u64) -> Option<(String, Tone)> {
     }
     let percent = 100.0 * (bytes as f64 / baseline as f64 - 1.0);
     match percent {
-        ..=-0.05 => Some((format!("{:.1} % smaller", -percent), Tone::Better)),
-        0.05..100.0 => Some((format!("{percent:.1} % larger"), Tone::Worse)),
+        ..=-0.05 => Some((format!("{:.1}\u{a0}% smaller", -percent), Tone::Better)),
+        0.05..100.0 => Some((format!("{percent:.1}\u{a0}% larger"), Tone::Worse)),
         100.0.. => Some((format!("{:.1} times the size", percent / 100.0 + 1.0), Tone::Worse)),
         _ => None,
     }
@@ -176,7 +176,7 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
         Some(AnswerCell { workload: comparison.workload.to_string(), ratio, interval, words, tone })
     };
     if row.variant.role == Role::Baseline {
-        return cell("1".to_owned(), String::new(), String::new(), Tone::Even);
+        return cell("1.00".to_owned(), String::new(), String::new(), Tone::Even);
     }
     let ratio = row.ratio.as_ref()?;
     let tone = match row.verdict {
@@ -188,7 +188,7 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
         None if ratio.interval.is_none() => "too few blocks".to_owned(),
         // The interval stands beside it.
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => bench::verdict::cell(comparison, row),
+        _ => bench::verdict::cell(comparison, row).replace(" %", "\u{a0}%"),
     };
     cell(time_ratio(ratio.ratio), interval(ratio), words, tone)
 }

@@ -145,7 +145,10 @@ fn fastest(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
     }
     let mut text = range(fastest)?;
     if workloads > 1 {
-        text.push_str(&format!(" (geometric mean {}), faster in {faster} of {workloads}", time_ratio(mean)));
+        text.push_str(&format!(" (geometric mean {})", time_ratio(mean)));
+        if faster < workloads {
+            text.push_str(&format!(", of which {faster} count as faster"));
+        }
     }
     if let Some((words, _)) = size_difference(fastest.bytes, baseline_bytes) {
         text.push_str(&format!("; {words}"));
