@@ -27,7 +27,7 @@ mod scale;
 mod scatter;
 mod size_time;
 mod stored_bytes;
-mod svg;
+pub(crate) mod svg;
 
 use crate::Results;
 use svg::Width;
