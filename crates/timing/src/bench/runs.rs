@@ -113,6 +113,8 @@ impl Session<'_> {
 
     /// Runs the job on every variant without a clock and holds what they see against each other.
     pub(super) fn check_content(&self, job: &mut Job<'_>, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
+        let places: Vec<&VariantPlace> = subjects.iter().map(|subject| &subject.place).collect();
+        job.workload.announce(&places);
         let mut reference: Option<(Reference, String)> = None;
         for subject in &mut *subjects {
             self.go_on()?;

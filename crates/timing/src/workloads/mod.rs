@@ -5,6 +5,7 @@
 //! and `repackbench replay` prints it, so that it can be held against stock git.
 
 mod checkout;
+mod delta_bases;
 mod destination;
 mod diff;
 mod encode;
@@ -85,6 +86,11 @@ pub trait Workload {
     /// Which of the times of a run is compared.
     fn compared_time(&self) -> ComparedTime {
         ComparedTime::Cpu
+    }
+
+    /// Told once of every variant of a session, before anything else: what is prepared may depend on all of them.
+    fn announce(&mut self, variants: &[&VariantPlace]) {
+        let _ = variants;
     }
 
     /// What has to be done before each run, which will be on `variant`, and is not part of the job: not timed.

@@ -211,8 +211,8 @@ impl PackServer {
         chunk.clear();
         let is_faithful = match client {
             Client::Same => {
-                self.own.encode(ChunkKind { object: entry.kind, is_delta }, false, payload, chunk)?;
-                !is_checked || self.own.is_faithful(chunk, payload, again)
+                self.own.encode(ChunkKind { object: entry.kind, is_delta }, false, payload, None, chunk)?;
+                !is_checked || self.own.is_faithful(chunk, payload, None, again)
             }
             Client::Zlib => {
                 self.plain.encode(payload, chunk).map_err(refused)?;
