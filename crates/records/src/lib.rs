@@ -31,7 +31,7 @@ pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
-pub use host::{Host, Storage};
+pub use host::{Host, Machine, Storage};
 pub use jsonl::{MAX_LINE_BYTES, RecordError, read_records, write_record};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record, RepositoryState, Role,
