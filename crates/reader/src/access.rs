@@ -188,6 +188,11 @@ impl AccessLog {
         self.lock().trace.decodes.push(decode);
     }
 
+    /// How many decodes there are so far.
+    pub(crate) fn decodes(&self) -> usize {
+        self.lock().trace.decodes.len()
+    }
+
     /// Says what the last `count` headers of deltas belong to, which is known once the end of their chain was found.
     pub(crate) fn name_headers(&self, count: usize, object: ObjectKind) {
         let mut recorded = self.lock();

@@ -7,8 +7,12 @@ use repackbench_reader::{BaseReader, ChunkPlace, ReaderError};
 use repackbench_writer::PayloadBase;
 use rustc_hash::FxHashMap;
 
-/// At most so many bytes of bases, and of what deltas make of them, are held.
+/// At most so many bytes of bases, and of what deltas make of them, are held by a workload whose payloads are given.
 pub(super) const MOST_CONTENT: u64 = 1 << 30;
+
+/// At most about so many by one that takes a sample, each counted for every delta that needs it. An encoder indexes each of them anew,
+/// at a few megabytes a second under the highest levels.
+pub(super) const SAMPLED_CONTENT: u64 = 128 << 20;
 
 /// A delta's base and its object, by their places among the contents.
 #[derive(Debug, Clone, Copy)]

@@ -13,7 +13,7 @@ use repackbench_writer::{PayloadEncoders, WriterError};
 
 use super::{
     Counts, Observer, VariantPlace, Workload, WorkloadError,
-    delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, MOST_CONTENT},
+    delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, SAMPLED_CONTENT},
 };
 
 /// At most about so many payload bytes are held, evenly taken from the whole store.
@@ -199,7 +199,7 @@ impl Workload for Encode {
         }
         if self.sample.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
             let source = Repository::open(&variant.payloads)?;
-            let sample = Sample::collect(&source, BUDGET, self.uses_bases, MOST_CONTENT)?;
+            let sample = Sample::collect(&source, BUDGET, self.uses_bases, SAMPLED_CONTENT)?;
             self.sample = Some((variant.payloads.clone(), sample));
         }
         self.encoders.select(variant, PayloadEncoders::of_variant)

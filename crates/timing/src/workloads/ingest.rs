@@ -4,13 +4,14 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use gix_hash::ObjectId;
 use repackbench_codec::{ChunkKind, Decoders, ZlibReader};
 use repackbench_reader::{
-    BaseReader, ChunkPlace, History, ObjectKind, ReaderError, Repository,
+    BaseReader, ChunkPlace, History, ObjectKind, Repository,
     git::{hash::GitHasher, introduced_by},
     hg::{HgRepository, new_chunks::NewChunks, revlog::Revlog},
 };
@@ -19,6 +20,7 @@ use repackbench_writer::PayloadEncoders;
 
 use super::{
     Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError,
+    codec_only::CodecPart,
     delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, MOST_CONTENT},
     destination::Destination,
     diff::label,
@@ -58,15 +60,17 @@ impl NewPayloads {
     fn collect(place: &VariantPlace, range: &HistoryRange, with_bases: bool) -> Result<Self, WorkloadError> {
         let repository = Repository::open(&place.payloads)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
-        let commits = last_commits(history.as_mut(), range)?;
         let mut payloads = NewPayloads { is_git: matches!(repository, Repository::Git(_)), ..NewPayloads::default() };
         match &repository {
-            Repository::Git(_) => payloads.collect_objects(history.as_mut(), &commits)?,
+            Repository::Git(_) => {
+                let commits = last_commits(history.as_mut(), range)?;
+                payloads.collect_objects(history.as_mut(), &commits)?;
+            }
             Repository::Hg(hg) => {
-                let first = first_changeset(hg.revlogs(), commits.len())?;
+                let changesets = last_changesets(hg, history.as_mut(), range)?;
                 let reader = BaseReader::new(&repository, Decoders::from(ZlibReader::Libdeflate))?;
                 let mut bases = with_bases.then(|| BaseCollector::new(reader, MOST_CONTENT));
-                payloads.collect_chunks(hg, first, bases.as_mut())?;
+                payloads.collect_chunks(hg, &changesets, bases.as_mut())?;
                 payloads.contents = bases.map(BaseCollector::finish).unwrap_or_default();
             }
         }
@@ -76,13 +80,13 @@ impl NewPayloads {
     fn collect_chunks(
         &mut self,
         hg: &HgRepository,
-        first: usize,
+        changesets: &Range<usize>,
         mut bases: Option<&mut BaseCollector>,
     ) -> Result<(), WorkloadError> {
         let mut chunks = NewChunks::new(hg, Decoders::from(ZlibReader::Libdeflate))?;
         for (number, files) in hg.revlogs().iter().enumerate() {
             let revlog = Revlog::open(files)?;
-            chunks.for_each(&revlog, number, first, &mut |chunk| {
+            chunks.for_each(&revlog, number, changesets, &mut |chunk| {
                 let kind = ChunkKind { object: files.kind, is_delta: chunk.base.is_some() };
                 let base = match &mut bases {
                     Some(bases) if kind.is_delta && self.has_room(chunk.payload.len()) => {
@@ -155,14 +159,19 @@ pub(super) fn last_commits(history: &mut dyn History, range: &HistoryRange) -> R
     Ok(commits)
 }
 
-/// The first of the last `count` changesets.
-pub(super) fn first_changeset(
-    revlogs: &[repackbench_reader::hg::revlog::RevlogFiles],
-    count: usize,
-) -> Result<usize, ReaderError> {
-    let changelog = revlogs.iter().find(|files| files.kind == ObjectKind::Changelog);
-    let changesets = changelog.map(Revlog::open).transpose()?.map_or(0, |changelog| changelog.len());
-    Ok(changesets.saturating_sub(count))
+/// The numbers of the last changesets of `range` in `hg`: as if its revision were the newest there is.
+pub(super) fn last_changesets(
+    hg: &HgRepository,
+    history: &mut dyn History,
+    range: &HistoryRange,
+) -> Result<Range<usize>, WorkloadError> {
+    let tip = history.resolve(&range.revision)?;
+    let changelog = hg.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog);
+    let changelog = changelog.map(Revlog::open).transpose()?;
+    // Names are resolved among changesets.
+    let end = changelog.and_then(|changelog| changelog.find(&tip)).map_or(0, |tip| tip + 1);
+    let count = usize::try_from(range.commits.unwrap_or(DEFAULT_COMMITS)).unwrap_or(usize::MAX);
+    Ok(end.saturating_sub(count)..end)
 }
 
 #[derive(Debug)]
@@ -191,6 +200,19 @@ impl Ingest {
             stored_bytes: 0,
         }
     }
+
+    /// Has the payloads in memory, and the encoders for `variant`.
+    fn collect(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        if variant.uses_bases() && !self.uses_bases {
+            self.announce(&[variant]);
+            self.payloads = None;
+        }
+        if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
+            let payloads = NewPayloads::collect(variant, &self.range, self.uses_bases)?;
+            self.payloads = Some((variant.payloads.clone(), payloads));
+        }
+        self.encoders.select(variant, PayloadEncoders::of_variant)
+    }
 }
 
 impl Workload for Ingest {
@@ -208,18 +230,9 @@ impl Workload for Ingest {
     }
 
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
-        if variant.uses_bases() && !self.uses_bases {
-            self.announce(&[variant]);
-            self.payloads = None;
-        }
-        if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
-            let payloads = NewPayloads::collect(variant, &self.range, self.uses_bases)?;
-            self.payloads = Some((variant.payloads.clone(), payloads));
-        }
-        self.encoders.select(variant, PayloadEncoders::of_variant)?;
+        self.collect(variant)?;
         self.destination.make("ingest")
     }
-
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
         let encoders = self.encoders.get()?;
@@ -255,6 +268,32 @@ impl Workload for Ingest {
 
     fn clean_up(&mut self) -> Result<(), WorkloadError> {
         self.destination.remove()
+    }
+}
+
+impl CodecPart for Ingest {
+    fn prepare_codec(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        self.collect(place)
+    }
+
+    fn has_codec_work(&self) -> bool {
+        self.payloads.as_ref().is_some_and(|(_, payloads)| !payloads.items.is_empty())
+    }
+
+    fn run_codec(&mut self, _history: &mut dyn History) -> Result<(), WorkloadError> {
+        let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
+        let encoders = self.encoders.get()?;
+        let mut job =
+            Job { folder: Path::new(""), encoders, stored: &mut self.stored, stored_bytes: 0, is_checked: false };
+        for (item, payload) in payloads.iter() {
+            job.encode(item, payload, &payloads.contents)?;
+        }
+        self.stored_bytes = job.stored_bytes;
+        Ok(())
+    }
+
+    fn codec_counts(&self) -> Counts {
+        self.extra()
     }
 }
 
