@@ -8,6 +8,7 @@ mod compare_arguments;
 mod explain_arguments;
 mod failure;
 mod pace_arguments;
+mod payload_arguments;
 mod progress;
 mod record_file;
 mod serve_arguments;
