@@ -9,6 +9,10 @@ use crate::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
 pub struct Explanation {
     /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
     pub schema: u32,
+    /// The session that measured it, as in [`RunPlace::session`](crate::RunPlace::session): its runs are steps of the explanation,
+    /// not variants to be compared. 0 where it is not known.
+    #[serde(default)]
+    pub session: u64,
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
     /// What was replayed.

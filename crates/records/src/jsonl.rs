@@ -364,6 +364,7 @@ mod tests {
         let estimate = RatioEstimate { ratio: 0.5, interval: None, pairs: 3 };
         let explanation = Explanation {
             schema: SCHEMA_VERSION,
+            session: 5,
             repository: run.repository.clone(),
             workload: run.workload.clone(),
             compared_time: ComparedTime::Cpu,

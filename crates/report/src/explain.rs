@@ -125,6 +125,7 @@ mod tests {
         };
         let explanation = Explanation {
             schema: 2,
+            session: 0,
             repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,

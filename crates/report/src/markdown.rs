@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use repackbench_records::{Record, RepositoryState, Role, WorkloadComparison};
+use repackbench_records::{Record, Role, WorkloadComparison};
 
 use crate::{
     Results, Style,
-    bench::{bench_table, by_repository, heading},
+    bench::{Place, bench_table, by_repository, heading},
     budget::budget_table,
     explain::explain_table,
     grid::plain_text,
@@ -20,8 +20,8 @@ use crate::{
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
     let mut text = String::new();
-    for (repository, comparisons) in by_repository(&results.comparisons) {
-        text.push_str(&comparison_section(repository, &comparisons));
+    for (place, comparisons) in by_repository(&results.comparisons) {
+        text.push_str(&comparison_section(place, &comparisons));
     }
     let comparisons = &results.comparisons;
     text.push_str(&details("All repositories together", &joined_table(&joined(comparisons), Style::PLAIN)));
@@ -39,11 +39,11 @@ pub fn markdown(results: &Results) -> String {
     text
 }
 
-fn comparison_section(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
+fn comparison_section(place: Place<'_>, comparisons: &[&WorkloadComparison]) -> String {
     let outcomes = outcomes(comparisons);
     let baseline = outcomes.iter().find(|outcome| outcome.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };
-    let mut text = format!("### {}, beside {}\n\n", escaped(&heading(repository)), code(&baseline.name));
+    let mut text = format!("### {}, beside {}\n\n", escaped(&heading(&place)), code(&baseline.name));
     let sentences = sentences(&outcomes, comparisons);
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));

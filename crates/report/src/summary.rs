@@ -1,9 +1,9 @@
 //! The first screen: what one would gain and lose with each codec, on one line each.
 
-use repackbench_records::{RepositoryState, Role, VariantComparison, Verdict, WorkloadComparison};
+use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use crate::{
-    bench::{by_repository, heading, variant_name},
+    bench::{Place, by_repository, heading, variant_name},
     grid::{Align, Grid, Style, plain_text},
     number::{megabytes, time_ratio},
 };
@@ -18,8 +18,7 @@ const FIXED_WIDTH: usize = 34;
 /// time with its verdict; then, in words, which variants are on no account to be beaten. Empty where there is nothing to compare.
 pub fn summary(comparisons: &[WorkloadComparison], style: Style) -> String {
     let repositories = by_repository(comparisons);
-    let texts =
-        repositories.into_iter().map(|(repository, comparisons)| of_repository(repository, &comparisons, style));
+    let texts = repositories.into_iter().map(|(place, comparisons)| of_repository(place, &comparisons, style));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -85,14 +84,14 @@ pub(crate) fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcom
     outcomes
 }
 
-fn of_repository(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
+fn of_repository(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
     let baseline =
         comparisons.iter().flat_map(|comparison| &comparison.rows).find(|row| row.variant.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };
     let per_table = style.width.map_or(comparisons.len(), |width| width.saturating_sub(FIXED_WIDTH) / WORKLOAD_WIDTH);
     let mut text = format!(
         "{}, beside {} ({} MB): size and time as multiples, less is better\n",
-        heading(repository),
+        heading(&place),
         plain_text(&variant_name(baseline)),
         megabytes(baseline.size.total_bytes)
     );

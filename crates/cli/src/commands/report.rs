@@ -79,7 +79,11 @@ fn results(lines: Vec<ResultLine>) -> Results {
 
 /// `results` with what follows from its runs.
 pub(super) fn of_runs(mut results: Results) -> Results {
-    results.comparisons = compare_records(&results.runs);
+    // What an explanation measured are its steps: variants that nobody would use beside those that are compared.
+    let is_step =
+        |run: &&Record| results.explanations.iter().any(|explanation| explanation.session == run.place.session);
+    let compared: Vec<Record> = results.runs.iter().filter(|run| !is_step(run)).cloned().collect();
+    results.comparisons = compare_records(&compared);
     results.budgets = equal_budgets(&results.comparisons);
     results
 }

@@ -81,7 +81,7 @@ impl Tone {
 /// One answer for each repository; one for all where only sizes were taken.
 pub(super) fn answers(results: &Results) -> Vec<Answer> {
     let repositories = bench::by_repository(&results.comparisons).into_iter();
-    let mut answers: Vec<Answer> = repositories.map(|(repository, rows)| answer(repository, &rows)).collect();
+    let mut answers: Vec<Answer> = repositories.map(|(place, rows)| answer(place, &rows)).collect();
     if answers.is_empty() {
         let sizes: Vec<&SizeRecord> = results.sizes.iter().map(|line| &line.size).collect();
         answers.extend(answer_of_sizes(&sizes));
@@ -94,7 +94,7 @@ fn is_job(comparison: &WorkloadComparison) -> bool {
     !comparison.workload.name.starts_with("floor:")
 }
 
-fn answer(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Answer {
+fn answer(place: bench::Place<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
     let jobs: Vec<&WorkloadComparison> = comparisons.iter().copied().filter(|comparison| is_job(comparison)).collect();
     let comparisons = if jobs.is_empty() { comparisons } else { &jobs };
     let mut variants: Vec<&VariantComparison> = Vec::new();
@@ -114,8 +114,8 @@ fn answer(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> 
         times: comparisons.iter().map(|comparison| time_cell(comparison, variant)).collect(),
     });
     Answer {
-        repository: repository.name.clone(),
-        about: about(repository),
+        repository: place.name(),
+        about: about(place.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
         time: match comparisons.iter().any(|comparison| comparison.compared_time == ComparedTime::Wall) {
             true => "time",
