@@ -349,7 +349,8 @@ pub(super) fn draw_legend(drawing: &mut Drawing, legend: &[LegendEntry], width: 
         }
         drawing.sign(entry, [x + 6.0, y - 4.0]);
         drawing.text([x + 18.0, y], Anchor::Start, "", &text);
-        x += length + 14.0;
+        // Signs without a text of their own belong to the next one's.
+        x += if text.is_empty() { 13.0 } else { length + 14.0 };
     }
     y + 14.0 - top
 }
