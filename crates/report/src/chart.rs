@@ -28,6 +28,8 @@ mod scatter;
 mod size_time;
 mod stored_bytes;
 mod svg;
+#[cfg(test)]
+mod tests;
 
 use crate::Results;
 use svg::Width;

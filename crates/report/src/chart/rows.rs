@@ -243,7 +243,7 @@ impl RowChart {
             return Scale::linear(values, ends);
         }
         let scale = Scale::log(values, ends).holding(&whiskers, BEYOND);
-        if self.axis.starts_at_reference { scale.from_low(self.axis.reference.unwrap_or_default()) } else { scale }
+        if self.axis.starts_at_reference { scale.starting_at(self.axis.reference.unwrap_or_default()) } else { scale }
     }
 
     fn draw_panel(&self, drawing: &mut Drawing, panel: &Panel, columns: &Columns, scale: &Scale, top: f64) -> f64 {

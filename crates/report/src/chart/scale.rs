@@ -55,7 +55,7 @@ impl Scale {
     }
 
     /// This axis from exactly `low` on; for figures that cannot be less.
-    pub(super) fn from_low(self, low: f64) -> Self {
+    pub(super) fn starting_at(self, low: f64) -> Self {
         Scale { low: low.min(self.high), ..self }
     }
 
