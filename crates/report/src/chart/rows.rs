@@ -184,7 +184,13 @@ impl Columns {
 
     /// A row's name and word; gives the middle of its marks.
     fn texts(&self, drawing: &mut Drawing, row: &Row, top: f64) -> f64 {
-        let class = if row.is_muted { "muted" } else { "" };
+        // On a phone lines of the grid run behind texts.
+        let class = match (self.width, row.is_muted) {
+            (Width::Wide, false) => "",
+            (Width::Wide, true) => "muted",
+            (Width::Narrow, false) => "halo",
+            (Width::Narrow, true) => "muted halo",
+        };
         let label = fit(&row.label, TEXT, self.label);
         let right = fit(&row.right, TEXT, self.right);
         let end = self.width.px() - SIDE;
