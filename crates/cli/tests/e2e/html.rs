@@ -18,12 +18,14 @@ fn page_of_results(scratch: &Scratch) -> PathBuf {
     };
     let codecs = ["--quiet", "--codec", "zstd:5", "--codec", "lz4", "--json"];
     for (repo, blocks) in [(Fixture::get("history").repo(), "6"), (Fixture::hg("branches").repo(), "2")] {
-        let bench = ["bench", "--workload", "traverse,checkout:sink,floor:traverse", "--blocks", blocks];
+        let bench = ["bench", "--blocks", blocks, "--workload", "traverse", "--workload", "checkout:sink", "--workload"];
+        let bench = [&bench[..], &["floor:traverse"], &codecs].concat();
+        let trace = [&["trace", "--workload", "traverse"][..], &codecs].concat();
         let lines = scratch.join("lines.jsonl");
         let explain = ["explain", "--quiet", "--workload", "traverse", "--codec", "zstd:5", "--blocks", "2", "--json"];
         for arguments in [
-            &[&bench[..], &codecs].concat(),
-            &[&["trace", "--workload", "traverse"][..], &codecs].concat(),
+            &bench[..],
+            &trace[..],
             &explain[..],
         ] {
             // One command after another may write to a file of results only where it appends; these are joined here.
