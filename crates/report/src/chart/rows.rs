@@ -289,7 +289,10 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
             let (left, right) = ordered(scale.at(*from), scale.at(*to));
             // A hairline for what is too small to see.
             drawing.rect([left, middle - 7.0, (right - left).max(0.6), 14.0], class);
-            if !text.is_empty() && text_width(text, 11.0) + 6.0 <= right - left {
+            // All of it, or its first word.
+            let fitting = [text.as_str(), text.split(',').next().unwrap_or_default()];
+            let fitting = fitting.into_iter().find(|text| text_width(text, 11.0) + 6.0 <= right - left);
+            if let Some(text) = fitting.filter(|text| !text.is_empty()) {
                 let class = if *class == "fill" { "small on" } else { "small" };
                 drawing.text([f64::midpoint(left, right), middle + 4.0], Anchor::Middle, class, text);
             }

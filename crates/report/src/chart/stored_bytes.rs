@@ -62,8 +62,7 @@ fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'
     let baseline = sized.iter().find(|of| of.is_baseline);
     let rows = sized.iter().map(|of| stored_row(of, baseline)).collect();
     let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
-    let heading =
-        if dwarfs { "Payload: the same uncompressed (scale of its own)" } else { "Payload: the same uncompressed" };
+    let heading = if dwarfs { "Payload, uncompressed (scale of its own)" } else { "Payload, uncompressed" };
     let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
     let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
     let (id, of) = match repository {
@@ -176,10 +175,14 @@ fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -
 
 fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>) -> Row {
     let total = of.size.total_bytes;
-    let ratio = baseline.map(|baseline| size_ratio(total, baseline.size.total_bytes)).unwrap_or_default();
+    let ratio = match baseline {
+        Some(baseline) if std::ptr::eq(baseline, of) => ", baseline".to_owned(),
+        Some(baseline) => format!(", × {}", size_ratio(total, baseline.size.total_bytes)),
+        None => String::new(),
+    };
     Row {
         label: of.label.clone(),
-        right: format!("{} MB  {ratio}", megabytes(total)),
+        right: format!("{} MB{ratio}", megabytes(total)),
         is_muted: false,
         marks: marks(&of.label, "", parts(of.size), total, false),
     }
