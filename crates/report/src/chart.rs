@@ -28,6 +28,8 @@ mod scatter;
 mod size_time;
 mod stored_bytes;
 pub(crate) mod svg;
+#[cfg(test)]
+mod tests;
 
 use crate::Results;
 use svg::Width;

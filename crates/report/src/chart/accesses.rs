@@ -88,20 +88,22 @@ fn is_drawable(map: &AccessMap) -> bool {
 
 fn draw(roles: &[RoleMaps<'_>], width: Width) -> (Drawing, f64) {
     let mut drawing = Drawing::default();
-    let signs = CLASS_NAMES.iter().enumerate().map(|(number, class)| LegendEntry {
-        class: "",
-        sign: Sign::Swatch(class),
-        text: ["touched least", "", "", "", "most"].get(number).copied().unwrap_or_default().to_owned(),
-    });
-    let mut top = 8.0 + draw_legend(&mut drawing, &signs.collect::<Vec<_>>(), width, 8.0);
+    let sign = |class: &&'static str| LegendEntry { class, sign: Sign::Swatch("fill"), text: String::new() };
+    let mut signs: Vec<LegendEntry> = CLASS_NAMES.iter().map(sign).collect();
+    if let Some(last) = signs.last_mut() {
+        last.text = "few to many touches".to_owned();
+    }
+    let mut top = 8.0 + draw_legend(&mut drawing, &signs, width, 8.0);
     let maps = || roles.iter().flat_map(|of| &of.maps);
     // The widest name or figure that stands beside a map.
     let label = maps().map(|(label, ..)| text_width(label, 12.0)).fold(60.0, f64::max).min(200.0);
     let left = if width == Width::Wide { 12.0 + label + 14.0 } else { 14.0 };
     let touches = maps().map(|(.., map)| map.touches as f64);
     let x = Scale::linear(touches, [left, width.px() - 16.0]);
+    // Whatever is to be drawn, a page should load at once.
+    let most_bytes = if width == Width::Wide { 120_000 } else { 60_000 } / maps().count().max(1);
     for of in roles {
-        top = draw_role(&mut drawing, of, &x, width, top);
+        top = draw_role(&mut drawing, of, &x, width, top, most_bytes);
     }
     let [start, end] = x.ends();
     for tick in x.ticks(|tick| text_width(&tick_text(tick), 11.0) + 14.0) {
@@ -119,7 +121,7 @@ fn map_height(of: &RoleMaps<'_>) -> f64 {
     (900.0 / of.maps.len() as f64).clamp(36.0, if of.role.contains("index") { 70.0 } else { 130.0 })
 }
 
-fn draw_role(drawing: &mut Drawing, of: &RoleMaps<'_>, x: &Scale, width: Width, top: f64) -> f64 {
+fn draw_role(drawing: &mut Drawing, of: &RoleMaps<'_>, x: &Scale, width: Width, top: f64, most_bytes: usize) -> f64 {
     let mut top = top;
     drawing.text([12.0, top + 16.0], Anchor::Start, "strong", &fit(of.role, 13.0, width.px() - 24.0));
     top += 28.0;
@@ -140,7 +142,7 @@ fn draw_role(drawing: &mut Drawing, of: &RoleMaps<'_>, x: &Scale, width: Width, 
             top += 17.0;
         }
         let area = [left, top, x.at(map.touches as f64) - left, height];
-        drawing.mark(label, &tip(label, trace, map), "", |drawing| draw_map(drawing, map, area));
+        drawing.mark(label, &tip(label, trace, map), "", |drawing| draw_map(drawing, map, area, most_bytes));
         top += row + 10.0;
     }
     top + 10.0
@@ -154,10 +156,11 @@ fn length(trace: &TraceRecord, map: &AccessMap) -> f64 {
     bytes(trace, map) as f64
 }
 
-fn draw_map(drawing: &mut Drawing, map: &AccessMap, [x, y, width, height]: [f64; 4]) {
+fn draw_map(drawing: &mut Drawing, map: &AccessMap, [x, y, width, height]: [f64; 4], most_bytes: usize) {
     drawing.rect([x, y, width, height], "frame");
-    let cell = [width / f64::from(map.columns), height / f64::from(map.rows)];
-    for (class, d) in paths(map) {
+    let ([columns, rows], paths) = paths(map, most_bytes);
+    let cell = [width / f64::from(columns), height / f64::from(rows)];
+    for (class, d) in paths {
         drawing.cells(&d, class, [x, y], cell);
     }
 }
@@ -169,55 +172,84 @@ fn class_of(count: u64, most: u64) -> u32 {
     ((part * f64::from(CLASSES)) as u32).min(CLASSES - 1)
 }
 
-/// The touched cells of each class as one path: cells of a class that lie side by side are one rectangle.
-fn paths(map: &AccessMap) -> Vec<(&'static str, String)> {
-    let most = map.cells.iter().map(|(.., count)| *count).max().unwrap_or_default();
-    let mut grid: BTreeMap<(u32, u32), u32> = BTreeMap::new();
-    for (column, row, count) in &map.cells {
-        if *count > 0 && *column < map.columns && *row < map.rows {
-            grid.insert((*column, *row), class_of(*count, most));
+/// The touched cells of each class as one path of at most about `most_bytes` together: cells of a class side by side are one line.
+/// Where that takes more, cells are joined four by four, once or several times. Gives the columns and rows too that are left.
+fn paths(map: &AccessMap, most_bytes: usize) -> ([u32; 2], Vec<(&'static str, String)>) {
+    let mut cells: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for (column, row, count) in map.cells.iter().filter(|(.., count)| *count > 0) {
+        if *column < map.columns && *row < map.rows {
+            cells.insert((*row, *column), *count);
         }
     }
-    let mut rectangles = Rectangles::default();
-    // Stretches down a column; those that go on in the next column, at the same height, grow.
-    let mut stretch: Option<[u32; 4]> = None;
-    for ((column, row), class) in grid {
-        match &mut stretch {
-            Some([of_column, of_class, _, end]) if (*of_column, *of_class, *end) == (column, class, row) => *end += 1,
-            _ => {
-                rectangles.extend(stretch.replace([column, class, row, row + 1]));
-            }
+    let mut sides = [map.columns, map.rows];
+    loop {
+        let paths = lines(&cells);
+        let bytes: usize = paths.iter().map(|(_, d)| d.len()).sum();
+        if bytes <= most_bytes || sides.iter().all(|side| *side <= FEWEST_CELLS) {
+            return (sides, paths);
         }
+        // The longer side first; it may end with half a cell, which is as good as empty.
+        let is_wide = sides[0] >= sides[1];
+        let mut joined: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+        for ((row, column), count) in cells {
+            let cell = if is_wide { (row, column / 2) } else { (row / 2, column) };
+            let sum = joined.entry(cell).or_default();
+            *sum = sum.saturating_add(count);
+        }
+        cells = joined;
+        let side = if is_wide { &mut sides[0] } else { &mut sides[1] };
+        *side = side.div_ceil(2);
     }
-    rectangles.extend(stretch);
-    rectangles.paths()
 }
 
-/// Rectangles of cells: class, rows from and to, then columns from and to.
-#[derive(Debug, Default)]
-struct Rectangles(BTreeMap<[u32; 3], Vec<[u32; 2]>>);
+/// Sides of a map with so few cells are not made shorter.
+const FEWEST_CELLS: u32 = 16;
 
-impl Rectangles {
-    fn extend(&mut self, stretch: Option<[u32; 4]>) {
-        let Some([column, class, from, to]) = stretch else { return };
-        let columns = self.0.entry([class, from, to]).or_default();
-        match columns.last_mut() {
-            Some([_, end]) if *end == column => *end += 1,
-            _ => columns.push([column, column + 1]),
+/// Cells by row, then column, as lines of a class each.
+fn lines(cells: &BTreeMap<(u32, u32), u64>) -> Vec<(&'static str, String)> {
+    let most = cells.values().copied().max().unwrap_or_default();
+    let mut paths: BTreeMap<u32, Line> = BTreeMap::new();
+    for ((row, column), count) in cells {
+        paths.entry(class_of(*count, most)).or_default().add(*row, *column);
+    }
+    let named = |(class, line): (u32, Line)| Some((*CLASS_NAMES.get(class as usize)?, line.finish()));
+    paths.into_iter().filter_map(named).collect()
+}
+
+/// A path of level lines that grows.
+#[derive(Debug, Default)]
+struct Line {
+    d: String,
+    /// Row, first column and the one after the last of what is not written yet.
+    open: Option<[u32; 3]>,
+    /// Where the path has come to: row and column.
+    at: [u32; 2],
+}
+
+impl Line {
+    fn add(&mut self, row: u32, column: u32) {
+        match &mut self.open {
+            Some([of_row, _, end]) if (*of_row, *end) == (row, column) => *end += 1,
+            _ => {
+                self.close();
+                self.open = Some([row, column, column + 1]);
+            }
         }
     }
 
-    fn paths(&self) -> Vec<(&'static str, String)> {
-        let mut paths: BTreeMap<u32, String> = BTreeMap::new();
-        for ([class, from, to], columns) in &self.0 {
-            let d = paths.entry(*class).or_default();
-            for [start, end] in columns {
-                let width = end - start;
-                d.push_str(&format!("M{start} {from}h{width}v{}h-{width}z", to - from));
-            }
-        }
-        let named = |(class, d): (u32, String)| Some((*CLASS_NAMES.get(class as usize)?, d));
-        paths.into_iter().filter_map(named).collect()
+    /// Writes what is open, in steps from where the path is.
+    fn close(&mut self) {
+        let Some([row, start, end]) = self.open.take() else { return };
+        let [at_row, at_column] = self.at.map(i64::from);
+        let (right, down) = (i64::from(start) - at_column, i64::from(row) - at_row);
+        let space = if down < 0 { "" } else { " " };
+        self.d.push_str(&format!("m{right}{space}{down}h{}", end - start));
+        self.at = [row, end];
+    }
+
+    fn finish(mut self) -> String {
+        self.close();
+        self.d
     }
 }
 
@@ -292,15 +324,17 @@ mod tests {
     fn filled(paths: &[(&str, String)]) -> BTreeMap<(u32, u32), String> {
         let mut filled = BTreeMap::new();
         for (class, d) in paths {
-            for part in d.split('M').filter(|part| !part.is_empty()) {
-                let numbers: Vec<u32> =
-                    part.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
-                let [x, y, width, height, _] = numbers[..] else { panic!("{part}") };
-                for column in x..x + width {
-                    for row in y..y + height {
-                        assert_eq!(filled.insert((column, row), (*class).to_owned()), None, "twice: {column} {row}");
-                    }
+            let (mut column, mut row) = (0, 0);
+            for step in d.split('m').filter(|step| !step.is_empty()) {
+                let step = step.replace('h', " ").replace('-', " -");
+                let numbers: Vec<i64> = step.split_whitespace().map(|number| number.parse().unwrap()).collect();
+                let [right, down, length] = numbers[..] else { panic!("{step}") };
+                (column, row) = (column + right, row + down);
+                for column in column..column + length {
+                    let cell = (u32::try_from(column).unwrap(), u32::try_from(row).unwrap());
+                    assert_eq!(filled.insert(cell, (*class).to_owned()), None, "twice: {cell:?}");
                 }
+                column += length;
             }
         }
         filled
@@ -324,16 +358,28 @@ mod tests {
             (3, 3, 0),
         ];
         let map = map(cells.clone());
-        let paths = paths(&map);
+        let (sides, paths) = paths(&map, 10_000);
         let filled = filled(&paths);
         for (column, row, count) in cells {
             let is_inside = count > 0 && column < 8 && row < 6;
             let class = is_inside.then(|| CLASS_NAMES[class_of(count, 500) as usize].to_owned());
             assert_eq!(filled.get(&(column, row)).cloned(), class, "{column} {row}");
         }
-        assert_eq!(filled.len(), 11);
-        // Six cells side by side are one rectangle.
-        assert!(paths[0].1.contains("M0 0h3v2h-3z"), "{paths:?}");
+        assert_eq!((filled.len(), sides), (11, [8, 6]));
+        assert_eq!(paths[0], ("i1", "m0 0h3m1 0h1m-5 1h3m1 0h1".to_owned()));
+    }
+
+    #[test]
+    fn maps_that_take_too_much_get_larger_cells() {
+        let cells: Vec<(u32, u32, u64)> =
+            (0..128 * 80).map(|n| (n % 128, n / 128, u64::from(n * 7919 % 97) + 1)).collect();
+        let map = AccessMap { columns: 128, rows: 80, cells, ..map(Vec::new()) };
+        for most_bytes in [100_000, 20_000, 5_000, 0] {
+            let ([columns, rows], paths) = paths(&map, most_bytes);
+            let bytes: usize = paths.iter().map(|(_, d)| d.len()).sum();
+            assert!(bytes <= most_bytes || (columns, rows) == (16, 10), "{most_bytes}: {bytes}");
+            assert_eq!(filled(&paths).len(), (columns * rows) as usize, "all of it was touched");
+        }
     }
 
     #[test]

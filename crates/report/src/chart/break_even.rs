@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use repackbench_records::{
-    ComparedTime, ConversionCost, RatioInterval, RepositoryState, Role, VariantComparison, WorkloadComparison,
+    ComparedTime, ConversionCost, RatioInterval, RepositoryState, Role, Variant, VariantComparison, WorkloadComparison,
 };
 
 use super::{
@@ -67,7 +67,11 @@ impl<'a> Payback<'a> {
         let mut payback = Payback { comparison, returns: Vec::new(), never: Vec::new() };
         let Some(baseline) = common::baseline(comparison) else { return payback };
         let time = baseline.compared_median.as_secs_f64();
-        for row in comparison.rows.iter().filter(|row| row.variant.role == Role::Candidate) {
+        // Who reads the baseline in another way converts nothing.
+        let is_converted = |row: &&VariantComparison| {
+            row.variant.role == Role::Candidate && !is_same_store(&row.variant, &baseline.variant)
+        };
+        for row in comparison.rows.iter().filter(is_converted) {
             let (Some(ratio), Some(cost)) = (row.ratio, costs.get(row.variant.label().as_ref())) else { continue };
             let spent = if comparison.compared_time == ComparedTime::Wall { cost.wall_ns } else { cost.cpu_ns };
             let cost = spent as f64 / 1e9;
@@ -93,6 +97,12 @@ impl<'a> Payback<'a> {
         }
         payback
     }
+}
+
+/// Whether two rows read the same files.
+fn is_same_store(one: &Variant, other: &Variant) -> bool {
+    let spec = |variant: &Variant| variant.spec.as_ref().map(|spec| spec.canonical.clone());
+    (spec(one), one.deltas) == (spec(other), other.deltas)
 }
 
 fn figure(repository: &RepositoryState, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {

@@ -187,7 +187,7 @@ impl Noise<'_> {
         }
         let last = self.runs.iter().map(|run| run.number).max().unwrap_or_default();
         let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
-        let title = "All runs: time as a multiple of the variant's own median";
+        let title = "All runs, each over its variant's median";
         let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
         let (x, y) = panel.draw(&mut drawing, &values, floor);
         self.draw_runs(&mut drawing, &x, &y);
@@ -305,8 +305,9 @@ impl Panel {
         drawing.text([12.0, self.top + 14.0], Anchor::Start, "strong", &heading);
         let [left, right] = if self.width == Width::Wide { [56.0, 846.0] } else { [44.0, 348.0] };
         let (top, bottom) = (self.top + 26.0, self.top + 26.0 + self.height());
-        let x = Scale::linear([(self.last + 2) as f64], [left, right]);
-        let shown = values.iter().map(|value| value.clamp(1.0 / FARTHEST, FARTHEST)).chain([0.97, 1.03]);
+        let x = Scale::linear([self.last as f64 + 1.7], [left, right]);
+        let edge = floor.map_or(1.03, |floor| (1.0 + floor).max(1.03));
+        let shown = values.iter().copied().chain([edge, 1.0 / edge]).map(|value| value.clamp(1.0 / FARTHEST, FARTHEST));
         let y = Scale::log(shown, [bottom, top]);
         if let Some(floor) = floor {
             let (upper, lower) = (y.at(1.0 + floor), y.at(1.0 / (1.0 + floor)));
