@@ -20,7 +20,8 @@ fn page_of_results(scratch: &Scratch) -> PathBuf {
     let explain = ["explain", "--quiet", "--workload", "traverse", "--codec", "zstd:5", "--blocks", "2", "--json"];
     let mut files = vec![scratch.join("report.html")];
     for (repo, blocks) in [(Fixture::get("history").repo(), "6"), (Fixture::hg("branches").repo(), "2")] {
-        let bench = ["bench", "--blocks", blocks, "--workload", "traverse", "--workload", "checkout:sink", "--workload"];
+        let bench =
+            ["bench", "--blocks", blocks, "--workload", "traverse", "--workload", "checkout:sink", "--workload"];
         let bench = [&bench[..], &["floor:traverse"], &codecs].concat();
         for arguments in [&bench[..], &trace, &explain] {
             files.push(scratch.join(&format!("{}.jsonl", files.len())));
@@ -154,7 +155,9 @@ fn marks_tell_their_figures(browser: &mut Browser, file: &Path) {
         );
         page.value(&format!("{mark}.scrollIntoView({{ block: 'center', behavior: 'instant' }})"));
         // A mark's middle may be empty, or lie under another mark: the event is made here.
-        page.value(&format!("{mark}.dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true, screenX: {number} + 1 }}))"));
+        page.value(&format!(
+            "{mark}.dispatchEvent(new PointerEvent('pointerover', {{ bubbles: true, screenX: {number} + 1 }}))"
+        ));
         let expected = page.text(&format!("{mark}.dataset.tip.split('\\n')[0]"));
         let text = page.text(tip);
         assert!(!expected.is_empty() && text.starts_with(&expected), "{expected}: {text}");
@@ -205,7 +208,7 @@ fn charts_and_tables_come_as_files(browser: &mut Browser, file: &Path, scratch: 
     let (name, path) = page.download(&button("svg"), &folder);
     assert_eq!(name, format!("{id}.svg"));
     let svg = fs::read_to_string(&path).expect("the picture");
-    assert!(svg.contains("<style>") && svg.contains("class=\"mark\"") && svg.contains("xmlns"), "{svg}");
+    assert!(svg.contains("<style>") && svg.contains("class=\"mark ") && svg.contains("xmlns"), "{svg}");
 
     let (name, path) = page.download(&button("png"), &folder);
     assert_eq!(name, format!("{id}.png"));
