@@ -43,8 +43,8 @@ struct Payback<'a> {
     comparison: &'a WorkloadComparison,
     /// Those that pay some day.
     returns: Vec<Return<'a>>,
-    /// The labels of those that do not.
-    never: Vec<String>,
+    /// The labels of those that do not, and the bytes that they save.
+    never: Vec<(String, i128)>,
 }
 
 /// One that pays.
@@ -77,8 +77,9 @@ impl<'a> Payback<'a> {
             let cost = spent as f64 / 1e9;
             let runs_at = |ratio: f64| cost / (time * (1.0 - ratio));
             let label = common::label(row);
+            let saved_bytes = i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes);
             if !is_positive(runs_at(ratio.ratio)) {
-                payback.never.push(label);
+                payback.never.push((label, saved_bytes));
                 continue;
             }
             let ends = |interval: RatioInterval| {
@@ -92,10 +93,17 @@ impl<'a> Payback<'a> {
                 saved: time * (1.0 - ratio.ratio),
                 runs: runs_at(ratio.ratio).max(1.0),
                 interval: ratio.interval.map(ends),
-                saved_bytes: i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes),
+                saved_bytes,
             });
         }
         payback
+    }
+}
+
+impl Payback<'_> {
+    fn never_labels(&self) -> String {
+        let labels: Vec<&str> = self.never.iter().map(|(label, _)| label.as_str()).collect();
+        labels.join(", ")
     }
 }
 
@@ -117,7 +125,7 @@ fn figure(repository: &RepositoryState, paybacks: &[Payback<'_>], is_alone: bool
         "Lines follow from the 95 % interval of the time ratio; an arrow to the right means that it is not certain that time is saved at all.".to_owned(),
     ];
     for payback in paybacks.iter().filter(|payback| !payback.never.is_empty()) {
-        notes.push(format!("Never, in {}: {}.", payback.comparison.workload, payback.never.join(", ")));
+        notes.push(format!("Never, in {}: {}.", payback.comparison.workload, payback.never_labels()));
     }
     let figure = Figure {
         id: common::id(Section::BreakEven, repository, is_alone, ""),
@@ -197,7 +205,7 @@ fn description(paybacks: &[Payback<'_>]) -> String {
             text.push_str(&format!(" {workload}: soonest {} after {} runs.", soonest.label, runs(soonest.runs)));
         }
         if !payback.never.is_empty() {
-            text.push_str(&format!(" {workload}: never {}.", payback.never.join(", ")));
+            text.push_str(&format!(" {workload}: never {}.", payback.never_labels()));
         }
     }
     text
@@ -233,9 +241,10 @@ fn table(paybacks: &[Payback<'_>]) -> FigureTable {
                 bytes(of.saved_bytes),
             ]);
         }
-        for label in &payback.never {
+        for (label, saved_bytes) in &payback.never {
             let mut row = vec![workload.clone(), label.clone()];
-            row.extend(["-", "-", "never", "-", "-", ""].map(str::to_owned));
+            row.extend(["-", "-", "never", "-", "-"].map(str::to_owned));
+            row.push(bytes(*saved_bytes));
             table.rows.push(row);
         }
     }
