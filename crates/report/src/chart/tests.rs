@@ -57,6 +57,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         ratio: (variant.role != Role::Baseline)
             .then(|| estimate(1.0 - 0.1 * number as f64 + 0.6 * f64::from(u8::from(number == 4)))),
         size: size(&variant.label(), 1_000_000 + 100_000 * number as u64),
+        reads: None,
         variant,
         runs: 9,
         compared_median: Duration::from_millis(100),
@@ -114,6 +115,7 @@ fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<
         extra: BTreeMap::new(),
         digest: ContentDigest { algorithm: "sha256".into(), hex: String::new() },
         size: size("x", 1),
+        reads: None,
         conversion: (variant.role == Role::Candidate).then_some(ConversionCost { cpu_ns: 9_000_000_000, wall_ns: 1 }),
         command: None,
     };

@@ -99,7 +99,7 @@ fn answer(place: bench::Place<'_>, comparisons: &[&WorkloadComparison]) -> Answe
     let comparisons = if jobs.is_empty() { comparisons } else { &jobs };
     let mut variants: Vec<&VariantComparison> = Vec::new();
     for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
-        if !variants.iter().any(|known| known.variant == row.variant) {
+        if !variants.iter().any(|known| is_same(known, row)) {
             variants.push(row);
         }
     }
@@ -170,8 +170,19 @@ fn size_difference(bytes: u64, baseline: u64) -> Option<(String, Tone)> {
     }
 }
 
+/// Whether two rows are of one variant. Its place in the table differs between sessions that had other rows.
+fn is_same(one: &VariantComparison, other: &VariantComparison) -> bool {
+    one.variant.role == other.variant.role && one.variant.label() == other.variant.label()
+}
+
+/// The row of a variant in a workload; of several, that of most blocks.
+fn row_of<'a>(comparison: &'a WorkloadComparison, variant: &VariantComparison) -> Option<&'a VariantComparison> {
+    let rows = comparison.rows.iter().filter(|row| is_same(row, variant));
+    rows.max_by_key(|row| row.ratio.map_or(0, |ratio| ratio.pairs))
+}
+
 fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Option<AnswerCell> {
-    let row = comparison.rows.iter().find(|row| row.variant == variant.variant)?;
+    let row = row_of(comparison, variant)?;
     let cell = |ratio: String, interval, words, tone| {
         Some(AnswerCell { workload: comparison.workload.to_string(), ratio, interval, words, tone })
     };

@@ -105,7 +105,7 @@ fn label(name: &str) -> Option<String> {
 impl PageCell {
     /// The class of the style sheet. Numbers stand flush right; few words stay in one line.
     pub(super) fn class(&self) -> Option<&'static str> {
-        const FEW: usize = 28;
+        const FEW: usize = 20;
         match self.is_number {
             true => Some("number"),
             false => (self.text.chars().count() <= FEW).then_some("short"),

@@ -3,7 +3,7 @@
 
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
-use super::{Point, Tone, size_difference};
+use super::{Point, Tone, row_of, size_difference};
 use crate::number::time_ratio;
 
 /// A candidate in all workloads.
@@ -73,7 +73,7 @@ pub(super) fn points(
 }
 
 fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Option<Cell<'a>> {
-    let row = comparison.rows.iter().find(|row| row.variant == of.variant)?;
+    let row = row_of(comparison, of)?;
     Some(Cell { comparison, ratio: row.ratio?.ratio, verdict: row.verdict })
 }
 
