@@ -49,7 +49,7 @@ pub(crate) enum Command {
     Replay(ReplayArguments),
     Serve(ServeArguments),
     Chains(ChainsArguments),
-    Trace(TraceArguments),
+    Trace(Box<TraceArguments>),
     Payloads(PayloadsArguments),
     Train(TrainArguments),
     /// List every codec: levels, implementation and version, and who reads what it writes.

@@ -13,7 +13,7 @@ use crate::{
     joined::{joined, joined_table},
     number::thousands,
     size::size_table,
-    summary::{Outcome, outcomes, sentences, short_cell, workload_names},
+    summary::{Outcome, jobs, outcomes, sentences, short_cell, workload_names},
     trace::trace_table,
 };
 
@@ -40,6 +40,7 @@ pub fn markdown(results: &Results) -> String {
 }
 
 fn comparison_section(place: Place<'_>, comparisons: &[&WorkloadComparison]) -> String {
+    let comparisons = &*jobs(comparisons);
     let outcomes = outcomes(comparisons);
     let baseline = outcomes.iter().find(|outcome| outcome.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };

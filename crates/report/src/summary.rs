@@ -84,7 +84,13 @@ pub(crate) fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcom
     outcomes
 }
 
+/// Without floors: they show what of a workload is its codec's, and are no jobs of anyone's.
+pub(crate) fn jobs<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
+    comparisons.iter().copied().filter(|comparison| !comparison.workload.name.starts_with("floor:")).collect()
+}
+
 fn of_repository(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
+    let comparisons = &*jobs(comparisons);
     let baseline =
         comparisons.iter().flat_map(|comparison| &comparison.rows).find(|row| row.variant.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };

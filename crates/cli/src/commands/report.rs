@@ -48,9 +48,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     }
     outputs.write(&results)?;
     if arguments.json {
-        print(&document(&results)?)?
+        print(&document(&results)?)?;
     } else {
-        outputs.print(&results, &tables(&results, style()))?
+        outputs.print(&results, &tables(&results, style()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -61,11 +61,7 @@ fn results(lines: Vec<ResultLine>) -> Results {
     let mut runs = HashSet::new();
     for line in lines {
         match line {
-            ResultLine::Run(run) => {
-                if runs.insert(place_of(&run)) {
-                    results.runs.push(*run);
-                }
-            }
+            ResultLine::Run(run) if runs.insert(place_of(&run)) => results.runs.push(*run),
             ResultLine::Trace(trace) if !results.traces.contains(&trace) => results.traces.push(*trace),
             ResultLine::Explanation(explanation) if !results.explanations.contains(&explanation) => {
                 results.explanations.push(*explanation);
@@ -131,7 +127,7 @@ fn document(results: &Results) -> Result<String, Failure> {
 
 /// What stdout can show: its width and colours if it is a terminal, plain text if not.
 pub(super) fn style() -> Style {
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() {
         return Style::PLAIN;
     }
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -181,7 +177,7 @@ impl<'a> Outputs<'a> {
         }
         if let Some(folder) = &self.arguments.svg {
             for (name, svg) in svg_files(results) {
-                let path = folder.join(name).with_added_extension("svg");
+                let path = folder.join(format!("{name}.svg"));
                 fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
             }
         }

@@ -30,8 +30,7 @@ fn page_of_results(scratch: &Scratch) -> PathBuf {
     }
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     run(&["report", "--quiet", "--html"], &files);
-    let page = scratch.join("report.html");
-    page
+    scratch.join("report.html")
 }
 
 /// The boxes of what a selector finds: how many there are, and how many of them are empty.
@@ -187,7 +186,10 @@ fn marks_tell_their_figures(browser: &mut Browser, file: &Path) {
     page.press("ArrowRight");
     let at_second = page.text(tip);
     let spoken = page.text("document.querySelector('#spoken').textContent");
-    assert!(!at_first.is_empty() && !at_second.is_empty(), "{at_first:?}, {at_second:?}, {spoken}");
+    assert!(
+        !at_first.is_empty() && !at_second.is_empty() && at_first != at_second,
+        "{at_first:?}, {at_second:?}, {spoken}"
+    );
     assert!(spoken.contains("(2 of ") && spoken.starts_with(at_second.lines().next().unwrap_or("-")), "{spoken}");
     page.press("ArrowLeft");
     assert_eq!(page.text(tip), at_first);

@@ -70,6 +70,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         counts: BTreeMap::new(),
     });
     WorkloadComparison {
+        host: Host::default(),
         repository: repository(names),
         workload: label(names, workload),
         compared_time: ComparedTime::Cpu,
@@ -157,6 +158,7 @@ fn results(names: &Names<'_>) -> Results {
         runs: comparisons.iter().flat_map(|comparison| runs(names, comparison, 8)).collect(),
         traces: comparisons[0].rows.iter().map(|row| trace(names, row.variant.clone())).collect(),
         explanations: vec![Explanation {
+            session: 0,
             schema: 2,
             repository: repository(names),
             workload: label(names, "traverse"),

@@ -131,6 +131,7 @@ fn hostile_results() -> Results {
         runs: vec![run],
         comparisons,
         budgets: vec![EqualBudget {
+            host: Host::default(),
             repository: repository.clone(),
             workload: workload.clone(),
             codec: text(),
@@ -154,6 +155,7 @@ fn hostile_results() -> Results {
             command: Some(text()),
         }],
         explanations: vec![Explanation {
+            session: 0,
             schema: SCHEMA_VERSION,
             repository,
             workload,
