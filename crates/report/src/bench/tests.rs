@@ -267,9 +267,9 @@ fn machines_have_tables_of_their_own_that_name_them() {
     let mut elsewhere = comparison("traverse", rows(), None);
     elsewhere.host.cores = Some(64);
     let one = bench_table(&[comparison("traverse", rows(), None), comparison("checkout", rows(), None)]);
-    assert!(one.starts_with("sample (revision 0123456789ab)\n\n") && !one.contains("\non "), "{one}");
+    assert!(one.starts_with("sample (revision 0123456789ab)\n\n") && !one.contains(") on "), "{one}");
     let two = bench_table(&[comparison("traverse", rows(), None), elsewhere, comparison("checkout", rows(), None)]);
-    let headings: Vec<&str> = two.lines().filter(|line| line.starts_with("on ")).collect();
-    assert_eq!(headings, ["on an unknown machine", "on 64 cores"]);
+    let headings: Vec<&str> = two.lines().filter_map(|line| Some(line.split_once(") on ")?.1)).collect();
+    assert_eq!(headings, ["an unknown machine", "64 cores"]);
     assert_eq!(two.lines().filter(|line| line.starts_with("workload ")).count(), 2, "{two}");
 }
