@@ -188,10 +188,7 @@ pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadCompar
     let beaten = |outcome: &&&Outcome<'_>| candidates.iter().any(|other| outcome.is_beaten_by(other));
     let beaten: Vec<String> = candidates.iter().filter(beaten).map(|outcome| plain_text(&outcome.name)).collect();
     if !beaten.is_empty() {
-        sentences.push(format!(
-            "Not worth a look, as another one is at least as good in every column: {}.",
-            beaten.join(", ")
-        ));
+        sentences.push(format!("In every column another one is at least as good as {}.", beaten.join(", ")));
     }
     sentences.join(" ")
 }
@@ -212,7 +209,8 @@ fn effects(outcome: &Outcome<'_>, workloads: &[String]) -> Vec<String> {
         let Some((row, ratio)) = cell.and_then(|row| Some((row, row.ratio?))) else { continue };
         let (part, is_less) = percent(ratio.ratio);
         let change = if is_less { "less" } else { "more" };
-        effects.push(format!("{workload} takes {part:.0} % {change} time ({})", verdict_word(row.verdict)));
+        let verdict = row.verdict.map(|verdict| format!(" ({})", verdict_word(Some(verdict)))).unwrap_or_default();
+        effects.push(format!("{workload} takes {part:.0} % {change} time{verdict}"));
     }
     effects
 }
@@ -254,8 +252,8 @@ xz:6      0.790  2.00 slower    2.00 slower
 bzip2:9   0.860  3.00 slower    3.00 slower
 
 Smallest is xz:6: 21.0 % smaller, traverse takes 100 % more time (slower), checkout takes 100 % more time (slower). \
-traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). Not worth a look, as \
-another one is at least as good in every column: bzip2:9.
+traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). In every column \
+another one is at least as good as bzip2:9.
 ";
         let text = summary(&two_workloads(), Style::PLAIN);
         assert_eq!(text, expected, "\n{text}");
