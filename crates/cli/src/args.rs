@@ -236,7 +236,7 @@ pub(crate) struct BenchArguments {
     codecs: Vec<CodecSpecs>,
 
     /// Measure the same files under several names: every difference is a false one.
-    #[arg(long, conflicts_with_all = ["codecs", "decoders", "rechosen"])]
+    #[arg(long, conflicts_with_all = ["codecs", "decoders", "rechosen", "html", "svg", "markdown", "csv"])]
     pub(crate) self_test: bool,
 
     #[command(flatten)]

@@ -34,6 +34,18 @@ pub struct Explanation {
     pub noise: Option<RatioEstimate>,
 }
 
+impl Explanation {
+    /// Every ratio in it, with the ends of its interval: each is positive if it was measured.
+    pub(crate) fn ratios(&self) -> impl Iterator<Item = f64> {
+        let estimates = self.factors.iter().map(|factor| &factor.ratio).chain([&self.measured]).chain(&self.noise);
+        let ratios = estimates.flat_map(|estimate| {
+            let ends = estimate.interval.iter().flat_map(|interval| [interval.low, interval.high]);
+            std::iter::once(estimate.ratio).chain(ends)
+        });
+        ratios.chain([self.product])
+    }
+}
+
 /// One step: two rows that differ in one thing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {

@@ -14,6 +14,7 @@ use repackbench_records::{
 use crate::{
     grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, ratio_cell, size_ratio},
+    summary::verdict_word,
 };
 
 /// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
@@ -71,14 +72,27 @@ pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(Place<'_
 }
 
 fn repository_table(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
-    let mut text = format!("{}\n\n{}\n", heading(&place), repository_grid(comparisons).render_in(style));
+    let mut text = style.paragraph(&heading(&place));
+    let grid = repository_grid(comparisons);
+    if style.width.is_some_and(|width| grid.width() > width) {
+        for comparison in comparisons {
+            text.push_str(&format!("\n{}", style.paragraph(&plain_text(&comparison.workload.to_string()))));
+            text.push_str(&grid_of(&[comparison], &Columns::narrow(comparison)).render_in(style));
+        }
+    } else {
+        text.push_str(&format!("\n{}", grid.render_in(style)));
+    }
+    text.push('\n');
     notes(comparisons).iter().for_each(|note| text.push_str(&style.paragraph(note)));
     text
 }
 
 /// The table of one repository. An empty row stands between workloads.
 pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
-    let columns = Columns::of(comparisons);
+    grid_of(comparisons, &Columns::of(comparisons))
+}
+
+fn grid_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Grid {
     let headers = columns.headers();
     let headers: Vec<(&str, Align)> = headers.iter().map(|(name, align)| (name.as_str(), *align)).collect();
     let mut grid = Grid::new(&headers);
@@ -86,7 +100,7 @@ pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
         if number > 0 {
             grid.row(columns.cells(|_| String::new()));
         }
-        workload_rows(&mut grid, &columns, comparison);
+        workload_rows(&mut grid, columns, comparison);
     }
     grid
 }
@@ -101,6 +115,8 @@ enum Column {
     Throughput,
     Ratio,
     Verdict,
+    /// The verdict without its figures.
+    VerdictWord,
     Size,
     SizeRatio,
     /// The modelled time on one of [`Columns::devices`].
@@ -128,6 +144,13 @@ impl Columns {
         Columns { columns, devices, is_cpu }
     }
 
+    /// What a narrow screen has room for, in a table of one workload.
+    fn narrow(comparison: &WorkloadComparison) -> Self {
+        use Column::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
+        let columns = Columns::of(&[comparison]);
+        Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
+    }
+
     fn headers(&self) -> Vec<(String, Align)> {
         let header = |column: &Column| {
             let (name, align) = match column {
@@ -137,7 +160,7 @@ impl Columns {
                 Column::Wall => ("wall", Align::Numbers),
                 Column::Throughput => ("runs/s", Align::Numbers),
                 Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
-                Column::Verdict => ("verdict", Align::Words),
+                Column::Verdict | Column::VerdictWord => ("verdict", Align::Words),
                 Column::Size => ("size MB", Align::Numbers),
                 Column::SizeRatio => ("size ratio", Align::Numbers),
                 Column::Modelled(number) => {
@@ -182,6 +205,7 @@ fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadCompar
             Column::Throughput => throughput(comparison.jobs, row.wall_median),
             Column::Ratio => ratio_of(row),
             Column::Verdict => verdict::cell(comparison, row),
+            Column::VerdictWord => row.verdict.map_or_else(String::new, |_| verdict_word(row.verdict).to_owned()),
             Column::Size => megabytes(row.size.total_bytes),
             Column::SizeRatio => {
                 baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
@@ -195,7 +219,7 @@ fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadCompar
         grid.row(columns.cells(|column| match column {
             Column::Variant => "noise (A / A')".to_owned(),
             Column::Ratio => ratio_cell(noise),
-            Column::Verdict => verdict::noise_cell(comparison),
+            Column::Verdict | Column::VerdictWord => verdict::noise_cell(comparison),
             _ => String::new(),
         }));
     }

@@ -15,7 +15,9 @@ pub fn explain_table(explanations: &[Explanation], style: Style) -> String {
 fn table(explanation: &Explanation, style: Style) -> String {
     let heading = format!("{}: {}", explanation.repository.name, explanation.workload);
     let grid = explanation_grid(explanation);
-    format!("{}\n\n{}\n{}", plain_text(&heading), grid.render_in(style), notes(explanation))
+    let mut text = format!("{}\n{}\n", style.paragraph(&plain_text(&heading)), grid.render_in(style));
+    notes(explanation).lines().for_each(|line| text.push_str(&style.paragraph(line)));
+    text
 }
 
 /// The steps, their product and what was measured.

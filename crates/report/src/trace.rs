@@ -82,7 +82,7 @@ pub(crate) fn files_table(records: &[TraceRecord]) -> Grid {
 
 fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11] {
     let touches = files.first_touches;
-    let steps = touches.next + touches.ahead + touches.back;
+    let steps = touches.next.saturating_add(touches.ahead).saturating_add(touches.back);
     let shares = [touches.next, touches.ahead, touches.back].map(|part| percent(part, steps)).join("/");
     let or_none = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
     [

@@ -273,3 +273,23 @@ fn machines_have_tables_of_their_own_that_name_them() {
     assert_eq!(headings, ["an unknown machine", "64 cores"]);
     assert_eq!(two.lines().filter(|line| line.starts_with("workload ")).count(), 2, "{two}");
 }
+
+#[test]
+fn a_narrow_screen_has_a_table_for_each_workload_that_fits() {
+    let rows = || {
+        vec![
+            row(Role::Baseline, "zlib:6", 9, None, 5),
+            row(Role::Candidate, "commit=zstd:19", 8, Some(estimate(0.9, 0.8, 1.2)), 5),
+        ]
+    };
+    let noise = Some(estimate(1.0, 0.98, 1.02));
+    let mut pickaxe = comparison("diff:pickaxe", rows(), noise);
+    pickaxe.workload.parameters.insert("string".into(), "a text that is looked for in a long history".into());
+    let both = [comparison("traverse", rows(), noise), pickaxe];
+    let wide = super::bench_table(&both, Style { width: Some(200), ..Style::PLAIN });
+    assert_eq!(wide.matches("\nworkload ").count(), 1, "{wide}");
+    let narrow = super::bench_table(&both, Style { width: Some(80), ..Style::PLAIN });
+    assert_eq!(narrow.matches("\nvariant ").count(), 2, "{narrow}");
+    assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
+    assert!(narrow.contains("0.90 [0.80, 1.20]  inconclusive  "), "{narrow}");
+}
