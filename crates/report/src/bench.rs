@@ -20,6 +20,9 @@ use crate::{
 /// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
 const MISSING: &str = "missing";
 
+/// What a workload's name begins with that is the floor of another.
+pub(crate) const FLOOR: &str = "floor:";
+
 /// The comparisons as one table for each repository, with notes under it. Comparisons of a repository stand together
 /// in the order in which they were given; rows of a workload keep their order too.
 pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
@@ -264,7 +267,15 @@ pub(crate) fn variant_name(row: &VariantComparison) -> String {
     if row.variant.checksum || label.contains("checksum=no") {
         return label.into_owned();
     }
-    format!("{label} [checksum=no]")
+    format!("{label}{UNCHECKED}")
+}
+
+/// What [`variant_name`] adds.
+const UNCHECKED: &str = " [checksum=no]";
+
+/// The variant's label in a name that [`variant_name`] made: what a reader chooses variants by.
+pub(crate) fn label_of_name(name: &str) -> &str {
+    name.strip_suffix(UNCHECKED).unwrap_or(name)
 }
 
 /// What a reader must know beside the numbers.

@@ -2,10 +2,8 @@
 
 use repackbench_records::{Role, VariantComparison, VariantIdentity, WorkloadComparison};
 
+use super::FLOOR;
 use crate::{grid::plain_text, number::share};
-
-/// What a workload's name begins with that is the floor of another.
-const FLOOR: &str = "floor:";
 
 /// A line for each workload that stands in the table with its floor.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Results,
-    bench::verdict,
+    bench::{self, Place, verdict},
     number::{megabytes, ratio_cell, single_time, time_ratio},
 };
 
@@ -21,13 +21,16 @@ use crate::{
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let shown: Vec<&WorkloadComparison> =
-        results.comparisons.iter().filter(|comparison| !comparison.workload.name.starts_with(common::FLOOR)).collect();
+        results.comparisons.iter().filter(|comparison| !comparison.workload.name.starts_with(bench::FLOOR)).collect();
     let mut figures: Vec<Figure> = means(&shown);
-    figures.extend(shown.iter().filter_map(|comparison| figure(comparison, is_alone)));
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+        let shown = comparisons.into_iter().filter(|of| !of.workload.name.starts_with(bench::FLOOR));
+        figures.extend(shown.filter_map(|comparison| figure(&place, comparison, is_alone)));
+    }
     figures
 }
 
-fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+fn figure(place: &Place<'_>, comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let baseline = common::baseline(comparison)?;
     let pairs = comparison.rows.iter().filter_map(|row| Some((row, point(comparison, row, baseline)?)));
     let (rows, points): (Vec<&VariantComparison>, Vec<Point>) = pairs.unzip();
@@ -52,7 +55,7 @@ fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(Section::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
         section: Section::SizeTime,
-        title: format!("Size against time of {workload}, {}", common::name(&comparison.repository)),
+        title: format!("Size against time of {workload}, {}", common::place_name(place)),
         description: description(&scatter),
         notes,
         workload: Some(workload),
