@@ -261,7 +261,7 @@ fn beside(baseline: &str, session: u64, slow: u64) -> Vec<Record> {
 fn ratios_to_different_baselines_stay_apart() {
     let mut both = [beside("zlib:6", 7, 1), beside("zlib:9", 8, 4)].concat();
     // A third session was stopped in its first run.
-    both.push(Record { place: RunPlace { session: 9, ..both[2].place.clone() }, ..both[2].clone() });
+    both.push(Record { place: RunPlace { session: 9, ..both[2].place }, ..both[2].clone() });
     let [six, nine] = compare_records(&both).try_into().unwrap();
     for (comparison, baseline, ratio) in [(six, "zlib:6", 0.5), (nine, "zlib:9", 0.125)] {
         let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
