@@ -186,7 +186,8 @@ pub(super) const METHOD: [&str; 5] = [
     "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
      away.",
     "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \
-     block; its interval holds the true median with a probability of at least 95\u{a0}%, or of about as much where runs are cold: a bootstrap's.",
+     block; its interval holds the true median with a probability of at least 95\u{a0}% (of cold \
+     runs, the mean over copies, as nearly as so few copies tell).",
     "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1\u{a0}% \
      at least, and what withstands a correction for the number of ratios.",
     "No run is left out and nothing is subtracted; variants that do not decode to the same content stop the measurement; and sizes are \
