@@ -70,6 +70,10 @@ fn results(lines: Vec<ResultLine>) -> Results {
             _ => {}
         }
     }
+    // They are written as they are taken, the baseline first; tables show them in the order of their rows.
+    for traces in results.traces.chunk_by_mut(|a, b| a.repository == b.repository && a.workload == b.workload) {
+        traces.sort_by_key(|trace| trace.variant.row);
+    }
     of_runs(results)
 }
 
