@@ -12,9 +12,10 @@ use repackbench_timing::{
 use repackbench_writer::{WriterError, hg::rechosen::HgProgram, payloads::PayloadSelection};
 
 use crate::{
-    byte_size::ByteSize, compare_arguments::CompareArguments, explain_arguments::ExplainArguments, failure::Failure,
-    output_arguments::OutputArguments, pace_arguments::PaceArguments, report_arguments::ReportArguments,
-    serve_arguments::ServeArguments, spec_arguments::SpecArguments, trace_arguments::TraceArguments,
+    byte_size::ByteSize, compare_arguments::CompareArguments, exec_arguments::ExecArguments,
+    explain_arguments::ExplainArguments, failure::Failure, output_arguments::OutputArguments,
+    pace_arguments::PaceArguments, report_arguments::ReportArguments, serve_arguments::ServeArguments,
+    spec_arguments::SpecArguments, trace_arguments::TraceArguments,
 };
 
 /// What if a repository's objects were compressed with something other than zlib?
@@ -42,6 +43,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Replay(ReplayArguments),
     Serve(ServeArguments),
+    Exec(ExecArguments),
     Chains(ChainsArguments),
     Trace(TraceArguments),
     Payloads(PayloadsArguments),

@@ -275,6 +275,7 @@ impl Stream {
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     unsafe fn inflate_by_zlib(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        let ZStream { avail_in, total_in, .. } = *caller;
         // SAFETY: as the caller vouches.
         let code = unsafe { self.on_inner(caller, |functions, inner| (functions.inflate)(inner, flush)) };
         if code != NEED_DICT || !has_dictionaries() {
@@ -295,6 +296,8 @@ impl Stream {
             if set != OK {
                 return code;
             }
+            // zlib does not count what it takes in a call that ends with the need for a dictionary.
+            caller.total_in = total_in.wrapping_add(c_ulong::from(avail_in - caller.avail_in));
             self.on_inner(caller, |functions, inner| (functions.inflate)(inner, flush))
         }
     }
