@@ -20,6 +20,9 @@ const NO_CHECKSUM: u8 = 0x80;
 /// What standard zstd frames begin with.
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// `MAX_WBITS`
+const LONGEST_WINDOW: c_int = 15;
+
 /// The checksum of nothing, which a new stream shows.
 const ADLER32_OF_NOTHING: c_ulong = 1;
 
@@ -37,6 +40,8 @@ pub(crate) struct Stream {
     phase: Phase,
     /// The stream as the real zlib sees it, once there was one to be read by it.
     inner: Option<Box<ZStream>>,
+    /// `inner` has the window bits already, or those that it took from a stream's header where there are none.
+    has_window: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -95,6 +100,16 @@ pub(crate) fn is_plain(window_bits: c_int) -> bool {
     window_bits == 0 || (8..=15).contains(&window_bits)
 }
 
+/// Whether `inflateReset2` takes so many window bits: none, or 8 to 15, negative for raw DEFLATE, 16 more for gzip, 32 more for either.
+fn is_valid(window_bits: c_int) -> bool {
+    let bits = match window_bits {
+        ..0 => -window_bits.max(-LONGEST_WINDOW - 1),
+        0..48 => window_bits & LONGEST_WINDOW,
+        _ => window_bits,
+    };
+    is_plain(bits)
+}
+
 fn is_tag(byte: u8) -> bool {
     TAGS.contains(&(byte & !NO_CHECKSUM))
 }
@@ -122,7 +137,7 @@ impl Opening {
 /// The state of a new stream, which `caller` gets.
 pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) {
     let owner: *mut ZStream = caller;
-    let state = Stream { mark: &raw const MARK, owner, window_bits, phase: Phase::New, inner: None };
+    let state = Stream { mark: &raw const MARK, owner, window_bits, phase: Phase::New, inner: None, has_window: false };
     caller.state = Box::into_raw(Box::new(state)).cast();
     show_new(caller);
 }
@@ -237,19 +252,9 @@ impl Stream {
         if zlib.tries_libdeflate && is_new && unsafe { self.inflate_at_once(caller) } {
             return STREAM_END;
         }
-        let code = self.open_inner(caller, zlib.functions);
+        let code = self.decide_for_zlib(caller, zlib.functions);
         if code != OK {
             return code;
-        }
-        if !is_new {
-            let ZStream { next_in, avail_in, total_in, .. } = *caller;
-            (caller.next_in, caller.avail_in, caller.total_in) = (ZSTD_MAGIC.as_ptr(), 1, 0);
-            // SAFETY: one byte, and the caller's room, into which nothing is written after it.
-            let code = unsafe { self.on_inner(caller, |functions, inner| (functions.inflate)(inner, 0)) };
-            (caller.next_in, caller.avail_in, caller.total_in) = (next_in, avail_in, total_in);
-            if code != OK {
-                return code;
-            }
         }
         // SAFETY: as the caller vouches.
         unsafe { self.inflate_by_zlib(caller, flush) }
@@ -302,10 +307,24 @@ impl Stream {
         }
     }
 
+    /// Makes the stream one of the real zlib's, from its first byte on.
+    fn decide_for_zlib(&mut self, caller: &mut ZStream, functions: &ZlibFunctions) -> c_int {
+        let is_new = matches!(self.phase, Phase::New);
+        let code = self.open_inner(caller, functions);
+        let (Some(inner), false) = (&mut self.inner, is_new || code != OK) else { return code };
+        let mut no_room = 0;
+        (inner.next_in, inner.avail_in) = (ZSTD_MAGIC.as_ptr(), 1);
+        (inner.next_out, inner.avail_out) = (&raw mut no_room, 0);
+        // SAFETY: an open stream with one byte, and without room.
+        unsafe { (functions.inflate)(&raw mut **inner, 0) }
+    }
+
     /// Makes `inner` ready for a new stream.
     fn open_inner(&mut self, caller: &ZStream, functions: &ZlibFunctions) -> c_int {
         let code = match &mut self.inner {
             // SAFETY: it was opened, and not closed.
+            Some(inner) if self.has_window => unsafe { (functions.inflate_reset)(&raw mut **inner) },
+            // SAFETY: likewise.
             Some(inner) => unsafe { (functions.inflate_reset2)(&raw mut **inner, self.window_bits) },
             None => {
                 let ZStream { zalloc, zfree, opaque, .. } = *caller;
@@ -321,7 +340,7 @@ impl Stream {
             }
         };
         if code == OK {
-            self.phase = Phase::Zlib;
+            (self.phase, self.has_window) = (Phase::Zlib, true);
         }
         code
     }
@@ -338,6 +357,7 @@ impl Stream {
         let (Some(zlib), Some(inner)) = (zlib(), &mut self.inner) else { return T::from(-2) };
         (inner.next_in, inner.avail_in, inner.total_in) = (caller.next_in, caller.avail_in, caller.total_in);
         (inner.next_out, inner.avail_out, inner.total_out) = (caller.next_out, caller.avail_out, caller.total_out);
+        inner.adler = caller.adler;
         let result = call(zlib.functions, &raw mut **inner);
         (caller.next_in, caller.avail_in, caller.total_in) = (inner.next_in, inner.avail_in, inner.total_in);
         (caller.next_out, caller.avail_out, caller.total_out) = (inner.next_out, inner.avail_out, inner.total_out);
@@ -355,9 +375,9 @@ impl Stream {
         call: impl FnOnce(&ZlibFunctions, *mut ZStream) -> T,
     ) -> T {
         let refused = T::from(-2);
-        if let Phase::New = self.phase {
+        if let Phase::New | Phase::FirstByteOfMagic = self.phase {
             let Some(zlib) = zlib() else { return refused };
-            if self.open_inner(caller, zlib.functions) != OK {
+            if self.decide_for_zlib(caller, zlib.functions) != OK {
                 return refused;
             }
         }
@@ -370,15 +390,18 @@ impl Stream {
 
     /// `inflateReset2`
     pub(crate) fn reset(&mut self, caller: &mut ZStream, window_bits: c_int) -> c_int {
+        if !is_valid(window_bits) {
+            return STREAM_ERROR;
+        }
         self.close_decoder();
+        self.has_window = false;
         if !is_plain(window_bits) {
-            // Never one of ours; whether it is anything, zlib knows.
-            let before = std::mem::replace(&mut self.window_bits, 15);
-            self.phase = Phase::New;
+            // Never one of ours.
+            (self.window_bits, self.phase) = (LONGEST_WINDOW, Phase::New);
             // SAFETY: needs no bytes and no room.
             let code =
                 unsafe { self.hand_over(caller, |functions, inner| (functions.inflate_reset2)(inner, window_bits)) };
-            self.window_bits = if code == OK { window_bits } else { before };
+            self.window_bits = window_bits;
             return code;
         }
         self.window_bits = window_bits;
@@ -389,7 +412,14 @@ impl Stream {
 
     /// `inflateReset`
     pub(crate) fn reset_alike(&mut self, caller: &mut ZStream) -> c_int {
-        self.reset(caller, self.window_bits)
+        if !is_plain(self.window_bits) {
+            // SAFETY: needs no bytes and no room.
+            return unsafe { self.on_inner(caller, |functions, inner| (functions.inflate_reset)(inner)) };
+        }
+        self.close_decoder();
+        self.phase = Phase::New;
+        show_new(caller);
+        OK
     }
 
     /// Whether nothing arrived yet.
@@ -402,7 +432,7 @@ impl Stream {
     /// # Safety
     /// `to` must be valid.
     pub(crate) unsafe fn copy(&mut self, from: &ZStream, to: *mut ZStream) -> c_int {
-        let (None | Some(_), Some(zlib)) = (&self.inner, zlib()) else { return STREAM_ERROR };
+        let Some(zlib) = zlib() else { return STREAM_ERROR };
         if let Phase::Ours(_) = self.phase {
             return STREAM_ERROR;
         }
@@ -418,7 +448,8 @@ impl Stream {
                 Some(copy)
             }
         };
-        let state = Stream { mark: self.mark, owner: to, window_bits: self.window_bits, phase: self.phase, inner };
+        let Stream { mark, window_bits, phase, has_window, .. } = *self;
+        let state = Stream { mark, owner: to, window_bits, phase, inner, has_window };
         let copy = ZStream { state: Box::into_raw(Box::new(state)).cast(), ..*from };
         // SAFETY: valid, as the caller vouches; what was there has no meaning.
         unsafe { to.write(copy) };
