@@ -7,14 +7,19 @@ use std::{
 };
 
 use nix::{
-    sys::signal::{SigSet, Signal, kill, raise},
+    sys::signal::{Signal, kill},
     unistd::Pid,
+};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+    iterator::Signals,
+    low_level::emulate_default_handler,
 };
 
 use crate::failure::{FAILED, Failure};
 
 /// What would end this program before the child's work is brought back.
-const PASSED_ON: [Signal; 4] = [Signal::SIGHUP, Signal::SIGINT, Signal::SIGQUIT, Signal::SIGTERM];
+const PASSED_ON: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// What a shell adds to a signal's number.
 const SIGNALLED: u8 = 128;
@@ -29,13 +34,12 @@ pub(super) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
     let failed = |error: &dyn std::fmt::Display, command: &Command| {
         Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
     };
-    let signals = SigSet::from_iter(PASSED_ON);
-    // Blocked for this thread and those that it starts; a child begins with none blocked.
-    signals.thread_block().map_err(|error| failed(&error, &command))?;
+    // Handled before there is a child, and kept until it is known; the child begins with the defaults.
+    let mut signals = Signals::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
     let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
     let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
     thread::spawn(move || {
-        while let Ok(signal) = signals.wait() {
+        for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
             // Gone already: then the signal is for nobody.
             let _ = kill(pid, signal);
         }
@@ -49,10 +53,7 @@ pub(super) fn end_alike(ended: ExitStatus) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::from(u8::try_from(code).unwrap_or(FAILED)));
     }
     let number = ended.signal().unwrap_or_default();
-    if let Ok(signal) = Signal::try_from(number) {
-        let _ = SigSet::from_iter([signal]).thread_unblock();
-        let _ = raise(signal);
-    }
-    // Ignored, as SIGPIPE is: what a shell would say of it.
+    let _ = emulate_default_handler(number);
+    // One that cannot be had at will: what a shell would say of it.
     Ok(ExitCode::from(SIGNALLED.saturating_add(u8::try_from(number).unwrap_or_default())))
 }
