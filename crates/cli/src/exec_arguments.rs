@@ -29,8 +29,8 @@ pub(crate) struct ExecArguments {
     pub(crate) repository: PathBuf,
 
     /// Who reads and writes zlib streams for git.
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = Zlib::Host)]
-    pub(crate) zlib: Zlib,
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
+    pub(crate) zlib: Implementation,
 
     /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
     #[arg(long = "hg-extension", value_name = "DIR")]
@@ -43,7 +43,7 @@ pub(crate) struct ExecArguments {
 
 /// The zlib that the preloaded library hands zlib streams to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Zlib {
+pub(crate) enum Implementation {
     /// The one that git is linked with.
     Host,
     /// Stock zlib.
@@ -54,14 +54,14 @@ pub(crate) enum Zlib {
     Libdeflate,
 }
 
-impl Zlib {
+impl Implementation {
     /// The name that the library knows it by.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Zlib::Host => "host",
-            Zlib::Stock => "stock",
-            Zlib::ZlibRs => "zlib-rs",
-            Zlib::Libdeflate => "libdeflate",
+            Implementation::Host => "host",
+            Implementation::Stock => "stock",
+            Implementation::ZlibRs => "zlib-rs",
+            Implementation::Libdeflate => "libdeflate",
         }
     }
 }

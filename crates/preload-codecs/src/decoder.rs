@@ -17,6 +17,7 @@ use crate::dictionaries;
 const KEPT: usize = 4;
 
 thread_local! {
+    #[allow(clippy::vec_box, reason = "C holds the box's address: nothing is copied between it and the pool")]
     static POOL: RefCell<Vec<Box<PushDecoder>>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -38,8 +38,10 @@ pub(crate) struct Stream {
     owner: *mut ZStream,
     window_bits: c_int,
     phase: Phase,
-    /// The stream as the real zlib sees it, once there was one to be read by it.
-    inner: Option<Box<ZStream>>,
+    /// The stream as the real zlib sees it, which must not move.
+    inner: ZStream,
+    /// The real zlib has opened it.
+    is_open: bool,
     /// `inner` has the window bits already, or those that it took from a stream's header where there are none.
     has_window: bool,
 }
@@ -110,8 +112,21 @@ fn is_valid(window_bits: c_int) -> bool {
     is_plain(bits)
 }
 
-fn is_tag(byte: u8) -> bool {
-    TAGS.contains(&(byte & !NO_CHECKSUM))
+/// For each byte whether it is a tag byte: this is asked of every stream.
+static IS_TAG: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut number = 0;
+    while number < TAGS.len() {
+        table[TAGS[number] as usize] = true;
+        table[(TAGS[number] | NO_CHECKSUM) as usize] = true;
+        number += 1;
+    }
+    table
+};
+
+/// Whether nothing but a zlib stream can begin so.
+fn is_plainly_zlib(first: u8) -> bool {
+    first != ZSTD_MAGIC[0] && !IS_TAG[usize::from(first)]
 }
 
 /// What a stream's first bytes say about it.
@@ -125,7 +140,7 @@ enum Opening {
 impl Opening {
     fn of(bytes: &[u8]) -> Self {
         match bytes {
-            [first, ..] if is_tag(*first) => Opening::Ours,
+            [first, ..] if IS_TAG[usize::from(*first)] => Opening::Ours,
             [first] if *first == ZSTD_MAGIC[0] => Opening::Open,
             // Two bytes of the magic number already are no zlib stream: they would be a multiple of 31.
             [_, _, ..] if ZSTD_MAGIC.starts_with(&bytes[..bytes.len().min(ZSTD_MAGIC.len())]) => Opening::Ours,
@@ -137,7 +152,17 @@ impl Opening {
 /// The state of a new stream, which `caller` gets.
 pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) {
     let owner: *mut ZStream = caller;
-    let state = Stream { mark: &raw const MARK, owner, window_bits, phase: Phase::New, inner: None, has_window: false };
+    let ZStream { zalloc, zfree, opaque, .. } = *caller;
+    let inner = ZStream { zalloc, zfree, opaque, ..ZStream::zeroed() };
+    let state = Stream {
+        mark: &raw const MARK,
+        owner,
+        window_bits,
+        phase: Phase::New,
+        inner,
+        is_open: false,
+        has_window: false,
+    };
     caller.state = Box::into_raw(Box::new(state)).cast();
     show_new(caller);
 }
@@ -175,6 +200,11 @@ impl Stream {
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     unsafe fn decide(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        // SAFETY: it is there.
+        if caller.avail_in > 0 && self.is_new() && is_plainly_zlib(unsafe { *caller.next_in }) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.begin_zlib(caller, flush) };
+        }
         // As many as tell everything apart, with the one that was taken before.
         let mut first = [0; ZSTD_MAGIC.len()];
         let mut len = 0;
@@ -252,7 +282,7 @@ impl Stream {
         if zlib.tries_libdeflate && is_new && unsafe { self.inflate_at_once(caller) } {
             return STREAM_END;
         }
-        let code = self.decide_for_zlib(caller, zlib.functions);
+        let code = self.decide_for_zlib(zlib.functions);
         if code != OK {
             return code;
         }
@@ -308,39 +338,34 @@ impl Stream {
     }
 
     /// Makes the stream one of the real zlib's, from its first byte on.
-    fn decide_for_zlib(&mut self, caller: &mut ZStream, functions: &ZlibFunctions) -> c_int {
+    fn decide_for_zlib(&mut self, functions: &ZlibFunctions) -> c_int {
         let is_new = matches!(self.phase, Phase::New);
-        let code = self.open_inner(caller, functions);
-        let (Some(inner), false) = (&mut self.inner, is_new || code != OK) else { return code };
+        let code = self.open_inner(functions);
+        if is_new || code != OK {
+            return code;
+        }
         let mut no_room = 0;
+        let inner = &mut self.inner;
         (inner.next_in, inner.avail_in) = (ZSTD_MAGIC.as_ptr(), 1);
         (inner.next_out, inner.avail_out) = (&raw mut no_room, 0);
         // SAFETY: an open stream with one byte, and without room.
-        unsafe { (functions.inflate)(&raw mut **inner, 0) }
+        unsafe { (functions.inflate)(inner, 0) }
     }
 
     /// Makes `inner` ready for a new stream.
-    fn open_inner(&mut self, caller: &ZStream, functions: &ZlibFunctions) -> c_int {
-        let code = match &mut self.inner {
-            // SAFETY: it was opened, and not closed.
-            Some(inner) if self.has_window => unsafe { (functions.inflate_reset)(&raw mut **inner) },
-            // SAFETY: likewise.
-            Some(inner) => unsafe { (functions.inflate_reset2)(&raw mut **inner, self.window_bits) },
-            None => {
-                let ZStream { zalloc, zfree, opaque, .. } = *caller;
-                let mut inner = Box::new(ZStream { zalloc, zfree, opaque, ..ZStream::zeroed() });
-                // SAFETY: a stream of zeroes but for the caller's allocator; the version is one that every zlib takes.
-                let code = unsafe {
-                    (functions.inflate_init2)(&raw mut *inner, self.window_bits, c"1.2.11".as_ptr(), ZStream::SIZE)
-                };
-                if code == OK {
-                    self.inner = Some(inner);
-                }
-                code
+    fn open_inner(&mut self, functions: &ZlibFunctions) -> c_int {
+        let inner = &raw mut self.inner;
+        // SAFETY: it was opened, and not closed; or has the caller's allocator and is else of zeroes. The version is one that every
+        // zlib takes.
+        let code = unsafe {
+            match (self.is_open, self.has_window) {
+                (true, true) => (functions.inflate_reset)(inner),
+                (true, false) => (functions.inflate_reset2)(inner, self.window_bits),
+                _ => (functions.inflate_init2)(inner, self.window_bits, c"1.2.11".as_ptr(), ZStream::SIZE),
             }
         };
         if code == OK {
-            (self.phase, self.has_window) = (Phase::Zlib, true);
+            (self.phase, self.is_open, self.has_window) = (Phase::Zlib, true, true);
         }
         code
     }
@@ -354,11 +379,12 @@ impl Stream {
         caller: &mut ZStream,
         call: impl FnOnce(&ZlibFunctions, *mut ZStream) -> T,
     ) -> T {
-        let (Some(zlib), Some(inner)) = (zlib(), &mut self.inner) else { return T::from(-2) };
+        let Some(zlib) = zlib() else { return T::from(-2) };
+        let inner = &mut self.inner;
         (inner.next_in, inner.avail_in, inner.total_in) = (caller.next_in, caller.avail_in, caller.total_in);
         (inner.next_out, inner.avail_out, inner.total_out) = (caller.next_out, caller.avail_out, caller.total_out);
         inner.adler = caller.adler;
-        let result = call(zlib.functions, &raw mut **inner);
+        let result = call(zlib.functions, inner);
         (caller.next_in, caller.avail_in, caller.total_in) = (inner.next_in, inner.avail_in, inner.total_in);
         (caller.next_out, caller.avail_out, caller.total_out) = (inner.next_out, inner.avail_out, inner.total_out);
         (caller.msg, caller.adler, caller.data_type) = (inner.msg, inner.adler, inner.data_type);
@@ -377,7 +403,7 @@ impl Stream {
         let refused = T::from(-2);
         if let Phase::New | Phase::FirstByteOfMagic = self.phase {
             let Some(zlib) = zlib() else { return refused };
-            if self.decide_for_zlib(caller, zlib.functions) != OK {
+            if self.decide_for_zlib(zlib.functions) != OK {
                 return refused;
             }
         }
@@ -436,21 +462,16 @@ impl Stream {
         if let Phase::Ours(_) = self.phase {
             return STREAM_ERROR;
         }
-        let inner = match &mut self.inner {
-            None => None,
-            Some(inner) => {
-                let mut copy = Box::new(ZStream::zeroed());
-                // SAFETY: an open stream and one that is ours to be written.
-                let code = unsafe { (zlib.functions.inflate_copy)(&raw mut *copy, &raw mut **inner) };
-                if code != OK {
-                    return code;
-                }
-                Some(copy)
+        let Stream { mark, window_bits, phase, is_open, has_window, inner, .. } = *self;
+        let mut state = Box::new(Stream { mark, owner: to, window_bits, phase, inner, is_open, has_window });
+        if is_open {
+            // SAFETY: an open stream and one that is ours to be written.
+            let code = unsafe { (zlib.functions.inflate_copy)(&mut state.inner, &mut self.inner) };
+            if code != OK {
+                return code;
             }
-        };
-        let Stream { mark, window_bits, phase, has_window, .. } = *self;
-        let state = Stream { mark, owner: to, window_bits, phase, inner, has_window };
-        let copy = ZStream { state: Box::into_raw(Box::new(state)).cast(), ..*from };
+        }
+        let copy = ZStream { state: Box::into_raw(state).cast(), ..*from };
         // SAFETY: valid, as the caller vouches; what was there has no meaning.
         unsafe { to.write(copy) };
         OK
@@ -473,9 +494,9 @@ impl Stream {
         let mut state = unsafe { Box::from_raw(caller.state.cast::<Stream>()) };
         caller.state = ptr::null_mut();
         state.close_decoder();
-        match (&mut state.inner, zlib()) {
+        match zlib() {
             // SAFETY: it was opened, and is closed only here.
-            (Some(inner), Some(zlib)) => unsafe { (zlib.functions.inflate_end)(&raw mut **inner) },
+            Some(zlib) if state.is_open => unsafe { (zlib.functions.inflate_end)(&mut state.inner) },
             _ => OK,
         }
     }
