@@ -26,6 +26,12 @@ const CHUNK: &str = "chunk";
 /// As many bytes as every opening fits into: tag, dictionary and two lengths, or tag, dictionary and the header of a zstd frame.
 const LONGEST_OPENING: usize = 32;
 
+/// The most payload bytes that one byte of a block stands for, in any format.
+const MOST_EXPANSION: u64 = 255;
+
+/// Room for longer blocks is given back when the chunk is done, in bytes.
+const MOST_KEPT: usize = 1 << 20;
+
 /// The most that a block may be longer than its payload, as a divisor of the payload's length; every block format stays below.
 const MOST_GROWTH: u64 = 4;
 
@@ -218,6 +224,11 @@ impl PushDecoder {
         self.outer = None;
         self.taken.clear();
         self.holds_back = false;
+        for room in [&mut self.taken, &mut self.payload] {
+            if room.capacity() > MOST_KEPT {
+                *room = Vec::new();
+            }
+        }
     }
 
     /// Takes from `input`, which begins where the last step left off, and writes to `output` as much as possible.
@@ -499,9 +510,9 @@ fn block_phase(opening_len: usize, payload_len: u64, block_len: u64, checksum: b
     let limit = BLOCK_LEN as u64;
     let impossible = || {
         let found = format!("{payload_len} payload bytes in a block of {block_len}");
-        CodecError::Corrupt { codec: CHUNK, expected: "a payload and a block of at most 64 MiB", found }
+        CodecError::Corrupt { codec: CHUNK, expected: "a payload of at most 64 MiB that the block can hold", found }
     };
-    if payload_len > limit || block_len > limit + limit / MOST_GROWTH {
+    if payload_len > limit.min(block_len.saturating_mul(MOST_EXPANSION)) || block_len > limit + limit / MOST_GROWTH {
         return Err(impossible());
     }
     let behind = if checksum { checksum::LEN } else { 0 };

@@ -278,8 +278,10 @@ impl Stream {
     unsafe fn begin_zlib(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         let Some(zlib) = zlib() else { return STREAM_ERROR };
         let is_new = matches!(self.phase, Phase::New);
+        // libdeflate refuses no stream for its window.
+        let any_window = matches!(self.window_bits, 0 | LONGEST_WINDOW);
         // SAFETY: as the caller vouches.
-        if zlib.tries_libdeflate && is_new && unsafe { self.inflate_at_once(caller) } {
+        if zlib.tries_libdeflate && is_new && any_window && unsafe { self.inflate_at_once(caller) } {
             return STREAM_END;
         }
         let code = self.decide_for_zlib(zlib.functions);
