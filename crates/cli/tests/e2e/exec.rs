@@ -181,6 +181,22 @@ fn exit_status_and_signals_are_the_commands() {
         let passed_on = "trap 'exit 9' TERM; kill -TERM $PPID; while :; do sleep 0.01; done";
         assert_eq!(run(&repo, &["sh", "-c", passed_on]).code, Some(9));
     }
+    // Nothing is left behind, not even of a command that a signal ended.
+    let folder = scratch.join("temporary");
+    fs::create_dir(&folder).unwrap();
+    for repo in [variant.clone(), Fixture::get("history").repo()] {
+        let mut command = exec(&repo, &[], &["sh", "-c", "kill -TERM $$"]);
+        assert_eq!(program::run(command.env("TMPDIR", &folder)).code, None);
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+    // HEAD is not taken back over another's, and the command's is not lost.
+    let script = "git symbolic-ref HEAD refs/heads/ours; echo 'ref: refs/heads/others' > \"$1/HEAD\"";
+    let mut command = exec(&variant, &[], &["sh", "-c", script, "sh", variant.to_str().unwrap()]);
+    let outcome = program::run(command.env("TMPDIR", &folder)).exits(exit::TRY_AGAIN);
+    assert!(outcome.error_line().contains("changed by another program"), "{}", outcome.stderr);
+    let kept = fs::read_dir(&folder).unwrap().next().expect("the view").unwrap().path();
+    assert_eq!(fs::read_to_string(kept.join("git/HEAD")).unwrap(), "ref: refs/heads/ours\n");
+    assert_eq!(fs::read_to_string(variant.join("HEAD")).unwrap(), "ref: refs/heads/others\n");
     // What a command did before it was killed stays done.
     let script = "git symbolic-ref HEAD refs/heads/killed; kill -KILL $$";
     assert_eq!(run(&variant, &["sh", "-c", script]).code, None);

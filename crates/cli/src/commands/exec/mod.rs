@@ -73,14 +73,19 @@ fn run_on_git(
         if arguments.repository.join(".git").exists() {
             command.env("GIT_WORK_TREE", absolute(&arguments.repository)?);
         }
-        return child::run(command);
+        let ended = child::wait(command)?;
+        scratch.close()?;
+        return child::end_alike(ended);
     }
     let git = git.ok_or_else(|| Failure::new(FAILED, "git: not found on PATH, and the view of a variant takes one"))?;
     let view = View::make(&git, &absolute(place)?, &scratch.path().join("git"))?;
     command.env("GIT_DIR", view.folder());
     let ended = child::wait(command)?;
     // Also of a command that failed: what it did, it did.
-    view.bring_back(&git)?;
+    if let Err(failure) = view.bring_back(&git) {
+        let kept = scratch.keep();
+        return Err(failure.with_hint(format!("what the command changed is kept in {}", name_of(&kept))));
+    }
     scratch.close()?;
     child::end_alike(ended)
 }
