@@ -31,9 +31,14 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
             .arg("bench")
             .arg(&repository)
             .args(["--codec", "zlib:6", "--codec", "zstd:5", "--blocks", BLOCKS, "--json"])
-            .arg(folder.join("records.jsonl")),
+            .arg(folder.join("records.jsonl"))
+            .arg("--html")
+            .arg(folder.join("report.html")),
     )?;
-    eprintln!("The converted repository and the records of each run are in {}.", folder.display());
+    eprintln!(
+        "The converted repository, the records of each run and report.html, a page with charts, are in {}.",
+        folder.display()
+    );
     Ok(())
 }
 

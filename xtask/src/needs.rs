@@ -20,6 +20,8 @@ struct Need {
 enum Sign {
     /// A program of the need's name is on the PATH. Not asked of the program itself: some awks know no `--version`.
     OnPath,
+    /// The same, unless this variable of the environment names the program.
+    NamedOrOnPath(&'static str),
     /// Python runs this without an error.
     PythonRuns(&'static str),
 }
@@ -36,6 +38,12 @@ const NEEDS: [Need; 9] = [
         sign: Sign::OnPath,
     },
     Need { name: "valgrind", package: "valgrind", purpose: "counts of instructions", sign: Sign::OnPath },
+    Need {
+        name: "chromium",
+        package: "chromium",
+        purpose: "to look at reports in HTML",
+        sign: Sign::NamedOrOnPath("REPACKBENCH_CHROMIUM"),
+    },
     Need {
         name: "python3's module venv",
         package: "python3-venv",
@@ -107,9 +115,14 @@ impl Machine {
 
     fn has(&self, need: &Need) -> bool {
         match need.sign {
-            Sign::OnPath => std::env::split_paths(&self.path).any(|folder| folder.join(need.name).is_file()),
+            Sign::OnPath => self.finds(need.name),
+            Sign::NamedOrOnPath(variable) => std::env::var_os(variable).is_some() || self.finds(need.name),
             Sign::PythonRuns(code) => succeeds(self.command("python3").args(["-c", code])),
         }
+    }
+
+    fn finds(&self, program: &str) -> bool {
+        std::env::split_paths(&self.path).any(|folder| folder.join(program).is_file())
     }
 
     fn is_root(&self) -> bool {
@@ -142,7 +155,7 @@ mod tests {
             let folder = std::env::temp_dir().join(format!("xtask-needs-{}-{test}", std::process::id()));
             fs::create_dir_all(&folder).expect("a folder");
             let machine = Pretended { folder };
-            for name in ["git", "bash", "awk", "cc", "valgrind"] {
+            for name in ["git", "bash", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
             machine.write("python3", "test -e \"${0%/*}/modules\"");

@@ -10,6 +10,7 @@ mod explain_arguments;
 mod failure;
 mod output_arguments;
 mod pace_arguments;
+mod payload_arguments;
 mod progress;
 mod record_file;
 mod report_arguments;

@@ -16,11 +16,11 @@ pub(crate) struct OutputArguments {
     #[arg(long, value_name = "DIR")]
     pub(crate) svg: Option<PathBuf>,
 
-    /// Print Markdown in place of tables: for a pull request, the worst first.
+    /// Print Markdown in place of tables: for a pull request, variants with the worst first.
     #[arg(long, conflicts_with = "csv")]
     pub(crate) markdown: bool,
 
-    /// Print CSV in place of tables: a line for each variant in each workload, exact figures.
+    /// Print CSV in place of tables: exact figures, a line for each variant in each workload, or of a trace or a size.
     #[arg(long)]
     pub(crate) csv: bool,
 }

@@ -21,6 +21,11 @@ use crate::{
 ///     zlib:6, a delta as a delta;
 ///   - both again from a mixed one, of which every second entry is converted.
 ///
+/// A Mercurial server sends files as they are to whoever clones and reads all of them (a stream
+/// clone). To a client of zlib a converted one sends a bundle (a pull), for which it decodes every
+/// delta and compresses all of them as one stream; so does each with --commits, whoever asks. In
+/// the mixed one every second revlog is converted.
+///
 /// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
 ///
 /// Examples:
@@ -29,7 +34,7 @@ use crate::{
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArguments {
-    /// The Git repository.
+    /// The repository.
     pub(crate) repository: PathBuf,
 
     /// The codec that clients move to.

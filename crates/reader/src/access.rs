@@ -229,6 +229,11 @@ impl AccessLog {
         }
     }
 
+    /// How many decodes there are so far.
+    pub(crate) fn decodes(&self) -> usize {
+        self.lock().trace.decodes.len()
+    }
+
     /// Says what the last `count` headers of deltas belong to, which is known once the end of their chain was found.
     pub(crate) fn name_headers(&self, count: usize, object: ObjectKind) {
         // Where headers are left out, the last ones are others.

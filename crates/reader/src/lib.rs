@@ -18,6 +18,7 @@
 )]
 
 mod access;
+mod bases;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;
@@ -29,9 +30,10 @@ mod repository;
 pub mod traits;
 
 pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};
+pub use bases::{BaseReader, ChunkPlace, DeltaLinks};
 pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
-pub use payloads::{LeftOut, VisitPayload, WantedPayloads};
+pub use payloads::{LeftOut, VisitPayload, VisitPayloadInPlace, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{

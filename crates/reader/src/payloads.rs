@@ -2,7 +2,7 @@
 
 use repackbench_codec::Decoders;
 
-use crate::{Chunk, ReaderError, Repository, git, hg};
+use crate::{Chunk, ChunkPlace, ReaderError, Repository, git, hg};
 
 /// Payloads that were wanted and not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should
 /// need to hold in memory.
@@ -27,10 +27,13 @@ pub type WantedPayloads<'a> = dyn FnMut(&Chunk<'_>) -> bool + 'a;
 /// Is handed a chunk and its payload.
 pub type VisitPayload<'a, E> = dyn FnMut(&Chunk<'_>, &[u8]) -> Result<(), E> + 'a;
 
+/// The same with the chunk's place.
+pub type VisitPayloadInPlace<'a, E> = dyn FnMut(&Chunk<'_>, ChunkPlace<'_>, &[u8]) -> Result<(), E> + 'a;
+
 /// Who wants the payloads.
 pub(crate) struct PayloadVisitor<'a, E> {
     pub(crate) wanted: &'a mut WantedPayloads<'a>,
-    pub(crate) visit: &'a mut VisitPayload<'a, E>,
+    pub(crate) visit: &'a mut VisitPayloadInPlace<'a, E>,
 }
 
 impl Repository {
@@ -48,6 +51,19 @@ impl Repository {
         decoders: impl Into<Decoders>,
         wanted: &'a mut WantedPayloads<'a>,
         visit: &'a mut VisitPayload<'a, E>,
+    ) -> Result<LeftOut, E> {
+        self.for_each_payload_in_place(decoders, wanted, &mut |chunk, _, payload| visit(chunk, payload))
+    }
+
+    /// The same for those who want to know where each chunk stands, such as a [`BaseReader`](crate::BaseReader).
+    ///
+    /// # Errors
+    /// As for [`for_each_payload`](Repository::for_each_payload).
+    pub fn for_each_payload_in_place<'v, E: From<ReaderError>>(
+        &self,
+        decoders: impl Into<Decoders>,
+        wanted: &'v mut WantedPayloads<'v>,
+        visit: &'v mut VisitPayloadInPlace<'v, E>,
     ) -> Result<LeftOut, E> {
         let mut visitor = PayloadVisitor { wanted, visit };
         match self {

@@ -2,13 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{RepositoryState, WorkloadLabel};
+use crate::{Host, RepositoryState, WorkloadLabel};
 
 /// What a codec reaches where it is allowed as much of something as the baseline takes: between two of its levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct EqualBudget {
     /// The repository.
     pub repository: RepositoryState,
+    /// The machine.
+    pub host: Host,
     /// The workload whose time is compared.
     pub workload: WorkloadLabel,
     /// The codec without a level.

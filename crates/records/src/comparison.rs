@@ -5,13 +5,17 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ComparedTime, DeltaCacheUse, RepositoryState, SizeRecord, TracedReads, Variant, WorkloadLabel};
+use crate::{
+    Checks, ComparedTime, DeltaCacheUse, Host, RepositoryState, SizeRecord, TracedReads, Variant, WorkloadLabel,
+};
 
 /// One workload on one repository: every variant beside the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct WorkloadComparison {
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
+    /// The machine that all runs were made on.
+    pub host: Host,
     /// What was replayed.
     pub workload: WorkloadLabel,
     /// Which time [`VariantComparison::compared_median`] and all ratios are of.

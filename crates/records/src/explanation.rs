@@ -9,6 +9,10 @@ use crate::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
 pub struct Explanation {
     /// The version of this form, [`SCHEMA_VERSION`](crate::SCHEMA_VERSION) when this program wrote it.
     pub schema: u32,
+    /// The session that measured it, as in [`RunPlace::session`](crate::RunPlace::session): its runs are steps of the explanation,
+    /// not variants to be compared. 0 where it is not known.
+    #[serde(default)]
+    pub session: u64,
     /// The repository that all variants were made from.
     pub repository: RepositoryState,
     /// What was replayed.
@@ -28,6 +32,18 @@ pub struct Explanation {
     pub product: f64,
     /// The baseline against itself (A / A').
     pub noise: Option<RatioEstimate>,
+}
+
+impl Explanation {
+    /// Every ratio in it, with the ends of its interval: each is positive if it was measured.
+    pub(crate) fn ratios(&self) -> impl Iterator<Item = f64> {
+        let estimates = self.factors.iter().map(|factor| &factor.ratio).chain([&self.measured]).chain(&self.noise);
+        let ratios = estimates.flat_map(|estimate| {
+            let ends = estimate.interval.iter().flat_map(|interval| [interval.low, interval.high]);
+            std::iter::once(estimate.ratio).chain(ends)
+        });
+        ratios.chain([self.product])
+    }
 }
 
 /// One step: two rows that differ in one thing.

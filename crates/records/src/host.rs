@@ -60,6 +60,31 @@ impl Host {
     }
 }
 
+/// What tells one machine from another, as far as its records say: see [`Host::machine`].
+pub type Machine<'a> = (Option<&'a str>, Option<u32>, Option<u64>, Option<bool>, Option<&'a str>);
+
+impl Host {
+    /// Processor, cores, memory, whether it is virtual, and kernel. Two machines that are alike in all of these cannot be told apart.
+    pub fn machine(&self) -> Machine<'_> {
+        let Host { cpu_model, cores, memory_bytes, virtualised, kernel, .. } = self;
+        (cpu_model.as_deref(), *cores, *memory_bytes, *virtualised, kernel.as_deref())
+    }
+
+    /// The same in words, as in `Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual, Linux 6.12.0`.
+    pub fn description(&self) -> String {
+        let cores = |cores: u32| format!("{cores} {}", if cores == 1 { "core" } else { "cores" });
+        let words = [
+            self.cpu_model.clone(),
+            self.cores.map(cores),
+            self.memory_bytes.map(|bytes| format!("{:.1} GB", bytes as f64 / 1e9)),
+            self.virtualised.filter(|is_virtual| *is_virtual).map(|_| "virtual".to_owned()),
+            self.kernel.clone(),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        if words.is_empty() { "an unknown machine".to_owned() } else { words.join(", ") }
+    }
+}
+
 impl Storage {
     /// What the file or folder at `path` lies on; `None` if nothing is there, or the system does not say.
     #[cfg(target_os = "linux")]
@@ -151,6 +176,24 @@ mod tests {
         assert_eq!(memory_bytes("MemTotal:       16 kB\nMemFree: 3 kB\n"), Some(16 * 1024));
         assert_eq!(memory_bytes("MemTotal: lots\n"), None);
         assert_eq!(memory_bytes("MemTotal: 18446744073709551615 kB"), None);
+    }
+
+    #[test]
+    fn a_machine_is_told_by_what_is_known_of_it() {
+        let host = Host {
+            cpu_model: Some("Some CPU @ 3GHz".into()),
+            cores: Some(2),
+            memory_bytes: Some(8_312_000_000),
+            virtualised: Some(true),
+            kernel: Some("Linux 6.12.0".into()),
+            ..Host::default()
+        };
+        assert_eq!(host.description(), "Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual, Linux 6.12.0");
+        assert_eq!(Host { cores: Some(1), ..Host::default() }.description(), "1 core");
+        assert_eq!(Host::default().description(), "an unknown machine");
+        let with_git = Host { git: Some("git version 2.47.3".into()), ..host.clone() };
+        assert_eq!(with_git.machine(), host.machine(), "software makes no other machine");
+        assert_ne!(Host { cores: Some(4), ..host.clone() }.machine(), host.machine());
     }
 
     #[test]

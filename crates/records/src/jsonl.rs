@@ -41,6 +41,14 @@ pub enum RecordError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// A line holds a number that no measurement gives.
+    #[error("line {line}: expected ratios between 1e-9 and 1e9, found {found}")]
+    Ratio {
+        /// The line.
+        line: u64,
+        /// The number.
+        found: f64,
+    },
     /// A record was written by a program whose schema this one does not know.
     #[error("line {line}: expected schema version {OLDEST_SCHEMA_VERSION} to {SCHEMA_VERSION}, found {found}")]
     Schema {
@@ -184,7 +192,13 @@ impl<R: BufRead> ResultLines<R> {
         }
         Ok(match serde_json::from_slice(&self.buffer).map_err(parse_error)? {
             Tagged::Trace(trace) => ResultLine::Trace(trace),
-            Tagged::Explanation(explanation) => ResultLine::Explanation(explanation),
+            Tagged::Explanation(explanation) => {
+                let strange = explanation.ratios().find(|ratio| !(1e-9..=1e9).contains(ratio));
+                if let Some(found) = strange {
+                    return Err(RecordError::Ratio { line: self.line, found });
+                }
+                ResultLine::Explanation(explanation)
+            }
             Tagged::Size(size) => ResultLine::Size(size),
         })
     }
@@ -364,6 +378,7 @@ mod tests {
         let estimate = RatioEstimate { ratio: 0.5, interval: None, pairs: 3 };
         let explanation = Explanation {
             schema: SCHEMA_VERSION,
+            session: 5,
             repository: run.repository.clone(),
             workload: run.workload.clone(),
             compared_time: ComparedTime::Cpu,
@@ -384,6 +399,12 @@ mod tests {
         lines.iter().for_each(|line| write_result(&mut out, line).unwrap());
         assert_eq!(read_results(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), lines);
         assert_eq!(read_records(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), [run]);
+        let text = String::from_utf8(out).unwrap();
+        for nonsense in ["0.0", "-1.0", "5e-324", "1e300"] {
+            let changed = text.replace("\"product\":0.5", &format!("\"product\":{nonsense}"));
+            let last = read_results(changed.as_bytes()).last();
+            assert!(matches!(last, Some(Err(RecordError::Ratio { line: 4, .. }))), "{last:?}");
+        }
         let unknown = format!("{{\"schema\":{SCHEMA_VERSION},\"record\":\"dream\"}}\n");
         assert!(matches!(read_results(unknown.as_bytes()).next(), Some(Err(RecordError::Parse { line: 1, .. }))));
     }

@@ -33,7 +33,7 @@ pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
-pub use host::{Host, Storage};
+pub use host::{Host, Machine, Storage};
 pub use jsonl::{
     MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
 };

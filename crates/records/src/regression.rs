@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{RatioEstimate, WorkloadLabel};
+use crate::{Host, RatioEstimate, WorkloadLabel};
 
 /// What changed from older results to newer ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,8 @@ pub struct ResultChange {
     pub only_old: Vec<String>,
     /// Cells that only the newer results have, by name.
     pub only_new: Vec<String>,
+    /// The machine of the older results and that of the newer ones, if each has one and they are not the same.
+    pub changed_host: Option<(Host, Host)>,
     /// The repositories whose content changed between the two, by name.
     pub changed_repositories: Vec<String>,
 }
@@ -33,7 +35,7 @@ pub enum Measure {
 /// One variant in one workload, then and now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CellChange {
-    /// The repository's name.
+    /// The repository's name, and the machine where either results are of several.
     pub repository: String,
     /// What was replayed.
     pub workload: WorkloadLabel,

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, SpecText};
+use crate::{Host, SpecText, Vcs};
 
 /// What serving the same objects costs, from which repository and to which client, and what follows for a population of clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -17,6 +17,9 @@ pub struct Rollout {
     pub host: Host,
     /// The repository, as the user named it.
     pub repository: String,
+    /// Who keeps it; `None` in files from before Mercurial was served.
+    #[serde(default)]
+    pub vcs: Option<Vcs>,
     /// The codec that clients move to.
     pub spec: SpecText,
     /// The last commits that are fetched; `None` for a clone.
@@ -42,7 +45,7 @@ pub enum ServerStore {
     Zlib,
     /// All under the codec.
     Converted,
-    /// Every second entry under the codec, the others under zlib.
+    /// Every second entry, in Mercurial every second revlog, under the codec, the others under zlib.
     Mixed,
 }
 

@@ -5,15 +5,16 @@ mod fairness;
 mod modelled;
 pub(crate) mod verdict;
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use repackbench_records::{
-    ComparedTime, ModelledDevice, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison,
+    ComparedTime, Host, ModelledDevice, RatioEstimate, RepositoryState, Role, VariantComparison, WorkloadComparison,
 };
 
 use crate::{
     grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, ratio_cell, size_ratio},
+    summary::verdict_word,
 };
 
 /// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
@@ -22,32 +23,76 @@ const MISSING: &str = "missing";
 /// The comparisons as one table for each repository, with notes under it. Comparisons of a repository stand together
 /// in the order in which they were given; rows of a workload keep their order too.
 pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
-    let repositories = by_repository(comparisons).into_iter();
-    let tables = repositories.map(|(repository, comparisons)| repository_table(repository, &comparisons, style));
+    let places = by_repository(comparisons).into_iter();
+    let tables = places.map(|(place, comparisons)| repository_table(place, &comparisons, style));
     tables.collect::<Vec<_>>().join("\n")
 }
 
-/// Each repository with its comparisons, in the order in which they were given.
-pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&RepositoryState, Vec<&WorkloadComparison>)> {
-    let mut repositories: Vec<(&RepositoryState, Vec<&WorkloadComparison>)> = Vec::new();
-    for comparison in comparisons {
-        match repositories.iter_mut().find(|(repository, _)| **repository == comparison.repository) {
-            Some((_, comparisons)) => comparisons.push(comparison),
-            None => repositories.push((&comparison.repository, vec![comparison])),
-        }
-    }
-    repositories
+/// Where some figures come from: a repository, and the machine where there are several.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Place<'a> {
+    pub(crate) repository: &'a RepositoryState,
+    pub(crate) host: Option<&'a Host>,
 }
 
-fn repository_table(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
-    let mut text = format!("{}\n\n{}\n", heading(repository), repository_grid(comparisons).render_in(style));
+impl Place<'_> {
+    /// The repository's name, and the machine's where there are several.
+    pub(crate) fn name(&self) -> String {
+        let host = self.host.map(|host| format!(" on {}", host.description())).unwrap_or_default();
+        format!("{}{host}", self.repository.name)
+    }
+
+    /// Whether figures of this repository, from this machine, belong here.
+    pub(crate) fn has(&self, repository: &RepositoryState, host: &Host) -> bool {
+        self.repository == repository && self.host.is_none_or(|here| here.machine() == host.machine())
+    }
+}
+
+/// Each repository on each machine, once, in the order in which they come.
+pub(crate) fn places<'a>(all: impl Iterator<Item = (&'a RepositoryState, &'a Host)>) -> Vec<Place<'a>> {
+    let mut places: Vec<(&RepositoryState, &Host)> = Vec::new();
+    for (repository, host) in all {
+        if !places.iter().any(|(other, machine)| *other == repository && machine.machine() == host.machine()) {
+            places.push((repository, host));
+        }
+    }
+    let machines: BTreeSet<_> = places.iter().map(|(_, host)| host.machine()).collect();
+    let host = |host| (machines.len() > 1).then_some(host);
+    places.into_iter().map(|(repository, of)| Place { repository, host: host(of) }).collect()
+}
+
+/// Each repository, on each machine, with its comparisons, in the order in which they were given.
+pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(Place<'_>, Vec<&WorkloadComparison>)> {
+    let places = places(comparisons.iter().map(|comparison| (&comparison.repository, &comparison.host)));
+    let of_place = |place: Place<'_>| {
+        let is_here = |comparison: &&WorkloadComparison| place.has(&comparison.repository, &comparison.host);
+        comparisons.iter().filter(is_here).collect()
+    };
+    places.into_iter().map(|place| (place, of_place(place))).collect()
+}
+
+fn repository_table(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
+    let mut text = style.paragraph(&heading(&place));
+    let grid = repository_grid(comparisons);
+    if style.width.is_some_and(|width| grid.width() > width) {
+        for comparison in comparisons {
+            text.push_str(&format!("\n{}", style.paragraph(&plain_text(&comparison.workload.to_string()))));
+            text.push_str(&grid_of(&[comparison], &Columns::narrow(comparison)).render_in(style));
+        }
+    } else {
+        text.push_str(&format!("\n{}", grid.render_in(style)));
+    }
+    text.push('\n');
     notes(comparisons).iter().for_each(|note| text.push_str(&style.paragraph(note)));
     text
 }
 
 /// The table of one repository. An empty row stands between workloads.
 pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
-    let columns = Columns::of(comparisons);
+    grid_of(comparisons, &Columns::of(comparisons))
+}
+
+fn grid_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Grid {
     let headers = columns.headers();
     let headers: Vec<(&str, Align)> = headers.iter().map(|(name, align)| (name.as_str(), *align)).collect();
     let mut grid = Grid::new(&headers);
@@ -55,7 +100,7 @@ pub(crate) fn repository_grid(comparisons: &[&WorkloadComparison]) -> Grid {
         if number > 0 {
             grid.row(columns.cells(|_| String::new()));
         }
-        workload_rows(&mut grid, &columns, comparison);
+        workload_rows(&mut grid, columns, comparison);
     }
     grid
 }
@@ -70,6 +115,8 @@ enum Column {
     Throughput,
     Ratio,
     Verdict,
+    /// The verdict without its figures.
+    VerdictWord,
     Size,
     SizeRatio,
     /// The modelled time on one of [`Columns::devices`].
@@ -97,6 +144,13 @@ impl Columns {
         Columns { columns, devices, is_cpu }
     }
 
+    /// What a narrow screen has room for, in a table of one workload.
+    fn narrow(comparison: &WorkloadComparison) -> Self {
+        use Column::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
+        let columns = Columns::of(&[comparison]);
+        Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
+    }
+
     fn headers(&self) -> Vec<(String, Align)> {
         let header = |column: &Column| {
             let (name, align) = match column {
@@ -106,7 +160,7 @@ impl Columns {
                 Column::Wall => ("wall", Align::Numbers),
                 Column::Throughput => ("runs/s", Align::Numbers),
                 Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
-                Column::Verdict => ("verdict", Align::Words),
+                Column::Verdict | Column::VerdictWord => ("verdict", Align::Words),
                 Column::Size => ("size MB", Align::Numbers),
                 Column::SizeRatio => ("size ratio", Align::Numbers),
                 Column::Modelled(number) => {
@@ -123,14 +177,16 @@ impl Columns {
     }
 }
 
-/// A repository's name and the revision that was measured.
-pub(crate) fn heading(repository: &RepositoryState) -> String {
-    let name = plain_text(&repository.name);
-    match &repository.head {
+/// A repository's name and the revision that was measured, and the machine where there are several.
+pub(crate) fn heading(place: &Place<'_>) -> String {
+    let name = plain_text(&place.repository.name);
+    let revision = match &place.repository.head {
         // Twelve digits tell apart the commits of the largest repositories there are.
-        Some(id) => format!("{name} (revision {})", plain_text(&id.chars().take(12).collect::<String>())),
-        None => name,
-    }
+        Some(id) => format!(" (revision {})", plain_text(&id.chars().take(12).collect::<String>())),
+        None => String::new(),
+    };
+    let host = place.host.map(|host| format!(" on {}", plain_text(&host.description()))).unwrap_or_default();
+    format!("{name}{revision}{host}")
 }
 
 fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadComparison) {
@@ -149,6 +205,7 @@ fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadCompar
             Column::Throughput => throughput(comparison.jobs, row.wall_median),
             Column::Ratio => ratio_of(row),
             Column::Verdict => verdict::cell(comparison, row),
+            Column::VerdictWord => row.verdict.map_or_else(String::new, |_| verdict_word(row.verdict).to_owned()),
             Column::Size => megabytes(row.size.total_bytes),
             Column::SizeRatio => {
                 baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
@@ -162,7 +219,7 @@ fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadCompar
         grid.row(columns.cells(|column| match column {
             Column::Variant => "noise (A / A')".to_owned(),
             Column::Ratio => ratio_cell(noise),
-            Column::Verdict => verdict::noise_cell(comparison),
+            Column::Verdict | Column::VerdictWord => verdict::noise_cell(comparison),
             _ => String::new(),
         }));
     }
@@ -291,270 +348,4 @@ fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use std::collections::BTreeMap;
-
-    use repackbench_records::{
-        Checks, ChosenDeltaCache, DeltaCacheUse, DeltaOrigin, DisturbanceShares, RatioInterval, SizeRecord, SpecText,
-        Variant, Verdict, WorkloadLabel,
-    };
-
-    use super::*;
-
-    fn bench_table(comparisons: &[WorkloadComparison]) -> String {
-        super::bench_table(comparisons, Style::PLAIN)
-    }
-
-    pub(crate) fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
-        RatioEstimate { ratio, interval: Some(RatioInterval { low, high, coverage: 0.978 }), pairs: 10 }
-    }
-
-    pub(crate) fn row(
-        role: Role,
-        spec: &str,
-        millis: u64,
-        ratio: Option<RatioEstimate>,
-        bytes: u64,
-    ) -> VariantComparison {
-        let spec = SpecText { typed: spec.into(), canonical: spec.into() };
-        VariantComparison {
-            variant: Variant {
-                role,
-                row: 0,
-                spec: (role != Role::AsFound).then_some(spec),
-                checksum: true,
-                deltas: DeltaOrigin::Kept,
-                decoder: None,
-                delta_cache: None,
-            },
-            runs: 10,
-            compared_median: Duration::from_millis(millis),
-            wall_median: Duration::from_millis(millis + 17),
-            ratio,
-            adjusted_p: ratio.map(|_| 0.01),
-            verdict: ratio.and_then(|ratio| ratio.interval).map(|interval| match (interval.low, interval.high) {
-                (_, ..0.99) => Verdict::Faster,
-                (1.01.., _) => Verdict::Slower,
-                (0.99.., ..=1.01) => Verdict::Same,
-                _ => Verdict::Inconclusive,
-            }),
-            delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 71, misses: 29 }),
-            checks: Some(Checks { chunk_checksums: true, object_hashes: false, commit_graph: false, bitmaps: false }),
-            peak_resident_median: None,
-            counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
-            size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
-            reads: None,
-        }
-    }
-
-    pub(crate) fn comparison(
-        workload: &str,
-        rows: Vec<VariantComparison>,
-        noise: Option<RatioEstimate>,
-    ) -> WorkloadComparison {
-        WorkloadComparison {
-            repository: RepositoryState {
-                name: "sample".into(),
-                fingerprint: "f".into(),
-                head: Some("0123456789abcdef0123".into()),
-                ..RepositoryState::default()
-            },
-            workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
-            compared_time: ComparedTime::Cpu,
-            rows,
-            noise,
-            noise_floor: noise.map(|_| 0.01),
-            is_valid: true,
-            cells: 3,
-            blocks_for_verdicts: 7,
-            jobs: 1,
-            disturbance: DisturbanceShares::default(),
-        }
-    }
-
-    #[test]
-    fn the_table_shows_every_variant_of_every_workload_beside_the_baseline() {
-        let traverse = comparison(
-            "traverse",
-            vec![
-                row(Role::AsFound, "", 1190, Some(estimate(1.004, 0.99, 1.02)), 110_400_000),
-                row(Role::Baseline, "zlib:6", 1182, None, 110_500_000),
-                row(Role::Candidate, "zstd:5", 851, Some(estimate(0.72, 0.702, 0.741)), 92_900_000),
-            ],
-            Some(estimate(1.001, 0.993, 1.008)),
-        );
-        let diff = comparison(
-            "diff:raw",
-            vec![
-                row(Role::Baseline, "zlib:6", 85, None, 110_500_000),
-                row(Role::Candidate, "zstd:5", 70, Some(estimate(0.82, 0.8, 0.85)), 92_900_000),
-            ],
-            None,
-        );
-        let expected = "\
-sample (revision 0123456789ab)
-
-workload  variant             CPU      wall  CPU ratio          verdict                      size MB  size ratio
-------------------------------------------------------------------------------------------------------------------
-traverse  as found        1190 ms   1207 ms  1.00 [0.99, 1.02]  inconclusive (-1.0..+2.0 %)      110       0.999
-          zlib:6          1182 ms   1199 ms  baseline                                            111       1.000
-          zstd:5           851 ms    868 ms  0.72 [0.70, 0.74]  faster                          92.9       0.841
-          noise (A / A')                     1.00 [0.99, 1.01]  floor ±1.0 %
-
-diff:raw  zlib:6          85.0 ms  102.0 ms  baseline                                            111       1.000
-          zstd:5          70.0 ms   87.0 ms  0.82 [0.80, 0.85]  faster                          92.9       0.841
-
-CPU is user plus system time.
-Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median [95 % interval].
-Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over all 3 ratios (Holm).
-Fairness: chunk checksums checked; object hashes not checked; delta-base cache 96M, hits: traverse 71 %, diff:raw 71 %; commit-graph and bitmaps off.
-";
-        let text = bench_table(&[traverse, diff]);
-        assert_eq!(text, expected, "\n{text}");
-    }
-
-    #[test]
-    fn what_limits_a_comparison_is_said_under_the_table() {
-        let mut unchecked = row(Role::Candidate, "lz4", 10, None, 5);
-        unchecked.variant.checksum = false;
-        unchecked.ratio = Some(RatioEstimate { ratio: 0.5, interval: None, pairs: 3 });
-        unchecked.counts.insert(MISSING.into(), 25);
-        let text = bench_table(&[comparison("checkout", vec![unchecked], None)]);
-        assert!(text.contains("lz4 [checksum=no]"), "{text}");
-        assert!(text.contains("\nchecksum=no: nothing checks"), "{text}");
-        assert!(text.contains("checkout: 25 missing objects were skipped."), "{text}");
-        assert!(text.contains("(3 blocks; 6 are needed for 95 %)"), "{text}");
-        assert!(!text.contains("A dash for a ratio"), "{text}");
-    }
-
-    #[test]
-    fn a_ratio_that_cannot_be_had_is_a_dash_and_explained() {
-        let text = bench_table(&[comparison("checkout", vec![row(Role::Candidate, "lz4", 10, None, 5)], None)]);
-        let candidate = text.lines().find(|line| line.starts_with("checkout")).unwrap();
-        assert_eq!(candidate.split_whitespace().nth(6), Some("-"), "{text}");
-        assert!(text.contains("\nA dash for a ratio"), "{text}");
-    }
-
-    #[test]
-    fn a_floor_beside_its_workload_says_what_share_is_the_codec_s() {
-        let rows = |baseline, candidate| {
-            vec![
-                row(Role::Baseline, "zlib:6", baseline, None, 5),
-                row(Role::Candidate, "lz4", candidate, Some(estimate(0.5, 0.4, 0.6)), 5),
-            ]
-        };
-        let whole = comparison("traverse", rows(200, 100), None);
-        let floor = comparison("floor:traverse", rows(90, 7), None);
-        let text = bench_table(&[whole, floor.clone()]);
-        assert!(text.contains("Codec's share of traverse, at least: zlib:6 45 %, lz4 7.0 %."), "{text}");
-        let other = comparison("diff:raw", rows(200, 100), None);
-        assert!(!bench_table(&[other, floor]).contains("Codec's share"));
-    }
-
-    #[test]
-    fn cold_runs_are_explained() {
-        let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
-        let mut cold = comparison("traverse", rows, Some(estimate(1.0, 0.99, 1.01)));
-        assert!(!bench_table(&[cold.clone()]).contains("mincore"));
-        cold.workload.parameters.insert("cache".into(), "cold".into());
-        assert!(bench_table(&[cold]).contains("mincore"));
-    }
-
-    #[test]
-    fn a_complete_comparison_has_the_notes_that_explain_its_columns_and_no_others() {
-        let rows = vec![row(Role::Candidate, "lz4", 10, Some(estimate(0.5, 0.4, 0.6)), 5)];
-        let text = bench_table(&[comparison("checkout", rows, Some(estimate(1.0, 0.99, 1.01)))]);
-        let (_, notes) = text.rsplit_once("\n\n").unwrap();
-        assert_eq!(notes.lines().count(), 4, "{text}");
-    }
-
-    #[test]
-    fn several_copies_at_once_show_how_many_there_are_in_a_second() {
-        let rows = vec![
-            row(Role::Baseline, "zlib:6", 983, None, 5),
-            row(Role::Candidate, "lz4", 483, Some(estimate(0.5, 0.4, 0.6)), 5),
-        ];
-        let mut copies = comparison("traverse", rows, None);
-        (copies.jobs, copies.compared_time) = (4, ComparedTime::Wall);
-        let text = bench_table(&[copies.clone()]);
-        assert!(text.contains("  runs/s  time ratio"), "{text}");
-        assert!(text.contains("  4.00  baseline") && text.contains("  8.00  0.50 [0.40, 0.60]"), "{text}");
-        assert!(text.contains("\nThe time compared is elapsed time.\n"), "{text}");
-        let alone = comparison("checkout", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
-        let both = bench_table(&[copies, alone]);
-        assert!(both.contains("elapsed time for traverse, else CPU time. CPU is user plus system time."), "{both}");
-    }
-
-    #[test]
-    fn the_notes_say_which_time_is_compared() {
-        let of = |workload: &str, compared_time| {
-            let rows = vec![row(Role::Baseline, "zlib:6", 1, None, 1)];
-            WorkloadComparison { compared_time, ..comparison(workload, rows, None) }
-        };
-        let (checkout, traverse) = (of("checkout", ComparedTime::User), of("traverse", ComparedTime::Cpu));
-        let both = bench_table(&[checkout.clone(), traverse]);
-        assert!(both.contains("\nCPU is user plus system time; user time only for checkout (files"), "{both}");
-        let alone = bench_table(&[checkout]);
-        assert!(alone.contains("\nCPU is user time only (files"), "{alone}");
-    }
-
-    #[test]
-    fn a_session_without_verdicts_says_why() {
-        let rows = || {
-            vec![
-                row(Role::Baseline, "zlib:6", 9, None, 5),
-                row(Role::Candidate, "lz4", 9, Some(estimate(0.5, 0.4, 0.6)), 5),
-            ]
-        };
-        let mut noisy = comparison("traverse", rows(), Some(estimate(1.1, 1.05, 1.2)));
-        (noisy.is_valid, noisy.noise_floor) = (false, Some(0.2));
-        noisy.rows[1].verdict = None;
-        noisy.disturbance = DisturbanceShares { steal: Some(0.031), cpu_pressure: Some(0.25), ..noisy.disturbance };
-        let text = bench_table(&[noisy]);
-        assert!(text.contains("none: too noisy") && text.contains("1.10 [1.05, 1.20]  invalid"), "{text}");
-        assert!(text.contains("\ntraverse: the same files read twice differ"), "{text}");
-        assert!(text.contains("took processors away for 3.1 %, some task waited for a processor for 25 %."), "{text}");
-        assert!(!text.contains("Verdicts:"), "{text}");
-
-        let mut short = comparison("traverse", rows(), Some(estimate(1.0, 0.99, 1.01)));
-        (short.cells, short.blocks_for_verdicts) = (30, 11);
-        let text = bench_table(&[short]);
-        assert!(text.contains("none can be called faster or slower before 11 blocks; there are 10."), "{text}");
-    }
-
-    #[test]
-    fn rows_that_were_read_under_other_conditions_are_named() {
-        let mut unchecked = row(Role::Candidate, "lz4", 9, None, 5);
-        unchecked.checks = unchecked.checks.map(|checks| Checks { chunk_checksums: false, ..checks });
-        unchecked.delta_cache = Some(DeltaCacheUse { limit_bytes: None, hits: 9, misses: 1 });
-        let mut again = unchecked.clone();
-        again.variant.delta_cache = Some(ChosenDeltaCache { limit_bytes: None });
-        let rows = vec![row(Role::Baseline, "zlib:6", 9, None, 5), unchecked, again];
-        let text = bench_table(&[comparison("traverse", rows, None)]);
-        assert!(text.contains("chunk checksums checked, but not in lz4;"), "{text}");
-        assert!(
-            text.contains("cache 96M, hits: traverse 71 %; delta-base cache unlimited, hits: traverse 90 %;"),
-            "{text}"
-        );
-        let mut old = row(Role::Baseline, "zlib:6", 9, None, 5);
-        (old.checks, old.delta_cache) = (None, None);
-        assert!(!bench_table(&[comparison("traverse", vec![old], None)]).contains("Fairness"));
-    }
-
-    #[test]
-    fn repositories_have_tables_of_their_own() {
-        let first = comparison("traverse", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
-        let mut second = first.clone();
-        second.repository.name = "other\u{1b}".into();
-        second.repository.head = None;
-        let third = WorkloadComparison {
-            workload: WorkloadLabel { name: "checkout".into(), ..first.workload.clone() },
-            ..first.clone()
-        };
-        let text = bench_table(&[first, second, third]);
-        assert_eq!(text.matches("sample (revision 0123456789ab)").count(), 1, "{text}");
-        assert!(text.contains("other\\u{1b}\n\n"), "{text}");
-        assert!(text.find("checkout").unwrap() < text.find("other").unwrap(), "{text}");
-        assert_eq!(bench_table(&[]), "");
-    }
-}
+pub(crate) mod tests;

@@ -48,6 +48,14 @@ fn notes(change: &ResultChange, gate: f64) -> String {
     };
     let mut notes =
         format!("Compared are {what}. slower, faster: the whole interval lies beyond {:.1} %.\n", 100.0 * gate);
+    if let Some((old, new)) = &change.changed_host {
+        let (old, new) = (plain_text(&old.description()), plain_text(&new.description()));
+        let why = match change.measure {
+            Measure::RatioToBaseline => "a ratio to the baseline is mostly, but not wholly, the same everywhere",
+            Measure::Time => "what differs between their times is the machine too",
+        };
+        notes.push_str(&format!("Two machines: {why}. Older: {old}; newer: {new}.\n"));
+    }
     for name in &change.changed_repositories {
         notes.push_str(&format!("{}: another state of the repository.\n", plain_text(name)));
     }
@@ -63,7 +71,7 @@ fn notes(change: &ResultChange, gate: f64) -> String {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{RatioInterval, WorkloadLabel};
+    use repackbench_records::{Host, RatioInterval, WorkloadLabel};
 
     use super::*;
 
@@ -85,6 +93,7 @@ mod tests {
             cells: vec![cell("zstd:5", 1.0, 1.0), cell("lz4", 1.2, 0.9), cell("zstd:9", 0.8, 1.1)],
             only_old: vec!["sample: traverse: gone".into()],
             only_new: Vec::new(),
+            changed_host: Some((Host { cores: Some(1), ..Host::default() }, Host::default())),
             changed_repositories: vec!["sample".into()],
         };
         let text = change_table(&change, 0.03);
@@ -94,5 +103,9 @@ mod tests {
         assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
         assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
         assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+        assert!(
+            text.contains("Two machines: ") && text.contains("Older: 1 core; newer: an unknown machine."),
+            "{text}"
+        );
     }
 }

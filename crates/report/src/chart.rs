@@ -13,11 +13,13 @@
 //! reading order. Colours are classes only ([`CHART_STYLE`]): `c0` to `c11` for families of codecs, `k0` to `k7` for kinds of bytes or
 //! of time, `i1` to `i5` for how often. Where a colour tells something, a shape, a place or a word tells it too.
 
+mod accesses;
 mod break_even;
 mod common;
 mod factors;
 mod labels;
 mod look;
+mod noise;
 mod phases;
 mod ratios;
 mod rows;
@@ -25,9 +27,9 @@ mod scale;
 mod scatter;
 mod size_time;
 mod stored_bytes;
-mod svg;
-
-pub(crate) use svg::escape;
+pub(crate) mod svg;
+#[cfg(test)]
+mod tests;
 
 use crate::Results;
 use svg::Width;
@@ -161,8 +163,10 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     figures.extend(ratios::figures(results));
     figures.extend(stored_bytes::figures(results));
     figures.extend(phases::figures(results));
+    figures.extend(accesses::figures(results));
     figures.extend(factors::figures(results));
     figures.extend(break_even::figures(results));
+    figures.extend(noise::figures(results));
     figures.sort_by_key(|figure| figure.section);
     make_unique(&mut figures);
     figures

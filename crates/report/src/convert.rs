@@ -48,7 +48,7 @@ pub fn convert_summary(
         grid.row([&line.name, &entries, before, after, &size_ratio(line.after, line.before)]);
     }
     let mut text = grid.render();
-    text.push_str(&form_table(std::slice::from_ref(after)));
+    text.push_str(&form_table(std::slice::from_ref(after), crate::Style::PLAIN));
     text.push('\n');
     text.push_str(&rate_line(before.objects.sum(), elapsed, sync));
     for note in notes {

@@ -15,7 +15,9 @@ pub fn explain_table(explanations: &[Explanation], style: Style) -> String {
 fn table(explanation: &Explanation, style: Style) -> String {
     let heading = format!("{}: {}", explanation.repository.name, explanation.workload);
     let grid = explanation_grid(explanation);
-    format!("{}\n\n{}\n{}", plain_text(&heading), grid.render_in(style), notes(explanation))
+    let mut text = format!("{}\n{}\n", style.paragraph(&plain_text(&heading)), grid.render_in(style));
+    notes(explanation).lines().for_each(|line| text.push_str(&style.paragraph(line)));
+    text
 }
 
 /// The steps, their product and what was measured.
@@ -125,6 +127,7 @@ mod tests {
         };
         let explanation = Explanation {
             schema: 2,
+            session: 0,
             repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             compared_time: ComparedTime::Cpu,

@@ -89,14 +89,16 @@ impl Grid {
         text
     }
 
+    /// How many characters its longest line has.
+    pub(crate) fn width(&self) -> usize {
+        self.table.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
+    }
+
     /// The table as text that fits `style`: where it is too wide, cells have several lines.
     pub(crate) fn render_in(mut self, style: Style) -> String {
-        if let Some(width) = style.width {
-            let widest = self.table.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
-            if widest > width {
-                self.table.set_content_arrangement(ContentArrangement::Dynamic);
-                self.table.set_width(u16::try_from(width.max(MIN_WIDTH)).unwrap_or(u16::MAX));
-            }
+        if let Some(width) = style.width.filter(|width| self.width() > *width) {
+            self.table.set_content_arrangement(ContentArrangement::Dynamic);
+            self.table.set_width(u16::try_from(width.max(MIN_WIDTH)).unwrap_or(u16::MAX));
         }
         let text = self.render();
         if style.is_coloured { coloured(&text) } else { text }
@@ -137,15 +139,17 @@ fn next_verdict(text: &str) -> Option<(usize, &'static str, Ansi)> {
     COLOURED.iter().filter_map(first).min_by_key(|(at, ..)| *at)
 }
 
-/// `text` with control characters as escapes (`\n`, `\u{1b}`): names come from files, and a terminal must not obey
-/// them.
+/// `text` with control characters as escapes (`\n`, `\u{1b}`), and those that turn the direction of reading: names come from files, a
+/// terminal must not obey them, and a reader must see the text that is there.
 pub(crate) fn plain_text(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     for character in text.chars() {
-        if character.is_control() {
-            plain.extend(character.escape_default());
-        } else {
-            plain.push(character);
+        match character {
+            '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                plain.extend(character.escape_unicode());
+            }
+            _ if character.is_control() => plain.extend(character.escape_default()),
+            _ => plain.push(character),
         }
     }
     plain
@@ -208,6 +212,7 @@ mod tests {
     #[test]
     fn a_terminal_gets_no_orders_from_a_name() {
         assert_eq!(plain_text("a\u{1b}[2Jb\n\u{9b}c é"), "a\\u{1b}[2Jb\\n\\u{9b}c é");
+        assert_eq!(plain_text("gpj\u{202e}exe \u{2029}"), "gpj\\u{202e}exe \\u{2029}");
         let table = text_table(&["name"], &[vec!["two\nlines".into()]]);
         assert_eq!(table.lines().count(), 3);
     }

@@ -1,6 +1,8 @@
 //! Several repositories as one: geometric means of ratios, which count every repository alike, beside totals, which count every byte
 //! and every second alike.
 
+use std::collections::BTreeSet;
+
 use repackbench_records::{Role, VariantComparison, WorkloadComparison};
 
 use crate::{
@@ -11,7 +13,7 @@ use crate::{
 /// One variant in one workload, over all repositories that both were measured on.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct JoinedRow {
-    /// The workload with its parameters.
+    /// The workload's name, and the machine's where there are several.
     pub workload: String,
     /// The variant's label.
     pub variant: String,
@@ -32,7 +34,8 @@ pub struct JoinedRow {
 struct Sums {
     workload: String,
     variant: String,
-    repositories: usize,
+    machine: Option<String>,
+    fingerprints: BTreeSet<String>,
     log_time: f64,
     log_size: f64,
     seconds: f64,
@@ -42,34 +45,43 @@ struct Sums {
 }
 
 /// The comparisons of several repositories as one; nothing where there are fewer than two. A variant that has no ratio on a
-/// repository is left out there.
+/// repository is left out there. Workloads are joined by name: what they look for and where they start differs between repositories.
+/// Machines are not joined.
 pub fn joined(comparisons: &[WorkloadComparison]) -> Vec<JoinedRow> {
+    let machines: BTreeSet<_> = comparisons.iter().map(|comparison| comparison.host.machine()).collect();
     let mut rows: Vec<Sums> = Vec::new();
     for comparison in comparisons {
         let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { continue };
+        let is_cold = comparison.workload.parameters.get("cache").is_some_and(|cache| cache == "cold");
+        let workload = format!("{}{}", comparison.workload.name, if is_cold { ", cold" } else { "" });
+        let machine = (machines.len() > 1).then(|| comparison.host.description());
         for row in comparison.rows.iter().filter(|row| row.variant.role != Role::Baseline) {
-            let (workload, variant) = (comparison.workload.to_string(), row.variant.label());
-            let at = rows.iter().position(|sums| sums.workload == workload && sums.variant == variant);
-            let at = at.unwrap_or_else(|| {
-                rows.push(Sums { workload, variant: variant.into_owned(), ..Sums::default() });
+            let variant = row.variant.label();
+            let is_it = |sums: &Sums| sums.workload == workload && sums.variant == variant && sums.machine == machine;
+            let at = rows.iter().position(is_it).unwrap_or_else(|| {
+                let (workload, machine) = (workload.clone(), machine.clone());
+                rows.push(Sums { workload, machine, variant: variant.into_owned(), ..Sums::default() });
                 rows.len() - 1
             });
             if let Some(sums) = rows.get_mut(at) {
-                sums.add(row, baseline);
+                sums.add(&comparison.repository.fingerprint, row, baseline);
             }
         }
     }
-    rows.into_iter().filter(|sums| sums.repositories > 1).map(Sums::finish).collect()
+    rows.into_iter().filter(|sums| sums.fingerprints.len() > 1).map(Sums::finish).collect()
 }
 
 impl Sums {
-    fn add(&mut self, row: &VariantComparison, baseline: &VariantComparison) {
+    /// Counts a repository in, once.
+    fn add(&mut self, fingerprint: &str, row: &VariantComparison, baseline: &VariantComparison) {
         let Some(ratio) = &row.ratio else { return };
         let (bytes, baseline_bytes) = (row.size.total_bytes as f64, baseline.size.total_bytes as f64);
         if bytes == 0.0 || baseline_bytes == 0.0 {
             return;
         }
-        self.repositories += 1;
+        if !self.fingerprints.insert(fingerprint.to_owned()) {
+            return;
+        }
         self.log_time += ratio.ratio.ln();
         self.log_size += (bytes / baseline_bytes).ln();
         self.seconds += row.compared_median.as_secs_f64();
@@ -79,15 +91,15 @@ impl Sums {
     }
 
     fn finish(self) -> JoinedRow {
-        let repositories = self.repositories as f64;
+        let repositories = self.fingerprints.len() as f64;
         JoinedRow {
             time_mean: (self.log_time / repositories).exp(),
             time_total: self.seconds / self.baseline_seconds,
             size_mean: (self.log_size / repositories).exp(),
             size_total: self.bytes / self.baseline_bytes,
-            workload: self.workload,
+            workload: self.machine.map_or(self.workload.clone(), |machine| format!("{} on {machine}", self.workload)),
             variant: self.variant,
-            repositories: self.repositories,
+            repositories: self.fingerprints.len(),
         }
     }
 }
@@ -153,6 +165,7 @@ mod tests {
             ];
             let mut comparison = comparison("traverse", rows, None);
             comparison.repository.name = name.into();
+            comparison.repository.fingerprint = name.into();
             comparison
         };
         let both = [of("a", 25, 0.25, 200, 100), of("b", 100, 1.0, 50_000, 100_000)];
@@ -177,9 +190,14 @@ mod tests {
     #[test]
     fn a_variant_without_a_ratio_somewhere_is_left_out_there() {
         let rows = |ratio| vec![row(Role::Baseline, "zlib:6", 9, None, 5), row(Role::Candidate, "lz4", 9, ratio, 5)];
-        let with = comparison("traverse", rows(Some(estimate(0.5, 0.4, 0.6))), None);
-        let without = comparison("traverse", rows(None), None);
-        assert_eq!(joined(&[with.clone(), without]), []);
-        assert_eq!(joined(&[with.clone(), with.clone(), with])[0].repositories, 3);
+        let of = |name: &str, ratio| {
+            let mut comparison = comparison("traverse", rows(ratio), None);
+            comparison.repository.fingerprint = name.into();
+            comparison
+        };
+        let estimate = Some(estimate(0.5, 0.4, 0.6));
+        assert_eq!(joined(&[of("a", estimate), of("b", None)]), []);
+        assert_eq!(joined(&[of("a", estimate), of("a", estimate)]), [], "one repository is not several");
+        assert_eq!(joined(&[of("a", estimate), of("b", estimate), of("c", estimate)])[0].repositories, 3);
     }
 }

@@ -1,8 +1,8 @@
-//! Tables of plain text, for people.
+//! Results for people: tables for a terminal or a pipe, Markdown, CSV, charts as SVG, and one HTML page of all of them.
 //!
 //! Everything here is a function from records, or from comparisons made of records, to a string: nothing measures,
-//! nothing reads files, and nothing prints. Tables carry no colour and no terminal control, whatever a repository is
-//! called, so the same text goes to a terminal, a pipe and a file.
+//! nothing reads files, and nothing prints. Whatever a repository is called, its name comes out as text: it carries no terminal
+//! control and no markup. [`Style`] says what a terminal can show; without it, text is the same for a pipe and a file.
 //!
 //! **Units.** Sizes are in MB (10^6 bytes), with three significant digits and at most three decimals; exact bytes
 //! are in the records. Times carry their unit, which is the same for all variants of a workload. A ratio below 1 means

@@ -1,27 +1,30 @@
 //! Markdown for a pull request: the worst first, details folded away, and one line that says on what and how.
 
-use std::fmt::Write;
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt::Write,
+};
 
-use repackbench_records::{Record, RepositoryState, Role, WorkloadComparison};
+use repackbench_records::{Record, Role, WorkloadComparison};
 
 use crate::{
     Results, Style,
-    bench::{bench_table, by_repository, heading},
+    bench::{Place, bench_table, by_repository, heading},
     budget::budget_table,
     explain::explain_table,
     grid::plain_text,
     joined::{joined, joined_table},
     number::thousands,
     size::size_table,
-    summary::{Outcome, outcomes, sentences, short_cell, workload_names},
+    summary::{Outcome, jobs, outcomes, sentences, short_cell, workload_names},
     trace::trace_table,
 };
 
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
     let mut text = String::new();
-    for (repository, comparisons) in by_repository(&results.comparisons) {
-        text.push_str(&comparison_section(repository, &comparisons));
+    for (place, comparisons) in by_repository(&results.comparisons) {
+        text.push_str(&comparison_section(place, &comparisons));
     }
     let comparisons = &results.comparisons;
     text.push_str(&details("All repositories together", &joined_table(&joined(comparisons), Style::PLAIN)));
@@ -35,15 +38,16 @@ pub fn markdown(results: &Results) -> String {
     if !sizes.is_empty() {
         text.push_str(&details("Where the bytes go", &size_table(&sizes, Style::PLAIN)));
     }
-    text.push_str(&provenance(&results.runs));
+    text.push_str(&provenance(results));
     text
 }
 
-fn comparison_section(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> String {
+fn comparison_section(place: Place<'_>, comparisons: &[&WorkloadComparison]) -> String {
+    let comparisons = &*jobs(comparisons);
     let outcomes = outcomes(comparisons);
     let baseline = outcomes.iter().find(|outcome| outcome.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };
-    let mut text = format!("### {}, beside {}\n\n", escaped(&heading(repository)), code(&baseline.name));
+    let mut text = format!("### {}, beside {}\n\n", escaped(&heading(&place)), code(&baseline.name));
     let sentences = sentences(&outcomes, comparisons);
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));
@@ -57,7 +61,7 @@ fn comparison_section(repository: &RepositoryState, comparisons: &[&WorkloadComp
     let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
     for outcome in worst_first(&outcomes) {
         let size = outcome.size.map_or_else(|| "-".to_owned(), |size| format!("{size:.3}"));
-        let _ = write!(text, "| {} | {size} |", code(&outcome.name));
+        let _ = write!(text, "| {} | {size} |", code_cell(&outcome.name));
         for cell in &outcome.cells {
             let _ = write!(text, " {} |", cell.map_or_else(|| "-".to_owned(), short_cell));
         }
@@ -85,30 +89,39 @@ fn details(title: &str, table: &str) -> String {
     format!("<details><summary>{title}</summary>\n\n{fence}text\n{}\n{fence}\n\n</details>\n\n", table.trim_end())
 }
 
-/// One line: the machine and the method.
-fn provenance(runs: &[Record]) -> String {
-    let Some(first) = runs.first() else { return String::new() };
-    let mut hosts: Vec<String> = Vec::new();
-    for run in runs {
-        let host = host_line(run);
-        if !hosts.contains(&host) {
-            hosts.push(host);
-        }
+/// One line: the machine and the method; the commands that gave the figures.
+fn provenance(results: &Results) -> String {
+    let mut text = String::from("<sub>");
+    if !results.runs.is_empty() {
+        let hosts = distinct(results.runs.iter().map(host_line));
+        let versions = distinct(results.runs.iter().map(|run| run.program_version.clone()));
+        let blocks: BTreeSet<_> = results
+            .runs
+            .iter()
+            .map(|run| (run.place.session, run.place.seed, &run.workload, run.place.block))
+            .collect();
+        let _ = write!(
+            text,
+            "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
+             pairs within a block, verdicts hold over all of them together at 5 % (Holm). ",
+            hosts.iter().map(|host| escaped(host)).collect::<Vec<_>>().join("; "),
+            versions.iter().map(|version| escaped(version)).collect::<Vec<_>>().join(", "),
+            thousands(results.runs.len() as u64),
+            thousands(blocks.len() as u64),
+        );
     }
-    let blocks = runs.iter().map(|run| (run.place.session, run.place.block)).collect::<std::collections::BTreeSet<_>>();
-    let mut text = format!(
-        "<sub>Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians \
-         of pairs within a block, verdicts hold over all of them together at 5 % (Holm).",
-        hosts.iter().map(|host| escaped(host)).collect::<Vec<_>>().join("; "),
-        escaped(&first.program_version),
-        thousands(runs.len() as u64),
-        thousands(blocks.len() as u64),
-    );
-    if let Some(command) = &first.command {
-        let _ = write!(text, " {}", code(command));
-    }
-    text.push_str("</sub>\n");
-    text
+    let runs = results.runs.iter().map(|run| &run.command);
+    let others =
+        results.traces.iter().map(|trace| &trace.command).chain(results.sizes.iter().map(|line| &line.command));
+    let commands = distinct(runs.chain(others).flatten().cloned());
+    text.push_str(&commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(", "));
+    if text == "<sub>" { String::new() } else { format!("{}</sub>\n", text.trim_end()) }
+}
+
+/// Each text once, in the order in which they come.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    texts.filter(|text| seen.insert(text.clone())).collect()
 }
 
 /// A machine in a few words.
@@ -121,13 +134,18 @@ pub(crate) fn host_line(run: &Record) -> String {
     parts.join(", ")
 }
 
-/// `text` as code: no markup has a meaning in it, and a pipe does not end a table's cell.
+/// `text` as code: no markup has a meaning in it.
 fn code(text: &str) -> String {
     let text = plain_text(text);
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{fence}{pad}{}{pad}{fence}", text.replace('|', "\\|"))
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// `text` as code in a cell of a table, which a pipe would end even there.
+fn code_cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
 }
 
 /// `text` with everything that Markdown or HTML could take for markup made plain. Underscores and parentheses stay as they are
@@ -139,8 +157,9 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A name must not call for people's or teams' attention.
+            // A name must not call for people's or teams' attention, nor become a formula.
             '@' => escaped.push_str("&#64;"),
+            '$' => escaped.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
                 escaped.push('\\');
                 escaped.push(character);
@@ -148,7 +167,7 @@ fn escaped(text: &str) -> String {
             _ => escaped.push(character),
         }
     }
-    escaped
+    escaped.replace("://", "&#58;//").replace("www.", "www&#46;")
 }
 
 #[cfg(test)]
@@ -176,7 +195,7 @@ mod tests {
         let expected = "\
 ### sample (revision 0123456789ab), beside `zlib:6`
 
-Smallest is xz:6: 21.0 % smaller, traverse takes 110 % more time (slower). traverse is fastest with zstd:5 (0.70).
+Smallest is xz:6: 21.0 % smaller, traverse takes 110 % more time (slower). By the medians, traverse is fastest with zstd:5 (0.70).
 
 Multiples of the baseline's bytes and times, less is better; the worst first.
 
@@ -197,7 +216,8 @@ sample (revision 0123456789ab)
     #[test]
     fn names_come_out_as_text() {
         let mut results = results();
-        let hostile = "</sub><script>alert(1)</script>|`x`\n# a\u{1b}[31m @team";
+        let hostile =
+            "</sub><script>alert(1)</script>|`x`\n# a\u{1b}[31m @team $x$ https://example.org www.example.org";
         results.comparisons[0].repository.name = hostile.into();
         results.comparisons[0].workload.name = hostile.into();
         results.comparisons[0].rows[1].variant.spec.as_mut().unwrap().typed = hostile.into();
@@ -206,7 +226,9 @@ sample (revision 0123456789ab)
         // Outside of code, where nothing has a meaning.
         let (visible, _) = text.split_once("<details>").unwrap();
         let without_code: String = visible.split("``").step_by(2).collect();
-        assert!(!without_code.contains("<script") && !without_code.contains('@'), "{visible}");
+        for markup in ["<script", "@", "$", "://", "www."] {
+            assert!(!without_code.contains(markup), "{markup}: {visible}");
+        }
         assert!(!text.contains('\u{1b}'), "{text}");
         assert!(visible.lines().all(|line| !line.starts_with("# ")), "{visible}");
         let rows: Vec<&str> = visible.lines().filter(|line| line.starts_with('|')).collect();
@@ -220,7 +242,7 @@ sample (revision 0123456789ab)
         let folded = details("x", "a ```` b");
         assert!(folded.contains("\n`````text\n") && folded.contains("\n`````\n"), "{folded}");
         assert_eq!(details("x", " \n"), "");
-        assert_eq!(code("a|b"), "`a\\|b`");
+        assert_eq!((code("a|b"), code_cell("a|b")), ("`a|b`".into(), "`a\\|b`".into()));
         assert_eq!(code("`"), "`` ` ``");
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repackbench_records::{Rollout, ServedClient, ServerStore};
+use repackbench_records::{Rollout, ServedClient, ServerStore, Vcs};
 
 use crate::{
     grid::{Align, Grid},
@@ -23,7 +23,9 @@ pub fn rollout_table(rollout: &Rollout, with_steps: bool) -> String {
 fn title(rollout: &Rollout) -> String {
     let what = match rollout.commits {
         None => "a clone".to_owned(),
-        Some(commits) => format!("a fetch of the last {commits} commits of {}", rollout.revision),
+        Some(commits) => {
+            format!("a fetch of the last {commits} commits of {}", crate::grid::plain_text(&rollout.revision))
+        }
     };
     format!("{}: serving {what} under {}", crate::grid::plain_text(&rollout.repository), rollout.spec.typed)
 }
@@ -114,12 +116,27 @@ fn step_grid(rollout: &Rollout) -> Grid {
 
 fn notes(rollout: &Rollout) -> String {
     let runs = rollout.exchanges.iter().map(|exchange| exchange.cpu_ns.len()).max().unwrap_or_default();
-    let mut notes = format!(
-        "CPU is user plus system time to make the pack, its checksum included: the median of {runs} runs. What to send was found\n\
-         out before. Ratios are to a server and a client of zlib: stored bytes sent as they are.\n"
-    );
+    let is_hg = rollout.vcs == Some(Vcs::Mercurial);
+    let mut notes = match (is_hg, rollout.commits) {
+        (false, _) => format!(
+            "CPU is user plus system time to make the pack, its checksum included: the median of {runs} runs. What to send was found\n\
+             out before. Ratios are to a server and a client of zlib: stored bytes sent as they are.\n"
+        ),
+        (true, None) => format!(
+            "CPU is user plus system time: the median of {runs} runs. Who reads all that is stored gets the store's files as they are (a\n\
+             stream clone), others a bundle (a pull): every delta decoded, and all compressed as one zstd stream. Ratios are to a\n\
+             stream clone under zlib.\n"
+        ),
+        (true, Some(_)) => format!(
+            "CPU is user plus system time to make the bundle: the median of {runs} runs. A pull decodes every delta and compresses all as\n\
+             one zstd stream, whoever asks: upgraded clients change nothing. Ratios are to a server under zlib.\n"
+        ),
+    };
     if rollout.exchanges.iter().any(|exchange| exchange.store == ServerStore::Mixed) {
-        notes.push_str("mixed: every second entry in pack order is taken from the zlib repository, the others from the converted one.\n");
+        let what = if is_hg { "every second revlog" } else { "every second entry in pack order" };
+        notes.push_str(&format!(
+            "mixed: {what} is taken from the zlib repository, the others from the converted one.\n"
+        ));
     }
     let dictionaries = rollout.exchanges.iter().map(|exchange| exchange.dictionary_bytes).max().unwrap_or_default();
     if dictionaries > 0 {
@@ -160,6 +177,7 @@ mod tests {
             program_version: "0".into(),
             host: Host::current(),
             repository: "re\npo".into(),
+            vcs: Some(Vcs::Git),
             spec: SpecText { typed: "zstd:5".into(), canonical: "zstd:5".into() },
             commits: None,
             revision: "HEAD".into(),
@@ -176,5 +194,9 @@ mod tests {
         assert_eq!(text.matches(" % ").count(), 11, "{text}");
         assert!(text.contains("2,048 bytes of dictionaries") && !text.contains("mixed"), "{text}");
         assert!(!rollout_table(&rollout, false).contains(" % "));
+        let of_hg = Rollout { vcs: Some(Vcs::Mercurial), ..rollout };
+        assert!(rollout_table(&of_hg, false).contains("stream clone"));
+        let fetch = rollout_table(&Rollout { commits: Some(3), ..of_hg }, false);
+        assert!(fetch.contains("upgraded clients change nothing"), "{fetch}");
     }
 }

@@ -18,9 +18,12 @@ struct SizeLine {
 /// are left out, except for the total.
 pub fn size_table(sizes: &[SizeRecord], style: Style) -> String {
     let mut text = size_grid(sizes).render_in(style);
-    text.push_str(&form_table(sizes));
+    text.push_str(&form_table(sizes, style));
     if let Some((first, others)) = sizes.split_first() {
-        others.iter().filter_map(|other| manifest_growth(first, other)).for_each(|line| text.push_str(&line));
+        others
+            .iter()
+            .filter_map(|other| manifest_growth(first, other))
+            .for_each(|line| text.push_str(&style.paragraph(&line)));
     }
     text
 }
@@ -54,7 +57,7 @@ pub(crate) fn size_grid(sizes: &[SizeRecord]) -> Grid {
 
 /// How the chunks of each repository are stored: form, chunks and bytes, below an empty line. Forms that no repository has
 /// are left out; nothing at all where no chunk was counted.
-pub(crate) fn form_table(sizes: &[SizeRecord]) -> String {
+pub(crate) fn form_table(sizes: &[SizeRecord], style: Style) -> String {
     let forms: Vec<StoredForm> =
         StoredForm::ALL.into_iter().filter(|form| sizes.iter().any(|size| size.forms.get(*form).chunks > 0)).collect();
     if forms.is_empty() {
@@ -77,7 +80,7 @@ pub(crate) fn form_table(sizes: &[SizeRecord]) -> String {
     for (row, form) in forms.iter().enumerate() {
         grid.row(std::iter::once(form.name()).chain(cells.iter().filter_map(|column| Some(column.get(row)?.as_str()))));
     }
-    format!("\n{}", grid.render())
+    format!("\n{}", grid.render_in(style))
 }
 
 /// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
@@ -96,7 +99,7 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
         format!("{sign}{} MB", megabytes(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
     };
     let label = plain_text(&other.label);
-    Some(format!("growth of {label}: {}, {} of it in the manifest\n", signed(growth), signed(of_manifest)))
+    Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
 }
 
 /// The cells of all columns of numbers, column by column, so that each can be aligned.
@@ -237,7 +240,10 @@ dictionary       0          0     1,234       1.23
 stored           0          0         1      30.0
 ";
         assert!(text.ends_with(expected), "{text}");
-        assert!(form_table(&[second]).starts_with("\nform        chunks     MB\n"), "one repository needs no name");
+        assert!(
+            form_table(&[second], Style::PLAIN).starts_with("\nform        chunks     MB\n"),
+            "one repository needs no name"
+        );
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The first screen: what one would gain and lose with each codec, on one line each.
 
-use repackbench_records::{RepositoryState, Role, VariantComparison, Verdict, WorkloadComparison};
+use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use crate::{
-    bench::{by_repository, heading, variant_name},
+    bench::{Place, by_repository, heading, variant_name},
     grid::{Align, Grid, Style, plain_text},
     number::{megabytes, time_ratio},
 };
@@ -18,8 +18,7 @@ const FIXED_WIDTH: usize = 34;
 /// time with its verdict; then, in words, which variants are on no account to be beaten. Empty where there is nothing to compare.
 pub fn summary(comparisons: &[WorkloadComparison], style: Style) -> String {
     let repositories = by_repository(comparisons);
-    let texts =
-        repositories.into_iter().map(|(repository, comparisons)| of_repository(repository, &comparisons, style));
+    let texts = repositories.into_iter().map(|(place, comparisons)| of_repository(place, &comparisons, style));
     texts.collect::<Vec<_>>().join("\n")
 }
 
@@ -33,6 +32,9 @@ pub(crate) struct Outcome<'a> {
     pub(crate) cells: Vec<Option<&'a VariantComparison>>,
     /// What part it plays.
     pub(crate) role: Role,
+    /// Whether it may be named as the best at something: not one that checks less than the baseline, nor one that differs in its cache
+    /// alone.
+    pub(crate) is_headline: bool,
 }
 
 impl Outcome<'_> {
@@ -74,6 +76,9 @@ pub(crate) fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcom
                     size: baseline_bytes.map(|of| row.size.total_bytes as f64 / of as f64),
                     cells: vec![None; comparisons.len()],
                     role: row.variant.role,
+                    is_headline: row.variant.role == Role::Candidate
+                        && row.variant.checksum
+                        && row.variant.delta_cache.is_none(),
                 });
                 outcomes.len() - 1
             });
@@ -85,17 +90,23 @@ pub(crate) fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcom
     outcomes
 }
 
-fn of_repository(repository: &RepositoryState, comparisons: &[&WorkloadComparison], style: Style) -> String {
+/// Without floors: they show what of a workload is its codec's, and are no jobs of anyone's.
+pub(crate) fn jobs<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
+    comparisons.iter().copied().filter(|comparison| !comparison.workload.name.starts_with("floor:")).collect()
+}
+
+fn of_repository(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
+    let comparisons = &*jobs(comparisons);
     let baseline =
         comparisons.iter().flat_map(|comparison| &comparison.rows).find(|row| row.variant.role == Role::Baseline);
     let Some(baseline) = baseline else { return String::new() };
     let per_table = style.width.map_or(comparisons.len(), |width| width.saturating_sub(FIXED_WIDTH) / WORKLOAD_WIDTH);
-    let mut text = format!(
-        "{}, beside {} ({} MB): size and time as multiples, less is better\n",
-        heading(repository),
+    let mut text = style.paragraph(&format!(
+        "{}, beside {} ({} MB): size and time as multiples, less is better",
+        heading(&place),
         plain_text(&variant_name(baseline)),
         megabytes(baseline.size.total_bytes)
-    );
+    ));
     for part in comparisons.chunks(per_table.max(1)) {
         text.push('\n');
         text.push_str(&table(part).render_in(style));
@@ -153,7 +164,7 @@ pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
 
 /// The answer in words: the smallest, the fastest in each workload, and what need not be looked at.
 pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadComparison]) -> String {
-    let candidates: Vec<&Outcome<'_>> = outcomes.iter().filter(|outcome| outcome.role == Role::Candidate).collect();
+    let candidates: Vec<&Outcome<'_>> = outcomes.iter().filter(|outcome| outcome.is_headline).collect();
     let mut sentences = Vec::new();
     let names: Vec<String> = workload_names(comparisons).iter().map(|name| plain_text(name)).collect();
     if let [only] = candidates.as_slice() {
@@ -178,15 +189,12 @@ pub(crate) fn sentences(outcomes: &[Outcome<'_>], comparisons: &[&WorkloadCompar
     });
     let fastest: Vec<String> = fastest.collect();
     if !fastest.is_empty() {
-        sentences.push(format!("{}.", fastest.join("; ")));
+        sentences.push(format!("By the medians, {}.", fastest.join("; ")));
     }
     let beaten = |outcome: &&&Outcome<'_>| candidates.iter().any(|other| outcome.is_beaten_by(other));
     let beaten: Vec<String> = candidates.iter().filter(beaten).map(|outcome| plain_text(&outcome.name)).collect();
     if !beaten.is_empty() {
-        sentences.push(format!(
-            "Not worth a look, as another one is at least as good in every column: {}.",
-            beaten.join(", ")
-        ));
+        sentences.push(format!("In every column another one has figures at least as good as {}'s.", beaten.join(", ")));
     }
     sentences.join(" ")
 }
@@ -207,7 +215,8 @@ fn effects(outcome: &Outcome<'_>, workloads: &[String]) -> Vec<String> {
         let Some((row, ratio)) = cell.and_then(|row| Some((row, row.ratio?))) else { continue };
         let (part, is_less) = percent(ratio.ratio);
         let change = if is_less { "less" } else { "more" };
-        effects.push(format!("{workload} takes {part:.0} % {change} time ({})", verdict_word(row.verdict)));
+        let verdict = row.verdict.map(|verdict| format!(" ({})", verdict_word(Some(verdict)))).unwrap_or_default();
+        effects.push(format!("{workload} takes {part:.0} % {change} time{verdict}"));
     }
     effects
 }
@@ -249,8 +258,8 @@ xz:6      0.790  2.00 slower    2.00 slower
 bzip2:9   0.860  3.00 slower    3.00 slower
 
 Smallest is xz:6: 21.0 % smaller, traverse takes 100 % more time (slower), checkout takes 100 % more time (slower). \
-traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). Not worth a look, as \
-another one is at least as good in every column: bzip2:9.
+By the medians, traverse is fastest with zstd:5 (0.70); checkout is fastest with zstd:5 (1.00). In every column \
+another one has figures at least as good as bzip2:9's.
 ";
         let text = summary(&two_workloads(), Style::PLAIN);
         assert_eq!(text, expected, "\n{text}");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
 
 use crate::{
-    bench::heading,
+    bench::{Place, heading},
     grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, single_time, thousands, time_ratio},
 };
@@ -21,7 +21,11 @@ pub fn trace_table(records: &[TraceRecord], style: Style) -> String {
 
 fn workload_tables(records: &[TraceRecord], style: Style) -> String {
     let Some(first) = records.first() else { return String::new() };
-    let mut text = format!("{}, {}\n", heading(&first.repository), plain_text(&first.workload.to_string()));
+    let mut text = format!(
+        "{}, {}\n",
+        heading(&Place { repository: &first.repository, host: None }),
+        plain_text(&first.workload.to_string())
+    );
     let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
     tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
     for table in tables {
@@ -78,7 +82,7 @@ pub(crate) fn files_table(records: &[TraceRecord]) -> Grid {
 
 fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11] {
     let touches = files.first_touches;
-    let steps = touches.next + touches.ahead + touches.back;
+    let steps = touches.next.saturating_add(touches.ahead).saturating_add(touches.back);
     let shares = [touches.next, touches.ahead, touches.back].map(|part| percent(part, steps)).join("/");
     let or_none = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
     [

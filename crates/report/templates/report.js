@@ -81,8 +81,13 @@
     current = mark;
     tip.replaceChildren(...lines(mark).map((line) => make("div", line)));
     tip.hidden = false;
-    // Above the mark, or below where there is no room; never beyond the window's edges.
-    const [of, box] = [mark.getBoundingClientRect(), tip.getBoundingClientRect()];
+    place();
+  };
+
+  // Above the mark, or below where there is no room; never beyond the window's edges.
+  const place = () => {
+    if (!current) return;
+    const [of, box] = [current.getBoundingClientRect(), tip.getBoundingClientRect()];
     const left = Math.max(8, Math.min(of.left + of.width / 2 - box.width / 2, document.documentElement.clientWidth - box.width - 8));
     const above = of.top - box.height - 8;
     const below = Math.min(of.bottom + 8, window.innerHeight - box.height - 8);
@@ -128,13 +133,18 @@
         if (marks.length > 0 && chart.matches(":focus-visible")) stepTo(chart, marks.includes(chart.step) ? chart.step : marks[0], marks);
       });
     }
+    // When the page moves under a mouse that rests, browsers say that it came upon something; who uses the keyboard means the keyboard.
+    let rested = "";
     document.addEventListener("pointerover", (event) => {
+      const place = `${event.screenX} ${event.screenY}`;
+      if (place === rested) return;
+      rested = place;
       const mark = event.target instanceof Element && event.target.closest(".drawing .mark[data-tip]");
       if (mark) showTip(mark);
       else if (current) hideTip();
     });
     document.addEventListener("keydown", (event) => event.key === "Escape" && hideTip());
-    window.addEventListener("scroll", () => current && !current.classList.contains("on") && hideTip(), { passive: true });
+    window.addEventListener("scroll", place, { passive: true });
   };
 
   // ---- Files ----

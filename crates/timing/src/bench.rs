@@ -152,6 +152,12 @@ impl BenchPlan {
         self.delta_caches.split_first().map_or((Some(DEFAULT_DELTA_CACHE), &[]), |(first, others)| (*first, others))
     }
 
+    /// The workloads for which further limits of the cache of delta bases make no rows, if there are further limits.
+    pub fn without_cache_rows(&self) -> impl Iterator<Item = &WorkloadSpec> {
+        let has_more = self.delta_caches.len() > 1;
+        self.workloads.iter().filter(move |workload| has_more && !workload.uses_delta_cache())
+    }
+
     /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
     fn needs_revision(&self) -> bool {
         self.workloads.iter().any(WorkloadSpec::needs_revision)
@@ -304,10 +310,12 @@ pub fn bench(
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let mut jobs: Vec<Job<'_>> = plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect();
     let labels: Vec<_> = jobs.iter().map(Job::label).collect();
-    let earlier = Earlier::new(&session, &subjects, &labels)?;
+    let rows: Vec<usize> =
+        jobs.iter().map(|job| subjects.iter().filter(|subject| job.is_for(subject)).count()).collect();
+    let earlier = Earlier::new(&session, &subjects, &labels, &rows)?;
     recorder.keep(earlier.records()).map_err(|source| BenchError::Io { action: "write a record", source })?;
     let mut measured = Measured::default();
-    let mut pace = Pace::new(plan, subjects.len(), session.elapsed()?);
+    let mut pace = Pace::new(plan, &rows, session.elapsed()?);
     for (job, label) in jobs.iter_mut().zip(&labels) {
         let mut records = earlier.of(label);
         let result = measure_workload(&session, job, &mut subjects, &mut pace, &mut records, recorder);
@@ -356,8 +364,9 @@ fn measure_workload(
     session.progress.start(&format!("timing {}", job.label()), total, ProgressUnit::Items);
     warm_up(session, job, subjects, &reference)?;
     for turn in Schedule::new(subjects.len(), pace.rule.max_blocks, session.plan.seed) {
-        if !done.contains(&turn.block) {
-            let Some(subject) = subjects.get_mut(turn.slot.variant()) else { continue };
+        if !done.contains(&turn.block)
+            && let Some(subject) = subjects.get_mut(turn.slot.variant()).filter(|subject| job.is_for(subject))
+        {
             let record = session.run(job, subject, turn, &reference)?;
             recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
             records.push(record);
@@ -380,7 +389,7 @@ fn warm_up(
     reference: &Reference,
 ) -> Result<(), BenchError> {
     for slot in Schedule::warm_up(subjects.len(), session.plan.seed) {
-        if let Some(subject) = subjects.get_mut(slot.variant()) {
+        if let Some(subject) = subjects.get_mut(slot.variant()).filter(|subject| job.is_for(subject)) {
             session.run(job, subject, Turn { block: 0, position: 0, slot }, reference)?;
         }
     }
@@ -398,8 +407,9 @@ struct Pace {
 }
 
 impl Pace {
-    fn new(plan: &BenchPlan, subjects: usize, now: Duration) -> Self {
-        let cells = subjects.saturating_sub(1).saturating_mul(plan.workloads.len());
+    /// For as many rows of each workload.
+    fn new(plan: &BenchPlan, rows: &[usize], now: Duration) -> Self {
+        let cells = rows.iter().map(|rows| rows.saturating_sub(1)).sum();
         Pace {
             rule: plan.blocks.rule(cells),
             end: plan.time.map(|time| now.saturating_add(time)),

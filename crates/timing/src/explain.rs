@@ -135,6 +135,7 @@ impl ExplainPlan {
         let again = Row::of_role(records, Role::BaselineAgain);
         Some(Explanation {
             schema: SCHEMA_VERSION,
+            session: first.place.session,
             repository: first.repository.clone(),
             workload: first.workload.clone(),
             compared_time: first.compared_time,

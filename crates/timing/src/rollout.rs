@@ -5,13 +5,15 @@ use std::path::Path;
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
+use repackbench_records::{
+    Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText, Vcs,
+};
 use repackbench_writer::{Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
     bench::BenchError,
     clock::{Clock, Sample, measure},
-    workloads::{HistoryRange, PackServer, VariantPlace, WorkloadError},
+    workloads::{HistoryRange, StoreServer, VariantPlace, WorkloadError},
 };
 
 /// A run is repeated until it takes about so long, in nanoseconds, so that the clock's grain does not show.
@@ -43,7 +45,7 @@ struct Case {
     measured: ServedExchange,
 }
 
-/// Carries `plan` out on `source`, a Git repository that messages call `name`.
+/// Carries `plan` out on `source`, which messages call `name`.
 ///
 /// # Errors
 /// See [`BenchError`].
@@ -55,21 +57,19 @@ pub fn rollout(
     clock: &dyn Clock,
     progress: &dyn Progress,
 ) -> Result<Rollout, BenchError> {
-    if matches!(source, Repository::Hg(_)) {
-        let why =
-            "serve is for Git repositories: Mercurial sends a clone its files as they are, or decodes all of them"
-                .to_owned();
-        return Err(WorkloadError::Refused { why }.into());
-    }
     let snapshot = source.snapshot()?;
-    let zlib: CodecSpec = PackServer::PLAIN.parse().map_err(|e| refused(&e))?;
+    let codec = match source {
+        Repository::Git(_) => plan.codec.clone(),
+        Repository::Hg(_) => plan.codec.for_revlogs(),
+    };
+    let zlib: CodecSpec = StoreServer::PLAIN.parse().map_err(|e| refused(&e))?;
     let zlib_folder = cached_variant(cache, source, &zlib, plan.threads, progress)?;
-    let codec_folder = cached_variant(cache, source, &plan.codec, plan.threads, progress)?;
+    let codec_folder = cached_variant(cache, source, &codec, plan.threads, progress)?;
     let zlib = place(source, zlib_folder.path(), &zlib);
-    let converted = place(source, codec_folder.path(), &plan.codec);
-    let mut mixed = PackServer::at(&converted, &plan.range)?;
+    let converted = place(source, codec_folder.path(), &codec);
+    let mut mixed = StoreServer::at(&converted, &plan.range)?;
     mixed.mix(&zlib)?;
-    let mut servers = [PackServer::at(&zlib, &plan.range)?, PackServer::at(&converted, &plan.range)?, mixed];
+    let mut servers = [StoreServer::at(&zlib, &plan.range)?, StoreServer::at(&converted, &plan.range)?, mixed];
     let mut cases: Vec<Case> = [
         (ServerStore::Zlib, ServedClient::Old, 0),
         (ServerStore::Converted, ServedClient::Old, 1),
@@ -102,10 +102,14 @@ pub fn rollout(
     let exchanges: Vec<ServedExchange> = cases.into_iter().map(Case::finish).collect();
     Ok(Rollout {
         schema: ROLLOUT_SCHEMA_VERSION,
+        vcs: Some(match source {
+            Repository::Git(_) => Vcs::Git,
+            Repository::Hg(_) => Vcs::Mercurial,
+        }),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: Host::current(),
         repository: name.to_owned(),
-        spec: SpecText { typed: plan.codec.to_string(), canonical: plan.codec.canonical() },
+        spec: SpecText { typed: codec.to_string(), canonical: codec.canonical() },
         commits: plan.range.commits,
         revision: plan.range.revision.clone(),
         seed: plan.seed,
@@ -144,8 +148,8 @@ impl Case {
         Case { client, server, iterations: 1, measured }
     }
 
-    /// Makes the pack once, checks what is encoded, and finds out how often a run has to make it.
-    fn warm_up(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<(), BenchError> {
+    /// Makes the pack or bundle once, checks what is encoded, and finds out how often a run has to make it.
+    fn warm_up(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
         self.serve(servers, true)?;
         let sample = self.measure(servers, clock)?;
         let wanted = SHORTEST_RUN.div_ceil((sample.user + sample.sys).as_nanos().max(1));
@@ -153,7 +157,7 @@ impl Case {
         Ok(())
     }
 
-    fn run(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<(), BenchError> {
+    fn run(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
         let mut sum = Sample::ZERO;
         for _ in 0..self.iterations {
             sum += self.measure(servers, clock)?;
@@ -163,7 +167,7 @@ impl Case {
         Ok(())
     }
 
-    fn measure(&mut self, servers: &mut [PackServer], clock: &dyn Clock) -> Result<Sample, BenchError> {
+    fn measure(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<Sample, BenchError> {
         if let Some(server) = servers.get_mut(self.server) {
             server.forget();
         }
@@ -173,9 +177,10 @@ impl Case {
         Ok(sample)
     }
 
-    fn serve(&mut self, servers: &mut [PackServer], is_checked: bool) -> Result<(), WorkloadError> {
+    fn serve(&mut self, servers: &mut [StoreServer], is_checked: bool) -> Result<(), WorkloadError> {
         let Some(server) = servers.get_mut(self.server) else { return Ok(()) };
-        let served = server.serve_to(self.client == ServedClient::Upgraded, is_checked)?;
+        let is_plain = self.measured.store == ServerStore::Zlib;
+        let served = server.serve(self.client == ServedClient::Upgraded, is_plain, is_checked)?;
         self.measured.entries = served.entries;
         self.measured.reused = served.reused;
         self.measured.encoded = served.encoded;

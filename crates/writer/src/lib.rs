@@ -30,6 +30,6 @@ pub use conversion::{Conversion, convert};
 pub use encoding::Encoding;
 pub use error::{Result, WriterError};
 pub use output::{OutputPath, default_output};
-pub use payload_encoders::PayloadEncoders;
+pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{cached_rechosen, cached_variant, fingerprint};

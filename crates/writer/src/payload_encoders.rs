@@ -1,13 +1,25 @@
 //! Encodes payloads as a conversion does, for those who have them already: nothing is decoded, compared or written.
 
-use repackbench_codec::{ChunkDecoder, ChunkKind, CodecSpec, KindEncoders, RevlogDecoder, RevlogEncoder};
-use repackbench_reader::Repository;
+use repackbench_codec::{
+    BaseUse, ChunkDecoder, ChunkKind, CodecSpec, DeltaBase, KindEncoders, RevlogDecoder, RevlogEncoder,
+};
+use repackbench_reader::{Repository, git::chunk::decode_delta_to_vec};
 
-use crate::{Encoding, Result, WriterError};
+use crate::{Encoding, Result};
 
 /// The encoders of one variant and, to check what they write, a decoder.
 pub struct PayloadEncoders {
     container: Container,
+    max_chain: Option<u32>,
+}
+
+/// What a delta is based on.
+#[derive(Debug, Clone, Copy)]
+pub struct PayloadBase<'a> {
+    /// The base's content, and what the delta makes of it.
+    pub delta: DeltaBase<'a>,
+    /// How many deltas lead to that, this one among them.
+    pub chain_len: u32,
 }
 
 enum Container {
@@ -39,43 +51,63 @@ impl PayloadEncoders {
                 verifier: Box::new(encoding.revlog_decoder()),
             },
         };
-        Ok(PayloadEncoders { container })
+        Ok(PayloadEncoders { container, max_chain: spec.max_chain() })
     }
 
-    /// The same for payloads with deltas among them.
-    ///
-    /// # Errors
-    /// Also when the spec compresses deltas with their bases, which are not at hand here.
-    pub fn for_deltas(variant: &Repository, spec: &CodecSpec) -> Result<Self> {
-        if spec.uses_bases() {
-            let why = "prefix and patch compress a delta with its base, which is not among the payloads".to_owned();
-            return Err(WriterError::Spec { spec: spec.to_string(), why });
-        }
-        PayloadEncoders::of_variant(variant, spec)
-    }
-
-    /// Appends the stored bytes of `payload` to `stored`, returns how many. `is_loose` says that it is a loose object's.
+    /// Appends the stored bytes of `payload` to `stored`, returns how many. `is_loose` says that it is a loose object's, `base` what
+    /// it is based on, which the spec may make use of.
     ///
     /// # Errors
     /// When a codec fails.
-    pub fn encode(&mut self, kind: ChunkKind, is_loose: bool, payload: &[u8], stored: &mut Vec<u8>) -> Result<usize> {
-        Ok(match &mut self.container {
-            Container::Git { loose, .. } if is_loose => loose.for_kind(kind)?.encode(payload, stored)?,
-            Container::Git { packed, .. } => packed.for_kind(kind)?.encode(payload, stored)?,
-            Container::Hg { revlogs, .. } => revlogs.for_kind(kind)?.encode(payload, stored)?,
+    pub fn encode(
+        &mut self,
+        kind: ChunkKind,
+        is_loose: bool,
+        payload: &[u8],
+        base: Option<&PayloadBase<'_>>,
+        stored: &mut Vec<u8>,
+    ) -> Result<usize> {
+        let is_within = |base: &&PayloadBase<'_>| self.max_chain.is_none_or(|most| base.chain_len <= most);
+        let base = base.filter(is_within).map(|base| &base.delta);
+        Ok(match (&mut self.container, base) {
+            (Container::Git { loose, .. }, _) if is_loose => loose.for_kind(kind)?.encode(payload, stored)?,
+            (Container::Git { packed, .. }, Some(base)) => {
+                packed.for_kind(kind)?.encode_delta(payload, base, stored)?
+            }
+            (Container::Git { packed, .. }, None) => packed.for_kind(kind)?.encode(payload, stored)?,
+            (Container::Hg { revlogs, .. }, Some(base)) => {
+                revlogs.for_kind(kind)?.encode_delta(payload, base, stored)?
+            }
+            (Container::Hg { revlogs, .. }, None) => revlogs.for_kind(kind)?.encode(payload, stored)?,
         })
     }
 
-    /// Whether `stored` decodes to `payload`.
-    pub fn is_faithful(&mut self, stored: &[u8], payload: &[u8], again: &mut Vec<u8>) -> bool {
+    /// Whether `stored` decodes to `payload`, or to the object that it makes of `base`.
+    pub fn is_faithful(
+        &mut self,
+        stored: &[u8],
+        payload: &[u8],
+        base: Option<&PayloadBase<'_>>,
+        again: &mut Vec<u8>,
+    ) -> bool {
         again.clear();
-        let decoded = match &mut self.container {
-            Container::Git { verifier, .. } => {
-                again.resize(payload.len(), 0);
-                verifier.decode(stored, again).is_ok_and(|consumed| consumed == stored.len())
-            }
-            Container::Hg { verifier, .. } => verifier.decode(stored, payload.len(), again).is_ok(),
+        let base_use = match &self.container {
+            Container::Git { .. } => ChunkDecoder::base_use(stored),
+            Container::Hg { .. } => RevlogDecoder::base_use(stored),
         };
-        decoded && again == payload
+        let object = base.and_then(|base| base.delta.object).unwrap_or_default();
+        let expected = if base_use == BaseUse::Patch { object } else { payload };
+        let content = base.filter(|_| base_use != BaseUse::None).map(|base| base.delta.content);
+        let decoded = match (&mut self.container, content) {
+            (Container::Git { verifier, .. }, content) => {
+                let consumed = decode_delta_to_vec(verifier, stored, content, expected.len() as u64, again);
+                consumed.is_ok_and(|consumed| consumed == stored.len() as u64)
+            }
+            (Container::Hg { verifier, .. }, None) => verifier.decode(stored, expected.len(), again).is_ok(),
+            (Container::Hg { verifier, .. }, Some(content)) => {
+                verifier.decode_on_base(stored, content, expected.len(), again).is_ok()
+            }
+        };
+        decoded && again == expected
     }
 }

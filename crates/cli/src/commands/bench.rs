@@ -1,9 +1,6 @@
 //! `repackbench bench`.
 
-use std::{
-    process::ExitCode,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::process::ExitCode;
 
 use repackbench_reader::Repository;
 use repackbench_records::Record;
@@ -16,12 +13,14 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use super::{
-    ONLY_MERCURIAL, command_line, name_of, open, print, print_notes,
+    ONLY_MERCURIAL, name_of, open,
+    plan::{PlanParts, plan_with},
+    print, print_notes,
     report::{Outputs, of_runs, style, tables},
 };
 use crate::{
     args::BenchArguments,
-    failure::{Failure, USAGE},
+    failure::{Failure, USAGE, print_note},
     progress::Bar,
     record_file::{self, RecordFile},
 };
@@ -35,6 +34,11 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     };
     let plan = plan(arguments, &source, earlier)?;
     let mut outputs = Outputs::prepare(&arguments.output)?;
+    let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
+    if !without_cache_rows.is_empty() && !arguments.effort.quiet {
+        let names = without_cache_rows.join(", ");
+        print_note(format!("{names}: never read through the cache of delta bases, so one row of each variant"));
+    }
     let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);
@@ -56,29 +60,24 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         (Repository::Hg(_), true) => Some(arguments.hg.program()?),
         (_, false) => None,
     };
-    let earlier_seed = earlier.first().map(|record| record.place.seed);
+    let plan = plan_with(
+        PlanParts {
+            pace: &arguments.pace,
+            range: &arguments.range,
+            effort: &arguments.effort,
+            seed: arguments.seed,
+            baseline: &arguments.baseline,
+            workloads: arguments.workloads(),
+        },
+        source,
+        earlier,
+    );
     Ok(BenchPlan {
         rechooser,
         codecs: arguments.codecs()?,
-        baseline: arguments.baseline.clone(),
         decoders: arguments.decoders(),
-        workloads: arguments.workloads(),
-        range: arguments.range.range(source.default_revision()),
-        blocks: arguments.pace.blocks(),
-        time: arguments.pace.time(),
-        delta_caches: arguments.pace.delta_caches(),
-        jobs: arguments.pace.jobs,
-        is_cold: arguments.pace.is_cold(),
         devices: arguments.devices(),
         is_self_test: arguments.self_test,
-        seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
-        earlier,
-        threads: arguments.effort.threads(),
-        command: command_line(),
+        ..plan
     })
-}
-
-/// A seed that no other session has.
-pub(super) fn seed_of_now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64)
 }

@@ -11,7 +11,12 @@ use repackbench_timing::{
 };
 use repackbench_writer::cache::Cache;
 
-use super::{bench::seed_of_now, command_line, name_of, open, print, print_notes, report::style};
+use super::{
+    name_of, open,
+    plan::{PlanParts, plan_with},
+    print, print_notes,
+    report::style,
+};
 use crate::{
     explain_arguments::ExplainArguments,
     failure::{Failure, USAGE},
@@ -32,26 +37,16 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
         Some(path) => record_file::read(path)?,
         None => Vec::new(),
     };
-    let earlier_seed = earlier.first().map(|record| record.place.seed);
-    let plan = BenchPlan {
-        rechooser: None,
-        codecs: explain.codecs(),
-        baseline: arguments.baseline.clone(),
-        decoders: explain.decoders(),
+    let parts = PlanParts {
+        pace: &arguments.pace,
+        range: &arguments.range,
+        effort: &arguments.effort,
+        seed: arguments.seed,
+        baseline: &arguments.baseline,
         workloads: arguments.workloads.clone(),
-        range: arguments.range.range(source.default_revision()),
-        blocks: arguments.pace.blocks(),
-        time: arguments.pace.time(),
-        delta_caches: arguments.pace.delta_caches(),
-        jobs: arguments.pace.jobs,
-        is_cold: arguments.pace.is_cold(),
-        devices: Vec::new(),
-        is_self_test: false,
-        seed: arguments.seed.or(earlier_seed).unwrap_or_else(seed_of_now),
-        earlier,
-        threads: arguments.effort.threads(),
-        command: command_line(),
     };
+    let plan = plan_with(parts, &source, earlier);
+    let plan = BenchPlan { codecs: explain.codecs(), decoders: explain.decoders(), ..plan };
     let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
     let cache = Cache::open(None)?;
     let bar = Bar::new(arguments.effort.quiet);

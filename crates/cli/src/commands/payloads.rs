@@ -5,7 +5,7 @@ use std::{path::Path, process::ExitCode};
 use repackbench_writer::payloads::{Exported, export_payloads, folder_of};
 
 use super::{open, print, print_notes};
-use crate::{args::PayloadsArguments, failure::Failure, failure::print_note, progress::Bar};
+use crate::{failure::Failure, failure::print_note, payload_arguments::PayloadsArguments, progress::Bar};
 
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;

@@ -48,9 +48,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     }
     outputs.write(&results)?;
     if arguments.json {
-        print(&document(&results)?)?
+        print(&document(&results)?)?;
     } else {
-        outputs.print(&results, &tables(&results, style()))?
+        outputs.print(&results, &tables(&results, style()))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -61,11 +61,7 @@ fn results(lines: Vec<ResultLine>) -> Results {
     let mut runs = HashSet::new();
     for line in lines {
         match line {
-            ResultLine::Run(run) => {
-                if runs.insert(place_of(&run)) {
-                    results.runs.push(*run);
-                }
-            }
+            ResultLine::Run(run) if runs.insert(place_of(&run)) => results.runs.push(*run),
             ResultLine::Trace(trace) if !results.traces.contains(&trace) => results.traces.push(*trace),
             ResultLine::Explanation(explanation) if !results.explanations.contains(&explanation) => {
                 results.explanations.push(*explanation);
@@ -79,7 +75,11 @@ fn results(lines: Vec<ResultLine>) -> Results {
 
 /// `results` with what follows from its runs.
 pub(super) fn of_runs(mut results: Results) -> Results {
-    results.comparisons = compare_records(&results.runs);
+    // What an explanation measured are its steps: variants that nobody would use beside those that are compared.
+    let is_step =
+        |run: &&Record| results.explanations.iter().any(|explanation| explanation.session == run.place.session);
+    let compared: Vec<Record> = results.runs.iter().filter(|run| !is_step(run)).cloned().collect();
+    results.comparisons = compare_records(&compared);
     results.budgets = equal_budgets(&results.comparisons);
     results
 }
@@ -127,7 +127,7 @@ fn document(results: &Results) -> Result<String, Failure> {
 
 /// What stdout can show: its width and colours if it is a terminal, plain text if not.
 pub(super) fn style() -> Style {
-    if !std::io::stdout().is_terminal() {
+    if !io::stdout().is_terminal() {
         return Style::PLAIN;
     }
     let width = terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -177,7 +177,7 @@ impl<'a> Outputs<'a> {
         }
         if let Some(folder) = &self.arguments.svg {
             for (name, svg) in svg_files(results) {
-                let path = folder.join(name).with_added_extension("svg");
+                let path = folder.join(format!("{name}.svg"));
                 fs::write(&path, svg).map_err(|error| cannot(&path, error))?;
             }
         }

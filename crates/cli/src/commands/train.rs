@@ -11,8 +11,8 @@ use repackbench_writer::dictionaries::{
 
 use super::{open, print, print_notes};
 use crate::{
-    args::TrainArguments,
     failure::{FAILED, Failure},
+    payload_arguments::TrainArguments,
     progress::Bar,
 };
 

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::support::program::{self, command, convert, exit};
 use super::support::{Fixture, Scratch, git};
 
@@ -92,6 +94,39 @@ fn encoding_again_gives_the_bytes_that_are_stored() {
     convert(&repo, "zstd:9,prefix", &based);
     let outcome = program::run(command().args(["replay", "--workload", "encode"]).arg(&based));
     assert!(outcome.exits(exit::BAD_INPUT).error_line().contains("compressed with their bases"));
+}
+
+#[test]
+fn encoding_with_bases_gives_the_bytes_that_are_stored() {
+    for (name, repo) in [("history", Fixture::get("history").repo()), ("hg history", Fixture::hg("history").repo())] {
+        let scratch = Scratch::new();
+        let file = scratch.join("records.jsonl");
+        let mut bench = command();
+        bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+            "bench",
+            "-q",
+            "--blocks",
+            "1",
+            "--workload",
+            "encode",
+        ]);
+        let specs = ["zstd:5", "zstd:5,prefix", "zstd:5,prefix,patch,max-chain=2", "zstd:10,dict=4k,patch"];
+        for spec in specs {
+            bench.args(["--codec", spec]);
+        }
+        program::run(bench.arg("--json").arg(&file).arg(&repo)).exits(exit::OK);
+        let mut sizes = BTreeMap::new();
+        for line in fs::read_to_string(&file).expect("records").lines() {
+            let record: Value = serde_json::from_str(line).expect("a record");
+            let Some(spec) = record["variant"]["spec"]["typed"].as_str() else { continue };
+            let forms = record["size"]["forms"].as_object().expect("forms");
+            let stored: u64 = forms.values().map(|form| form["stored_bytes"].as_u64().expect("a number")).sum();
+            assert_eq!(record["extra"]["stored bytes"], stored, "{name} under {spec}");
+            sizes.insert(spec.to_owned(), stored);
+        }
+        assert!(sizes["zstd:5,prefix"] < sizes["zstd:5"], "{name}: {sizes:?}");
+        assert_eq!(sizes.len(), if name == "history" { 5 } else { 6 }, "{name}: {sizes:?}");
+    }
 }
 
 #[test]

@@ -17,6 +17,7 @@ mod corrupt_packs;
 mod every_object;
 mod exec;
 mod hg;
+mod html;
 mod outputs;
 mod payloads;
 mod refused;

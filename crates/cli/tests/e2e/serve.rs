@@ -145,15 +145,43 @@ fn every_variant_does_the_same_work() {
     let file = scratch.join("records.jsonl");
     let mut bench = command();
     bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "-q", "--blocks", "1", "--json"]).arg(&file);
-    for codec in ["zstd:5", "lz4", "zstd:9,dict=4k"] {
+    for codec in ["zstd:5", "lz4", "zstd:9,dict=4k", "zstd:3,prefix,patch,max-chain=3"] {
         bench.args(["--codec", codec]);
     }
-    let workloads = ["sizes", "cat-all", "encode", "ingest", "serve:same", "serve:zlib", "serve:push"];
+    let workloads = [
+        "sizes",
+        "cat-all",
+        "encode",
+        "ingest",
+        "serve:same",
+        "serve:zlib",
+        "serve:push",
+        "floor:ingest",
+        "floor:serve:same",
+        "floor:serve:zlib",
+    ];
     for workload in workloads {
         bench.args(["--workload", workload]);
     }
     let table = program::run(bench.arg(&repo)).exits(exit::OK).text();
     for workload in workloads {
         assert!(table.contains(workload), "{workload} is not in\n{table}");
+    }
+    for workload in ["ingest", "serve:same", "serve:zlib"] {
+        assert!(table.contains(&format!("Codec's share of {workload}")), "{workload}\n{table}");
+    }
+    let records = fs::read_to_string(&file).expect("records");
+    let records: Vec<Value> = records.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let of = |workload: &str, spec: &str, name: &str| {
+        let is_it =
+            |record: &&Value| record["workload"]["name"] == workload && record["variant"]["spec"]["typed"] == spec;
+        let record = records.iter().find(is_it).unwrap_or_else(|| panic!("no {workload} under {spec}"));
+        record["extra"][name].as_u64().expect("a number")
+    };
+    for spec in ["zlib:6", "zstd:5", "zstd:3,prefix,patch,max-chain=3"] {
+        let encoded = of("serve:zlib", spec, "entries encoded");
+        assert_eq!(of("floor:serve:zlib", spec, "payloads encoded"), encoded, "{spec}");
+        assert!(of("floor:serve:zlib", spec, "chunks decoded") >= encoded, "{spec}");
+        assert_eq!(of("floor:ingest", spec, "stored bytes"), of("ingest", spec, "stored bytes"), "{spec}");
     }
 }

@@ -22,6 +22,39 @@ use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
 
+/// What libdeflate cannot do by itself, for a codec whose field `$stock` does it on the same bytes; and the dictionaries that it cannot
+/// have.
+macro_rules! by_stock_zlib {
+    ($stock:ident) => {
+        fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+            self.$stock.decode_prefix_from(stored, prefix)
+        }
+
+        fn encode_stream(
+            &mut self,
+            payload: &mut dyn Read,
+            payload_len: u64,
+            stored: &mut dyn Write,
+        ) -> Result<u64, CodecError> {
+            self.$stock.encode_stream(payload, payload_len, stored)
+        }
+
+        fn decode_stream(
+            &mut self,
+            stored: &mut dyn BufRead,
+            payload_len: u64,
+            sink: &mut PayloadSink<'_>,
+        ) -> Result<u64, CodecError> {
+            self.$stock.decode_stream(stored, payload_len, sink)
+        }
+
+        fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+            Err(CodecError::NoDictionaries { codec: "libdeflate" })
+        }
+    };
+}
+pub(super) use by_stock_zlib;
+
 /// An owned compression context of the C library.
 struct Compressor(NonNull<sys::libdeflate_compressor>);
 
@@ -70,7 +103,7 @@ impl Drop for Compressor {
 }
 
 /// What became of a stream.
-pub(super) enum Decompressed {
+enum Decompressed {
     /// It was `consumed` stored bytes long and its payload `produced` bytes.
     Whole { consumed: usize, produced: usize },
     /// Its payload has more bytes than there was room for.
@@ -93,11 +126,23 @@ impl Decompressor {
         NonNull::new(context).map(|context| Decompressor { context, wrapping }).ok_or_else(no_context)
     }
 
-    /// Decodes the stream at the start of `stored` into `payload`, unless its payload does not fit.
-    pub(super) fn decompress(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<Decompressed, CodecError> {
+    /// Decodes the stream at the start of `stored` into `payload`, which it has to fill; returns how many stored bytes it took. Errors
+    /// name `codec`.
+    pub(super) fn decompress(
+        &mut self,
+        stored: &[u8],
+        payload: &mut [u8],
+        codec: &'static str,
+    ) -> Result<usize, CodecError> {
+        let expected = payload.len() as u64;
+        let wrong_length = |found| Err(CodecError::PayloadLength { codec, expected, found });
         // SAFETY: the library writes payload bytes and nothing else, so all of `payload` stays initialised.
         let room = unsafe { &mut *(std::ptr::from_mut(payload) as *mut [MaybeUninit<u8>]) };
-        self.decompress_into(stored, room)
+        match self.decompress_into(stored, room)? {
+            Decompressed::Whole { consumed, produced } if produced as u64 == expected => Ok(consumed),
+            Decompressed::Whole { produced, .. } => wrong_length(FoundLength::Exactly(produced as u64)),
+            Decompressed::DoesNotFit => wrong_length(FoundLength::More),
+        }
     }
 
     /// Decodes the stream at the start of `stored` and appends its payload to `payload`, unless it has more than `room`
@@ -222,40 +267,10 @@ impl Codec for Libdeflate {
     }
 
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        let expected = payload.len() as u64;
-        let wrong_length = |found| Err(CodecError::PayloadLength { codec: STREAM, expected, found });
-        match self.decompressor()?.decompress(stored, payload)? {
-            Decompressed::Whole { consumed, produced } if produced == payload.len() => Ok(consumed),
-            Decompressed::Whole { produced, .. } => wrong_length(FoundLength::Exactly(produced as u64)),
-            Decompressed::DoesNotFit => wrong_length(FoundLength::More),
-        }
-    }
-
-    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-        self.zlib.decode_prefix_from(stored, prefix)
-    }
-
-    fn encode_stream(
-        &mut self,
-        payload: &mut dyn Read,
-        payload_len: u64,
-        stored: &mut dyn Write,
-    ) -> Result<u64, CodecError> {
-        self.zlib.encode_stream(payload, payload_len, stored)
-    }
-
-    fn decode_stream(
-        &mut self,
-        stored: &mut dyn BufRead,
-        payload_len: u64,
-        sink: &mut PayloadSink<'_>,
-    ) -> Result<u64, CodecError> {
-        self.zlib.decode_stream(stored, payload_len, sink)
+        self.decompressor()?.decompress(stored, payload, STREAM)
     }
 
     fn set_checksum(&mut self, _carried: bool) {}
 
-    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        Err(CodecError::NoDictionaries { codec: "libdeflate" })
-    }
+    by_stock_zlib!(zlib);
 }

@@ -3,6 +3,8 @@
 //! A frame of ours always carries its content size, and a content checksum unless `checksum=no`. Frames
 //! of others are read without either, where they start with the magic number.
 
+mod open_ended;
+
 use std::io::{BufRead, Cursor, Read, Write};
 
 use zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
@@ -14,20 +16,12 @@ use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength};
-use crate::revlog::{GrowingPayload, OpenEnded};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 
 /// What zstd can do.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: true, partial_decode: true, dictionaries: true };
-
-/// A frame's claim of a payload this many times longer than its stored bytes is believed: memory is taken for all of it
-/// before anything is decoded.
-const BELIEVED_EXPANSION: u64 = 255;
-
-/// A claim of this many payload bytes is believed too.
-const BELIEVED_LEN: u64 = 1 << 20;
 
 /// zstd at one level.
 pub(crate) struct Zstd {
@@ -359,84 +353,6 @@ impl Codec for Zstd {
                 Err(error)
             }
         }
-    }
-}
-
-impl OpenEnded for Zstd {
-    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
-        let header = self.header(stored)?;
-        let extent = header.extent(stored)?;
-        if extent.frame_len < stored.len() {
-            let (expected, found) = (extent.frame_len as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec: FRAME, expected, found });
-        }
-        if let Some(claimed) = header.content_size.filter(|claimed| *claimed > limit as u64) {
-            let found = FoundLength::Exactly(claimed);
-            return Err(CodecError::PayloadLimit { codec: FRAME, limit: limit as u64, found });
-        }
-        let most = header.content_size.unwrap_or(extent.most_content);
-        let believed = (stored.len() as u64).saturating_mul(BELIEVED_EXPANSION).max(BELIEVED_LEN);
-        match usize::try_from(most) {
-            // One call and no window; a frame without content size fills the room that its blocks may need in part.
-            Ok(most) if most as u64 <= believed => self.decode_within(stored, most, limit, payload),
-            _ => {
-                let length = self.decode_growing(stored, limit, payload)?;
-                // The library does not compare the two where the last block is empty.
-                match header.content_size {
-                    Some(expected) if expected != length as u64 => {
-                        let found = FoundLength::Exactly(length as u64);
-                        Err(CodecError::PayloadLength { codec: FRAME, expected, found })
-                    }
-                    _ => Ok(length),
-                }
-            }
-        }
-    }
-}
-
-impl Zstd {
-    /// Decodes the frame that is all of `stored` and whose payload has at most `most` bytes, as the frame says.
-    fn decode_within(
-        &mut self,
-        stored: &[u8],
-        most: usize,
-        limit: usize,
-        payload: &mut Vec<u8>,
-    ) -> Result<usize, CodecError> {
-        self.ensure_decoder()?;
-        let decoder = self.decoder.as_mut().ok_or_else(no_context)?;
-        let mut payload = GrowingPayload::new(payload, most, limit, FRAME)?;
-        match decoder.decompress(payload.room(), stored) {
-            Ok(written) => payload.advance(written),
-            Err(code) if most > limit && is(code, ZSTD_ErrorCode::ZSTD_error_dstSize_tooSmall) => {
-                return Err(payload.too_long());
-            }
-            Err(code) => return Err(damaged(code)),
-        }
-        Ok(payload.finish())
-    }
-
-    /// Decodes the frame that is all of `stored`, taking memory as its blocks decode.
-    fn decode_growing(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
-        let decoder = self.stream_decoder()?;
-        let mut rest = stored;
-        let mut frame = StoredBytes::new(&mut rest, FRAME);
-        let mut payload = GrowingPayload::new(payload, PIECE_LEN, limit, FRAME)?;
-        let mut ended = false;
-        while !ended {
-            let mut beyond = [0; 1];
-            let at_limit = payload.is_full() && !payload.grow()?;
-            let room = if at_limit { &mut beyond } else { payload.room() };
-            let mut output = OutBuffer::around(room);
-            ended = decode_step(decoder, &mut frame, &mut output)?;
-            let produced = output.pos();
-            if at_limit && produced > 0 {
-                return Err(payload.too_long());
-            }
-            payload.advance(produced);
-        }
-        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        Ok(payload.finish())
     }
 }
 

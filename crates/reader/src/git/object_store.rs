@@ -123,6 +123,11 @@ impl ObjectStore {
         self.log = Some(log);
     }
 
+    /// How many chunks were decoded since then.
+    pub fn decodes_recorded(&self) -> usize {
+        self.log.as_ref().map_or(0, |log| log.decodes())
+    }
+
     /// What was read since then, and ends the recording.
     pub fn take_accesses(&mut self) -> AccessTrace {
         self.packs.iter_mut().for_each(|pack| pack.set_log(None));

@@ -8,7 +8,7 @@ use super::{
     pack::{DeltaForest, EntryTable, PackFile},
 };
 use crate::{
-    Chunk, ChunkKind, ReaderError,
+    Chunk, ChunkKind, ChunkPlace, ReaderError, bases,
     payloads::{LeftOut, PayloadVisitor},
 };
 
@@ -64,7 +64,8 @@ impl Walk {
             }
             entry.check_crc(pack)?;
             entry.decode(pack, &mut self.decoder, &mut self.payload)?;
-            (visitor.visit)(&chunk, &self.payload)?;
+            let place = bases::Place::Entry { pack, table: &table, forest: &forest, position };
+            (visitor.visit)(&chunk, ChunkPlace(place), &self.payload)?;
         }
         Ok(())
     }
@@ -97,7 +98,7 @@ impl Walk {
                 continue;
             }
             loose::decode_payload(&path, &header, &stored, &mut self.decoder, &mut self.payload)?;
-            (visitor.visit)(&chunk, &self.payload)?;
+            (visitor.visit)(&chunk, ChunkPlace(bases::Place::Loose), &self.payload)?;
         }
         Ok(())
     }

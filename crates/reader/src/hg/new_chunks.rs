@@ -1,5 +1,7 @@
 //! The chunks that changesets brought, decoded: what a pull sends and an `hg unbundle` appends.
 
+use std::{ops::Range, sync::Arc};
+
 use repackbench_codec::{BaseUse, Decoders, RevlogDecoder};
 
 use super::{
@@ -7,7 +9,7 @@ use super::{
     delta::longest_payload,
     revlog::{Revlog, TextReader},
 };
-use crate::{ObjectKind, Result};
+use crate::{AccessTrace, ObjectKind, Recording, Result, access::AccessLog};
 
 /// How many stored bytes are read at a time; a longer chunk is read whole.
 const BATCH: u64 = 256 << 10;
@@ -33,6 +35,8 @@ pub struct NewChunks {
     base: Vec<u8>,
     stored: Vec<u8>,
     payload: Vec<u8>,
+    /// Where accesses are recorded, while they are.
+    log: Option<Arc<AccessLog>>,
 }
 
 impl std::fmt::Debug for NewChunks {
@@ -53,7 +57,25 @@ impl NewChunks {
             base: Vec::new(),
             stored: Vec::new(),
             payload: Vec::new(),
+            log: None,
         })
+    }
+
+    /// Records from now on what is read of revlogs that [`watch`](NewChunks::watch) is told of.
+    pub fn record_accesses(&mut self, recording: Recording) {
+        self.log = Some(AccessLog::new(recording));
+    }
+
+    /// What was read since then, and ends the recording.
+    pub fn take_accesses(&mut self) -> AccessTrace {
+        self.log.take().map(|log| log.take()).unwrap_or_default()
+    }
+
+    /// Has what is read of `revlog` recorded, if anything is.
+    pub fn watch(&self, revlog: &mut Revlog) {
+        if let Some(log) = &self.log {
+            revlog.set_log(Some(log));
+        }
     }
 
     /// Empties the cache of texts.
@@ -61,8 +83,8 @@ impl NewChunks {
         self.texts.forget();
     }
 
-    /// Hands the chunks of `revlog`, which `number` tells from others, that belong to the changeset `first` or a later one to
-    /// `visit`, in their order.
+    /// Hands the chunks of `revlog`, which `number` tells from others, that belong to one of `changesets` to `visit`, in their
+    /// order.
     ///
     /// # Errors
     /// What `visit` returns, and any damage.
@@ -70,12 +92,12 @@ impl NewChunks {
         &mut self,
         revlog: &Revlog,
         number: usize,
-        first: usize,
+        changesets: &Range<usize>,
         visit: &mut dyn FnMut(NewChunk<'_>) -> Result<()>,
     ) -> Result<()> {
         let mut at = 0;
-        while let Some(start) = (at..revlog.len()).find(|revision| is_new(revlog, *revision, first)) {
-            let end = end_of_run(revlog, start, first);
+        while let Some(start) = (at..revlog.len()).find(|revision| is_new(revlog, *revision, changesets)) {
+            let end = end_of_run(revlog, start, changesets);
             let mut stored = std::mem::take(&mut self.stored);
             let chunks = revlog.chunks(start, end - 1, &mut stored)?;
             for revision in start..end {
@@ -96,37 +118,53 @@ impl NewChunks {
         let Some(base) = revlog.delta_base(revision) else {
             let decoded = decoder.decode(chunk, text_len, payload);
             decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+            if let Some(log) = revlog.log() {
+                log.decode(revlog, revision, text_len, None);
+            }
             return Ok(None);
         };
         let limit = longest_payload(revlog.entry(base)?.text_len as usize, text_len);
         let base_use = RevlogDecoder::base_use(chunk);
-        let decoded = match base_use {
-            BaseUse::None => decoder.decode(chunk, limit, payload),
+        let limit = if base_use == BaseUse::Patch { text_len } else { limit };
+        let base_text = match base_use {
+            BaseUse::None => None,
             BaseUse::Prefix | BaseUse::Patch => {
                 texts.read(revlog, number, base, base_text)?;
-                let limit = if base_use == BaseUse::Patch { text_len } else { limit };
-                decoder.decode_on_base(chunk, base_text, limit, payload)
+                Some(base_text.as_slice())
             }
         };
+        let decoded = match base_text {
+            None => decoder.decode(chunk, limit, payload),
+            Some(base_text) => decoder.decode_on_base(chunk, base_text, limit, payload),
+        };
         decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+        if let Some(log) = revlog.log() {
+            log.decode(revlog, revision, limit, base_text);
+        }
         Ok((base_use != BaseUse::Patch).then_some(base))
     }
 }
 
-/// Whether `revision` belongs to the changeset `first` or a later one.
-fn is_new(revlog: &Revlog, revision: usize, first: usize) -> bool {
+/// The changeset that brought `revision`; `None` if it says none.
+pub fn changeset_of(revlog: &Revlog, revision: usize) -> Option<usize> {
     if revlog.files().kind == ObjectKind::Changelog {
-        return revision >= first;
+        return Some(revision);
     }
-    revlog.entries().get(revision).and_then(|entry| usize::try_from(entry.link).ok()).is_some_and(|link| link >= first)
+    revlog.entries().get(revision).and_then(|entry| usize::try_from(entry.link).ok())
+}
+
+/// Whether `revision` belongs to one of `changesets`.
+fn is_new(revlog: &Revlog, revision: usize, changesets: &Range<usize>) -> bool {
+    changeset_of(revlog, revision).is_some_and(|changeset| changesets.contains(&changeset))
 }
 
 /// One above the last of the new revisions from `start` on that lie within a batch.
-fn end_of_run(revlog: &Revlog, start: usize, first: usize) -> usize {
+fn end_of_run(revlog: &Revlog, start: usize, changesets: &Range<usize>) -> usize {
     let end_of = |revision: usize| {
         revlog.entries().get(revision).map_or(0, |entry| entry.offset.saturating_add(u64::from(entry.stored_len)))
     };
     let offset = revlog.entries().get(start).map_or(0, |entry| entry.offset);
-    let fits = |revision: &usize| is_new(revlog, *revision, first) && end_of(*revision).saturating_sub(offset) <= BATCH;
+    let fits =
+        |revision: &usize| is_new(revlog, *revision, changesets) && end_of(*revision).saturating_sub(offset) <= BATCH;
     start + 1 + (start + 1..revlog.len()).take_while(fits).count()
 }

@@ -8,7 +8,7 @@ use super::{
     revlog::{ENTRY_LEN, Entry, Revlog},
 };
 use crate::{
-    Chunk, ChunkKind, ReaderError, Result, Store,
+    Chunk, ChunkKind, ChunkPlace, ReaderError, Result, Store,
     payloads::{LeftOut, PayloadVisitor},
 };
 
@@ -55,7 +55,8 @@ pub(crate) fn for_each_payload<E: From<ReaderError>>(
                 left_out.add(chunk.payload_len);
                 return Ok(());
             }
-            (visitor.visit)(chunk, payload.get()?)
+            let place = ChunkPlace::of_revision(payload.revlog, payload.revision);
+            (visitor.visit)(chunk, place, payload.get()?)
         })?;
     }
     Ok(left_out)

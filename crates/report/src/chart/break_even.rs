@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use repackbench_records::{
-    ComparedTime, ConversionCost, RatioInterval, RepositoryState, Role, VariantComparison, WorkloadComparison,
+    ComparedTime, ConversionCost, RatioInterval, RepositoryState, Role, Variant, VariantComparison, WorkloadComparison,
 };
 
 use super::{
@@ -43,8 +43,8 @@ struct Payback<'a> {
     comparison: &'a WorkloadComparison,
     /// Those that pay some day.
     returns: Vec<Return<'a>>,
-    /// The labels of those that do not.
-    never: Vec<String>,
+    /// The labels of those that do not, and the bytes that they save.
+    never: Vec<(String, i128)>,
 }
 
 /// One that pays.
@@ -67,14 +67,19 @@ impl<'a> Payback<'a> {
         let mut payback = Payback { comparison, returns: Vec::new(), never: Vec::new() };
         let Some(baseline) = common::baseline(comparison) else { return payback };
         let time = baseline.compared_median.as_secs_f64();
-        for row in comparison.rows.iter().filter(|row| row.variant.role == Role::Candidate) {
+        // Who reads the baseline in another way converts nothing.
+        let is_converted = |row: &&VariantComparison| {
+            row.variant.role == Role::Candidate && !is_same_store(&row.variant, &baseline.variant)
+        };
+        for row in comparison.rows.iter().filter(is_converted) {
             let (Some(ratio), Some(cost)) = (row.ratio, costs.get(row.variant.label().as_ref())) else { continue };
             let spent = if comparison.compared_time == ComparedTime::Wall { cost.wall_ns } else { cost.cpu_ns };
             let cost = spent as f64 / 1e9;
             let runs_at = |ratio: f64| cost / (time * (1.0 - ratio));
             let label = common::label(row);
+            let saved_bytes = i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes);
             if !is_positive(runs_at(ratio.ratio)) {
-                payback.never.push(label);
+                payback.never.push((label, saved_bytes));
                 continue;
             }
             let ends = |interval: RatioInterval| {
@@ -88,11 +93,24 @@ impl<'a> Payback<'a> {
                 saved: time * (1.0 - ratio.ratio),
                 runs: runs_at(ratio.ratio).max(1.0),
                 interval: ratio.interval.map(ends),
-                saved_bytes: i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes),
+                saved_bytes,
             });
         }
         payback
     }
+}
+
+impl Payback<'_> {
+    fn never_labels(&self) -> String {
+        let labels: Vec<&str> = self.never.iter().map(|(label, _)| label.as_str()).collect();
+        labels.join(", ")
+    }
+}
+
+/// Whether two rows read the same files.
+fn is_same_store(one: &Variant, other: &Variant) -> bool {
+    let spec = |variant: &Variant| variant.spec.as_ref().map(|spec| spec.canonical.clone());
+    (spec(one), one.deltas) == (spec(other), other.deltas)
 }
 
 fn figure(repository: &RepositoryState, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {
@@ -107,7 +125,7 @@ fn figure(repository: &RepositoryState, paybacks: &[Payback<'_>], is_alone: bool
         "Lines follow from the 95 % interval of the time ratio; an arrow to the right means that it is not certain that time is saved at all.".to_owned(),
     ];
     for payback in paybacks.iter().filter(|payback| !payback.never.is_empty()) {
-        notes.push(format!("Never, in {}: {}.", payback.comparison.workload, payback.never.join(", ")));
+        notes.push(format!("Never, in {}: {}.", payback.comparison.workload, payback.never_labels()));
     }
     let figure = Figure {
         id: common::id(Section::BreakEven, repository, is_alone, ""),
@@ -187,7 +205,7 @@ fn description(paybacks: &[Payback<'_>]) -> String {
             text.push_str(&format!(" {workload}: soonest {} after {} runs.", soonest.label, runs(soonest.runs)));
         }
         if !payback.never.is_empty() {
-            text.push_str(&format!(" {workload}: never {}.", payback.never.join(", ")));
+            text.push_str(&format!(" {workload}: never {}.", payback.never_labels()));
         }
     }
     text
@@ -223,9 +241,10 @@ fn table(paybacks: &[Payback<'_>]) -> FigureTable {
                 bytes(of.saved_bytes),
             ]);
         }
-        for label in &payback.never {
+        for (label, saved_bytes) in &payback.never {
             let mut row = vec![workload.clone(), label.clone()];
-            row.extend(["-", "-", "never", "-", "-", ""].map(str::to_owned));
+            row.extend(["-", "-", "never", "-", "-"].map(str::to_owned));
+            row.push(bytes(*saved_bytes));
             table.rows.push(row);
         }
     }

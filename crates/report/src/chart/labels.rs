@@ -143,7 +143,7 @@ mod tests {
         let mut room = room();
         // A crowd around one place, and a few farther off.
         let points: Vec<[f64; 2]> = (0..40)
-            .map(|number| f64::from(number))
+            .map(f64::from)
             .map(|n| [200.0 + 3.0 * (n * 0.7).sin() * n, 150.0 + 2.5 * (n * 1.3).cos() * n])
             .collect();
         for point in &points {

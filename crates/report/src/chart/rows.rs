@@ -184,7 +184,13 @@ impl Columns {
 
     /// A row's name and word; gives the middle of its marks.
     fn texts(&self, drawing: &mut Drawing, row: &Row, top: f64) -> f64 {
-        let class = if row.is_muted { "muted" } else { "" };
+        // On a phone lines of the grid run behind texts.
+        let class = match (self.width, row.is_muted) {
+            (Width::Wide, false) => "",
+            (Width::Wide, true) => "muted",
+            (Width::Narrow, false) => "halo",
+            (Width::Narrow, true) => "muted halo",
+        };
         let label = fit(&row.label, TEXT, self.label);
         let right = fit(&row.right, TEXT, self.right);
         let end = self.width.px() - SIDE;
@@ -243,7 +249,7 @@ impl RowChart {
             return Scale::linear(values, ends);
         }
         let scale = Scale::log(values, ends).holding(&whiskers, BEYOND);
-        if self.axis.starts_at_reference { scale.from_low(self.axis.reference.unwrap_or_default()) } else { scale }
+        if self.axis.starts_at_reference { scale.starting_at(self.axis.reference.unwrap_or_default()) } else { scale }
     }
 
     fn draw_panel(&self, drawing: &mut Drawing, panel: &Panel, columns: &Columns, scale: &Scale, top: f64) -> f64 {
@@ -289,7 +295,10 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
             let (left, right) = ordered(scale.at(*from), scale.at(*to));
             // A hairline for what is too small to see.
             drawing.rect([left, middle - 7.0, (right - left).max(0.6), 14.0], class);
-            if !text.is_empty() && text_width(text, 11.0) + 6.0 <= right - left {
+            // All of it, or its first word.
+            let fitting = [text.as_str(), text.split(',').next().unwrap_or_default()];
+            let fitting = fitting.into_iter().find(|text| text_width(text, 11.0) + 6.0 <= right - left);
+            if let Some(text) = fitting.filter(|text| !text.is_empty()) {
                 let class = if *class == "fill" { "small on" } else { "small" };
                 drawing.text([f64::midpoint(left, right), middle + 4.0], Anchor::Middle, class, text);
             }
@@ -346,7 +355,8 @@ pub(super) fn draw_legend(drawing: &mut Drawing, legend: &[LegendEntry], width: 
         }
         drawing.sign(entry, [x + 6.0, y - 4.0]);
         drawing.text([x + 18.0, y], Anchor::Start, "", &text);
-        x += length + 14.0;
+        // Signs without a text of their own belong to the next one's.
+        x += if text.is_empty() { 13.0 } else { length + 14.0 };
     }
     y + 14.0 - top
 }

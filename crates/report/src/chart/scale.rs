@@ -31,6 +31,8 @@ impl Scale {
     pub(super) fn log(values: impl IntoIterator<Item = f64>, [start, end]: [f64; 2]) -> Self {
         let (mut low, mut high) = (f64::INFINITY, 0.0_f64);
         for value in values.into_iter().filter(|value| is_positive(*value)) {
+            // No figure of a report is so large, or so small; and what comes after stays finite.
+            let value = value.clamp(1e-30, 1e30);
             (low, high) = (low.min(value), high.max(value));
         }
         if high <= 0.0 {
@@ -53,7 +55,7 @@ impl Scale {
     }
 
     /// This axis from exactly `low` on; for figures that cannot be less.
-    pub(super) fn from_low(self, low: f64) -> Self {
+    pub(super) fn starting_at(self, low: f64) -> Self {
         Scale { low: low.min(self.high), ..self }
     }
 
@@ -206,7 +208,8 @@ mod tests {
         assert_eq!(log_ticks(0.7, 1.3), ["0.7", "0.8", "0.9", "1", "1.1", "1.2", "1.3"]);
         assert_eq!(log_ticks(0.995, 1.004), ["0.99", "0.995", "1", "1.005", "1.01"]);
         assert_eq!(log_ticks(1.0, 1e6), ["1", "10", "100", "1000", "10 k", "100 k", "1 M"]);
-        for (low, high) in [(0.2, 9.0), (0.5, 1.9), (1e-7, 1e9), (1.0, 1.0), (3.0, 3.1), (0.9999, 1.0001), (1.0, 1e300)]
+        for (low, high) in
+            [(0.2, 9.0), (0.5, 1.9), (1e-7, 1e9), (1.0, 1.0), (3.0, 3.1), (0.9999, 1.0001), (1e-300, 1e300)]
         {
             for length in [10.0, 60.0, 300.0, 860.0] {
                 let scale = Scale::log([low, high], [0.0, length]);

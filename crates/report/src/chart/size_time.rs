@@ -29,7 +29,8 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 
 fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let baseline = common::baseline(comparison)?;
-    let points: Vec<Point> = comparison.rows.iter().filter_map(|row| point(comparison, row, baseline)).collect();
+    let pairs = comparison.rows.iter().filter_map(|row| Some((row, point(comparison, row, baseline)?)));
+    let (rows, points): (Vec<&VariantComparison>, Vec<Point>) = pairs.unzip();
     if points.len() < 2 {
         return None;
     }
@@ -56,7 +57,7 @@ fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
         notes,
         workload: Some(workload),
         repository: Some(comparison.repository.name.clone()),
-        table: table(&scatter, comparison),
+        table: table(&scatter, comparison, &rows),
         ..Figure::default()
     };
     Some(figure.drawn(|width| scatter.draw(width)))
@@ -101,7 +102,7 @@ fn description(scatter: &Scatter) -> String {
     text
 }
 
-fn table(scatter: &Scatter, comparison: &WorkloadComparison) -> FigureTable {
+fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantComparison]) -> FigureTable {
     let mut table = FigureTable::new(&[
         "variant",
         "#size MB",
@@ -114,13 +115,11 @@ fn table(scatter: &Scatter, comparison: &WorkloadComparison) -> FigureTable {
         "best trade-off",
     ]);
     let front = front(&scatter.points);
-    for row in &comparison.rows {
-        let label = common::label(row);
-        let Some(point) = scatter.points.iter().find(|point| point.label == label) else { continue };
+    for (row, point) in rows.iter().zip(&scatter.points) {
         let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
         let is_front = front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         table.rows.push(vec![
-            label,
+            point.label.clone(),
             megabytes(row.size.total_bytes),
             format!("{:.4}", point.size),
             single_time(row.compared_median),

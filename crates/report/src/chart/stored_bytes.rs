@@ -60,10 +60,11 @@ fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'
     let payload = sized.iter().map(|of| of.size.objects.sum().payload_bytes).max()?;
     let dwarfs = payload as f64 > DWARFS * largest as f64;
     let baseline = sized.iter().find(|of| of.is_baseline);
-    let rows = sized.iter().map(|of| stored_row(of, baseline)).collect();
+    // Repositories side by side have no baseline, only a first.
+    let first = if repository.is_some() { "baseline" } else { "the first" };
+    let rows = sized.iter().map(|of| stored_row(of, baseline, first)).collect();
     let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
-    let heading =
-        if dwarfs { "Payload: the same uncompressed (scale of its own)" } else { "Payload: the same uncompressed" };
+    let heading = if dwarfs { "Payload, uncompressed (scale of its own)" } else { "Payload, uncompressed" };
     let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
     let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
     let (id, of) = match repository {
@@ -87,7 +88,7 @@ fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'
         id,
         section: Section::StoredBytes,
         title: format!("Stored bytes by kind of object, {of}"),
-        description: description(sized, baseline),
+        description: description(sized, baseline, first),
         notes,
         workload: None,
         repository: repository.map(|repository| repository.name.clone()),
@@ -174,12 +175,16 @@ fn marks(label: &str, what: &str, parts: Vec<Part>, total: u64, is_thin: bool) -
     parts.into_iter().map(&mut mark).collect()
 }
 
-fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>) -> Row {
+fn stored_row(of: &Sized<'_>, baseline: Option<&Sized<'_>>, first: &str) -> Row {
     let total = of.size.total_bytes;
-    let ratio = baseline.map(|baseline| size_ratio(total, baseline.size.total_bytes)).unwrap_or_default();
+    let ratio = match baseline {
+        Some(baseline) if std::ptr::eq(baseline, of) => format!(", {first}"),
+        Some(baseline) => format!(", × {}", size_ratio(total, baseline.size.total_bytes)),
+        None => String::new(),
+    };
     Row {
         label: of.label.clone(),
-        right: format!("{} MB  {ratio}", megabytes(total)),
+        right: format!("{} MB{ratio}", megabytes(total)),
         is_muted: false,
         marks: marks(&of.label, "", parts(of.size), total, false),
     }
@@ -222,12 +227,11 @@ fn legend(sized: &[Sized<'_>]) -> Vec<LegendEntry> {
     legend
 }
 
-fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> String {
+fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>, first: &str) -> String {
     let mut text = "Each bar is a variant; its parts are kinds of objects, whole and as deltas, then indexes, headers and other files.".to_owned();
     let shown = |of: &Sized<'_>| {
-        let ratio = baseline.map(|baseline| {
-            format!(", {} times the baseline", size_ratio(of.size.total_bytes, baseline.size.total_bytes))
-        });
+        let ratio = baseline
+            .map(|baseline| format!(", {} times {first}", size_ratio(of.size.total_bytes, baseline.size.total_bytes)));
         format!("{} ({} MB{})", of.label, megabytes(of.size.total_bytes), ratio.unwrap_or_default())
     };
     let smallest = sized.iter().min_by_key(|of| of.size.total_bytes);
@@ -242,7 +246,8 @@ fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> String {
 }
 
 fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> FigureTable {
-    let mut table = FigureTable::new(&["variant", "part", "#stored MB", "#ratio to the baseline", "#payload MB"]);
+    let mut table =
+        FigureTable::new(&["variant", "part", "#stored MB", "#ratio to the baseline or the first", "#payload MB"]);
     for of in sized {
         let of_baseline = |name: &str| {
             let parts = baseline.map(|baseline| parts(baseline.size)).unwrap_or_default();

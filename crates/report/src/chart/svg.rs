@@ -98,12 +98,13 @@ impl Drawing {
         let _ = write!(self.body, r#"<path class="{class}" d="{d}"/>"#);
     }
 
-    /// A path in the coordinates of a grid of cells, laid over a rectangle.
-    pub(super) fn cells(&mut self, d: &str, class: &str, [x, y]: [f64; 2], [cell_width, cell_height]: [f64; 2]) {
-        let (x, y) = (px(x), px(y));
+    /// A path of level lines in the coordinates of a grid of cells, laid over a rectangle: each line fills the row of cells that it
+    /// runs along.
+    pub(super) fn cells(&mut self, d: &str, class: &str, [x, y]: [f64; 2], [width, height]: [f64; 2]) {
+        let (x, y) = (px(x), px(y + height / 2.0));
         let _ = write!(
             self.body,
-            r#"<path class="{class}" transform="translate({x} {y}) scale({cell_width:.4} {cell_height:.4})" d="{d}"/>"#
+            r#"<path class="cells {class}" transform="translate({x} {y}) scale({width:.4} {height:.4})" d="{d}"/>"#
         );
     }
 

@@ -81,7 +81,7 @@ impl Tone {
 /// One answer for each repository; one for all where only sizes were taken.
 pub(super) fn answers(results: &Results) -> Vec<Answer> {
     let repositories = bench::by_repository(&results.comparisons).into_iter();
-    let mut answers: Vec<Answer> = repositories.map(|(repository, rows)| answer(repository, &rows)).collect();
+    let mut answers: Vec<Answer> = repositories.map(|(place, rows)| answer(place, &rows)).collect();
     if answers.is_empty() {
         let sizes: Vec<&SizeRecord> = results.sizes.iter().map(|line| &line.size).collect();
         answers.extend(answer_of_sizes(&sizes));
@@ -94,12 +94,12 @@ fn is_job(comparison: &WorkloadComparison) -> bool {
     !comparison.workload.name.starts_with("floor:")
 }
 
-fn answer(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> Answer {
+fn answer(place: bench::Place<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
     let jobs: Vec<&WorkloadComparison> = comparisons.iter().copied().filter(|comparison| is_job(comparison)).collect();
     let comparisons = if jobs.is_empty() { comparisons } else { &jobs };
     let mut variants: Vec<&VariantComparison> = Vec::new();
     for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
-        if !variants.iter().any(|known| known.variant == row.variant) {
+        if !variants.iter().any(|known| is_same(known, row)) {
             variants.push(row);
         }
     }
@@ -114,8 +114,8 @@ fn answer(repository: &RepositoryState, comparisons: &[&WorkloadComparison]) -> 
         times: comparisons.iter().map(|comparison| time_cell(comparison, variant)).collect(),
     });
     Answer {
-        repository: repository.name.clone(),
-        about: about(repository),
+        repository: place.name(),
+        about: about(place.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
         time: match comparisons.iter().any(|comparison| comparison.compared_time == ComparedTime::Wall) {
             true => "time",
@@ -163,20 +163,31 @@ fn size_difference(bytes: u64, baseline: u64) -> Option<(String, Tone)> {
     }
     let percent = 100.0 * (bytes as f64 / baseline as f64 - 1.0);
     match percent {
-        ..=-0.05 => Some((format!("{:.1} % smaller", -percent), Tone::Better)),
-        0.05..100.0 => Some((format!("{percent:.1} % larger"), Tone::Worse)),
+        ..=-0.05 => Some((format!("{:.1}\u{a0}% smaller", -percent), Tone::Better)),
+        0.05..100.0 => Some((format!("{percent:.1}\u{a0}% larger"), Tone::Worse)),
         100.0.. => Some((format!("{:.1} times the size", percent / 100.0 + 1.0), Tone::Worse)),
         _ => None,
     }
 }
 
+/// Whether two rows are of one variant. Its place in the table differs between sessions that had other rows.
+fn is_same(one: &VariantComparison, other: &VariantComparison) -> bool {
+    one.variant.role == other.variant.role && one.variant.label() == other.variant.label()
+}
+
+/// The row of a variant in a workload; of several, that of most blocks.
+fn row_of<'a>(comparison: &'a WorkloadComparison, variant: &VariantComparison) -> Option<&'a VariantComparison> {
+    let rows = comparison.rows.iter().filter(|row| is_same(row, variant));
+    rows.max_by_key(|row| row.ratio.map_or(0, |ratio| ratio.pairs))
+}
+
 fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Option<AnswerCell> {
-    let row = comparison.rows.iter().find(|row| row.variant == variant.variant)?;
+    let row = row_of(comparison, variant)?;
     let cell = |ratio: String, interval, words, tone| {
         Some(AnswerCell { workload: comparison.workload.to_string(), ratio, interval, words, tone })
     };
     if row.variant.role == Role::Baseline {
-        return cell("1".to_owned(), String::new(), String::new(), Tone::Even);
+        return cell("1.00".to_owned(), String::new(), String::new(), Tone::Even);
     }
     let ratio = row.ratio.as_ref()?;
     let tone = match row.verdict {
@@ -188,7 +199,7 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
         None if ratio.interval.is_none() => "too few blocks".to_owned(),
         // The interval stands beside it.
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => bench::verdict::cell(comparison, row),
+        _ => bench::verdict::cell(comparison, row).replace(" %", "\u{a0}%"),
     };
     cell(time_ratio(ratio.ratio), interval(ratio), words, tone)
 }

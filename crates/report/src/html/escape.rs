@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::chart::escape;
+use crate::chart::svg::escape;
 
 /// Escapes whatever a template shows. Names, paths and specs come from files: they are text and never markup, and neither
 /// do they move the cursor of whoever copies them into a terminal, nor turn the direction of the line.

@@ -158,7 +158,7 @@ fn sessions(runs: &[Record]) -> PageTable {
             thousands(session.runs),
         ]);
     }
-    PageTable::from_grid("Sessions", grid)
+    PageTable::from_grid("Times are in UTC", grid)
 }
 
 /// How the times come about, in five sentences; `None` where there are none.
@@ -168,8 +168,8 @@ pub(super) const METHOD: [&str; 5] = [
     "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
      away.",
     "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \
-     block; its interval holds the true median with a probability of at least 95 %.",
-    "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1 % \
+     block; its interval holds the true median with a probability of at least 95\u{a0}%.",
+    "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1\u{a0}% \
      at least, and what withstands a correction for the number of ratios.",
     "No run is left out and nothing is subtracted; variants that do not decode to the same content stop the measurement; and sizes are \
      the lengths of all files of a repository.",

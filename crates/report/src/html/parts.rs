@@ -67,10 +67,10 @@ pub(super) struct RepositoryTables {
 }
 
 pub(super) fn comparisons(results: &Results) -> Vec<RepositoryTables> {
-    let tables = bench::by_repository(&results.comparisons).into_iter().map(|(repository, comparisons)| {
-        let caption = format!("Every variant of {} in every workload", repository.name);
+    let tables = bench::by_repository(&results.comparisons).into_iter().map(|(place, comparisons)| {
+        let caption = format!("Every variant of {} in every workload", place.name());
         RepositoryTables {
-            repository: repository.name.clone(),
+            repository: place.name(),
             table: PageTable::from_grid(caption, bench::repository_grid(&comparisons)),
             notes: bench::notes(&comparisons),
         }
@@ -85,7 +85,7 @@ pub(super) fn joined(results: &Results) -> PageTable {
 }
 
 pub(super) fn budgets(results: &Results) -> PageTable {
-    PageTable::from_grid("Codecs at equal budgets", budget::budget_grid(&results.budgets))
+    PageTable::from_grid("Codecs at equal budgets", budget::budget_grid(&results.budgets.iter().collect::<Vec<_>>()))
 }
 
 /// A ratio split into factors.

@@ -103,6 +103,15 @@ fn label(name: &str) -> Option<String> {
 }
 
 impl PageCell {
+    /// The class of the style sheet. Numbers stand flush right; few words stay in one line.
+    pub(super) fn class(&self) -> Option<&'static str> {
+        const FEW: usize = 20;
+        match self.is_number {
+            true => Some("number"),
+            false => (self.text.chars().count() <= FEW).then_some("short"),
+        }
+    }
+
     /// A cell. The blanks that align the points of numbers become blanks as wide as digits and points.
     fn new(text: String, is_number: bool) -> Self {
         let trimmed = text.trim_end();

@@ -18,7 +18,7 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// The whole blocks of the records that `session` goes on with.
+    /// The whole blocks of the records that `session` goes on with. Each of the workloads that `labels` names has so many `rows`.
     ///
     /// # Errors
     /// [`BenchError::Resume`] where a record is not one that this very session would have made.
@@ -26,6 +26,7 @@ impl Earlier {
         session: &Session<'_>,
         subjects: &[Subject],
         labels: &[WorkloadLabel],
+        rows: &[usize],
     ) -> Result<Self, BenchError> {
         let records = &session.plan.earlier;
         let orders = Orders::new(records, subjects.len(), session.plan.seed);
@@ -38,7 +39,11 @@ impl Earlier {
                 .and_then(|()| check_turn(record, subjects, &orders))
                 .map_err(|mismatch| mismatch.of_record(number))?;
         }
-        Ok(Earlier { records: whole_blocks(records, subjects.len() + 1) })
+        let turns_of = |label: &WorkloadLabel| {
+            let rows = labels.iter().zip(rows).find(|(known, _)| *known == label);
+            rows.map_or(0, |(_, rows)| rows + 1)
+        };
+        Ok(Earlier { records: whole_blocks(records, turns_of) })
     }
 
     /// All of them, in the order of the file.
@@ -146,8 +151,8 @@ fn identity(variant: &Variant) -> String {
     plain.label().into_owned()
 }
 
-/// The records of blocks of which all `turns` are there, once each.
-fn whole_blocks(records: &[Record], turns: usize) -> Vec<Record> {
+/// The records of blocks of which all turns are there, once each; `turns_of` says how many a workload has.
+fn whole_blocks(records: &[Record], turns_of: impl Fn(&WorkloadLabel) -> usize) -> Vec<Record> {
     let mut seen: BTreeMap<(&WorkloadLabel, u32), BTreeSet<u32>> = BTreeMap::new();
     let mut kept: Vec<&Record> = Vec::new();
     for record in records {
@@ -157,7 +162,7 @@ fn whole_blocks(records: &[Record], turns: usize) -> Vec<Record> {
         }
     }
     let is_whole = |record: &&&Record| {
-        seen.get(&(&record.workload, record.place.block)).is_some_and(|positions| positions.len() == turns)
+        seen.get(&(&record.workload, record.place.block)).is_some_and(|seen| seen.len() == turns_of(&record.workload))
     };
     kept.iter().filter(is_whole).map(|record| (*record).clone()).collect()
 }
@@ -178,10 +183,10 @@ mod tests {
             }
         }
         let last = records.pop();
-        assert_eq!(whole_blocks(&records, 3), records[..6], "the last block lacks a run");
+        assert_eq!(whole_blocks(&records, |_| 3), records[..6], "the last block lacks a run");
         records.extend(last);
         records.push(records[0].clone());
-        assert_eq!(whole_blocks(&records, 3), records[..9], "the first run is there twice");
-        assert!(whole_blocks(&records, 4).is_empty());
+        assert_eq!(whole_blocks(&records, |_| 3), records[..9], "the first run is there twice");
+        assert!(whole_blocks(&records, |_| 4).is_empty());
     }
 }

@@ -94,6 +94,12 @@ impl<'a> Job<'a> {
         label
     }
 
+    /// Whether it runs on `subject`. A row with another limit of the cache of delta bases is no other for a workload that never
+    /// asks it.
+    pub(super) fn is_for(&self, subject: &Subject) -> bool {
+        subject.variant.delta_cache.is_none() || self.spec.uses_delta_cache()
+    }
+
     /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.
     fn compared_time(&self) -> ComparedTime {
         if self.jobs > 1 || self.is_cold { ComparedTime::Wall } else { self.workload.compared_time() }
@@ -123,10 +129,16 @@ impl Session<'_> {
     /// Runs the job on every variant without a clock and holds what they see against each other. In the same pass what each reads is
     /// traced, if the job has a trace.
     pub(super) fn check_content(&self, job: &mut Job<'_>, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
+        let places: Vec<&VariantPlace> = subjects.iter().map(|subject| &subject.place).collect();
+        job.workload.announce(&places);
         let mut reference: Option<(Reference, String)> = None;
         let mut reads = Vec::new();
         for subject in &mut *subjects {
             self.go_on()?;
+            if !job.is_for(subject) {
+                reads.push(None);
+                continue;
+            }
             let Some(history) = subject.histories.first_mut() else {
                 reads.push(None);
                 continue;
@@ -157,7 +169,8 @@ impl Session<'_> {
         Ok(Reference { reads, ..reference.map_or_else(none, |(reference, _)| reference) })
     }
 
-    /// How many times a run does the job: as often as takes the least time that a run may, on the baseline.
+    /// How many times a run does the job: as often as takes the least time that a run may, on the baseline, or the
+    /// first variant that has anything to do. Once if none has.
     pub(super) fn calibrate(
         &self,
         job: &mut Job<'_>,
@@ -165,9 +178,24 @@ impl Session<'_> {
         reference: &Reference,
     ) -> Result<u32, BenchError> {
         // A second time it would not be cold.
-        let Some(baseline) = subjects.first_mut().filter(|_| self.cold.is_none()) else { return Ok(1) };
-        let run = self.run_once(job, baseline, None, reference)?;
-        let wanted = shortest_run(job.compared_time()).as_nanos().div_ceil(run.sample.wall.as_nanos().max(1));
+        if self.cold.is_some() {
+            return Ok(1);
+        }
+        let mut wall = Duration::ZERO;
+        // The first of them is the baseline, which may have nothing to do.
+        for subject in subjects {
+            if !job.is_for(subject) {
+                continue;
+            }
+            wall = self.run_once(job, subject, None, reference)?.sample.wall;
+            if !wall.is_zero() {
+                break;
+            }
+        }
+        if wall.is_zero() {
+            return Ok(1);
+        }
+        let wanted = shortest_run(job.compared_time()).as_nanos().div_ceil(wall.as_nanos().max(1));
         Ok(u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS))
     }
 
@@ -204,7 +232,10 @@ impl Session<'_> {
         workload.prepare(place)?;
         history.forget();
         let (calls, faults) = (ReadCalls::now(), Faults::now());
-        let (result, sample) = measure(self.clock, || workload.run(history, &mut counter)).map_err(clock_error)?;
+        let (result, sample) = match workload.has_work() {
+            true => measure(self.clock, || workload.run(history, &mut counter)).map_err(clock_error)?,
+            false => (workload.run(history, &mut counter), Sample::ZERO),
+        };
         let usage = faults.until(Faults::now());
         let usage = JobUsage { read_calls: calls.until(ReadCalls::now()), ..usage };
         result?;

@@ -3,13 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    CellChange, Measure, RatioEstimate, RatioInterval, Record, ResultChange, Role, WorkloadLabel,
+    CellChange, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role, WorkloadLabel,
 };
 
-use super::{compare_records, ratio_estimate};
+use super::{compare::SessionHosts, compare_records, ratio_estimate};
 
-/// A repository's name, a workload and a variant's label.
+/// A repository's name with its machine where that matters, a workload and a variant's label.
 type CellKey = (String, WorkloadLabel, String);
+
+/// The machines of some results, in words.
+fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
+    let hosts = SessionHosts::of(records);
+    let of_record = |record| {
+        let host = hosts.of_record(record);
+        (host.description(), host)
+    };
+    records.iter().map(of_record).collect()
+}
+
+/// The name of a repository in a key: machines are told apart where there are several.
+fn place(repository: &RepositoryState, host: &Host, are_several: bool) -> String {
+    match are_several {
+        true => format!("{} on {}", repository.name, host.description()),
+        false => repository.name.clone(),
+    }
+}
 
 /// One cell of one set of results.
 struct Cell {
@@ -18,9 +36,14 @@ struct Cell {
 }
 
 /// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
-/// before and after a fetch, can be compared.
+/// before and after a fetch, can be compared. Where either holds results of several machines, each machine's are held against its
+/// own.
 pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
-    let (before, after) = (cells(old, measure), cells(new, measure));
+    let (old_machines, new_machines) = (machines(old), machines(new));
+    let are_several = old_machines.len() > 1 || new_machines.len() > 1;
+    let (before, after) = (cells(old, measure, are_several), cells(new, measure, are_several));
+    let one_of_each = old_machines.iter().next().zip(new_machines.iter().next()).filter(|_| !are_several);
+    let changed_host = one_of_each.filter(|(old, new)| old.0 != new.0);
     let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
     let only = |these: &BTreeMap<CellKey, Cell>, others: &BTreeMap<CellKey, Cell>| {
         these.keys().filter(|key| !others.contains_key(*key)).map(name).collect()
@@ -35,6 +58,7 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
         cells: cells.collect(),
         only_old: only(&before, &after),
         only_new: only(&after, &before),
+        changed_host: changed_host.map(|((_, old), (_, new))| ((*old).clone(), (*new).clone())),
         changed_repositories: new_states.iter().filter_map(changed).collect(),
     }
 }
@@ -63,15 +87,17 @@ fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEsti
     }
 }
 
-fn cells(records: &[Record], measure: Measure) -> BTreeMap<CellKey, Cell> {
+fn cells(records: &[Record], measure: Measure, are_several: bool) -> BTreeMap<CellKey, Cell> {
     let mut cells = BTreeMap::new();
+    let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
         for row in &comparison.rows {
             let label = row.variant.label().into_owned();
-            let key = (comparison.repository.name.clone(), comparison.workload.clone(), label);
+            let repository = place(&comparison.repository, &comparison.host, are_several);
+            let key = (repository, comparison.workload.clone(), label);
             let time = match measure {
                 Measure::RatioToBaseline => row.ratio,
-                Measure::Time => times(records, &key),
+                Measure::Time => times(records, &hosts, &comparison.host, &comparison.repository.name, &key),
             };
             cells.insert(key, Cell { time, size: row.size.total_bytes });
         }
@@ -80,9 +106,16 @@ fn cells(records: &[Record], measure: Measure) -> BTreeMap<CellKey, Cell> {
 }
 
 /// The median of the times themselves, in nanoseconds, with its interval: in the form of a ratio to a nanosecond.
-fn times(records: &[Record], (repository, workload, label): &CellKey) -> Option<RatioEstimate> {
+fn times(
+    records: &[Record],
+    hosts: &SessionHosts<'_>,
+    host: &Host,
+    repository: &str,
+    (_, workload, label): &CellKey,
+) -> Option<RatioEstimate> {
     let is_wanted = |record: &&Record| {
-        record.repository.name == *repository
+        record.repository.name == repository
+            && hosts.of_record(record).machine() == host.machine()
             && record.workload == *workload
             && record.variant.role != Role::BaselineAgain
             // Times of a cold run are those of a copy's place on the disk too.
@@ -117,6 +150,54 @@ mod tests {
         assert!((interval.low - 0.75 / 0.72).abs() < 1e-12 && (interval.high - 0.85 / 0.68).abs() < 1e-12);
         let without = RatioEstimate { interval: None, ..estimate(0.7, 0.0, 0.0) };
         assert!(quotient(&estimate(0.8, 0.7, 0.9), &without).interval.is_none());
+    }
+
+    /// Six blocks on a machine, in which the variant takes so many times what the baseline takes.
+    fn session(cpu: &str, number: u64, factor: u64) -> Vec<Record> {
+        let mut records = Vec::new();
+        for block in 0..6 {
+            for (role, row, time) in
+                [(Role::Baseline, 0, 100), (Role::BaselineAgain, 0, 100), (Role::Candidate, 1, 100 * factor)]
+            {
+                let mut record = crate::statistics::test_record("traverse", role, row, block, time);
+                record.host.cpu_model = Some(cpu.to_owned());
+                record.place.session = number;
+                records.push(record);
+            }
+        }
+        records
+    }
+
+    #[test]
+    fn each_machine_is_held_against_itself_where_there_are_several() {
+        let (fast, slow) = (session("fast", 1, 2), session("slow", 2, 4));
+        let (fast_later, slow_later) = (session("fast", 3, 2), session("slow", 4, 2));
+        let old = [fast.clone(), slow.clone()].concat();
+        let new = [fast_later, slow_later.clone()].concat();
+        for measure in [Measure::RatioToBaseline, Measure::Time] {
+            let change = compare_results(&old, &new, measure);
+            let of = |machine: &str| {
+                let name = format!("sample on {machine}");
+                let cell = change.cells.iter().find(|cell| cell.repository == name && cell.variant == "codec-1");
+                cell.unwrap().time.unwrap().ratio
+            };
+            assert!((of("fast") - 1.0).abs() < 1e-9 && (of("slow") - 0.5).abs() < 1e-9, "{change:?}");
+            assert!(change.only_old.is_empty() && change.changed_host.is_none());
+        }
+        let gone = compare_results(&old, &slow_later, Measure::RatioToBaseline);
+        assert_eq!(gone.only_old.len(), 2, "the fast one's baseline and variant: {gone:?}");
+    }
+
+    #[test]
+    fn one_machine_against_another_is_compared_and_said() {
+        let change = compare_results(&session("fast", 1, 2), &session("slow", 2, 4), Measure::RatioToBaseline);
+        let (old, new) = change.changed_host.unwrap();
+        assert_eq!((old.cpu_model.as_deref(), new.cpu_model.as_deref()), (Some("fast"), Some("slow")));
+        assert!(change.only_old.is_empty());
+        let candidate = change.cells.iter().find(|cell| cell.variant == "codec-1").unwrap();
+        assert!((candidate.time.unwrap().ratio - 2.0).abs() < 1e-9);
+        let same = compare_results(&session("fast", 1, 2), &session("fast", 2, 2), Measure::Time);
+        assert_eq!(same.changed_host, None);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ChosenDecoder, ChosenDeltaCache, ComparedTime, DisturbanceShares, RatioEstimate, Record, Role, SpecText,
-    TracedReads, VariantComparison, WorkloadComparison, WorkloadLabel,
+    ChosenDecoder, ChosenDeltaCache, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine, RatioEstimate,
+    Record, Role, SpecText, TracedReads, VariantComparison, WorkloadComparison, WorkloadLabel,
 };
 
 use super::{
@@ -22,16 +22,20 @@ use super::{
 /// an interval that leaves out 1 says nothing yet: verdicts are about what lies beyond the noise floor, which the distance of A
 /// from A' sets, and which is wider than that shift whatever the noise (the tests of `simulation` show it).
 ///
+/// Runs of different machines are compared apart, as are those of different repositories and workloads.
+///
 /// Verdicts are corrected for the number of ratios in `records`, so all records of a session belong into one call.
 ///
 /// A block in which a needed run is missing or took no measurable time gives no pair. Runs that name a physical copy get the
 /// interval of [`hierarchical`] instead of the sign test's.
 pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
     let mut groups: Vec<Vec<&Record>> = Vec::new();
-    let mut group_of: BTreeMap<(&str, &str, &WorkloadLabel, ComparedTime), usize> = BTreeMap::new();
+    let mut group_of: BTreeMap<(&str, &str, Machine<'_>, &WorkloadLabel, ComparedTime), usize> = BTreeMap::new();
+    let hosts = SessionHosts::of(records);
     for record in records {
         let repository = &record.repository;
-        let key = (&*repository.name, &*repository.fingerprint, &record.workload, record.compared_time);
+        let machine = hosts.of_record(record).machine();
+        let key = (&*repository.name, &*repository.fingerprint, machine, &record.workload, record.compared_time);
         let number = *group_of.entry(key).or_insert(groups.len());
         match groups.get_mut(number) {
             Some(group) => group.push(record),
@@ -43,9 +47,32 @@ pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
     comparisons
 }
 
+/// The machine of every session: that of its first record. One that goes on after a kernel was changed stays one.
+pub(super) struct SessionHosts<'a>(BTreeMap<(u64, u64), &'a Host>);
+
+impl<'a> SessionHosts<'a> {
+    pub(super) fn of(records: &'a [Record]) -> Self {
+        let mut hosts = BTreeMap::new();
+        // Records from before sessions had names cannot tell.
+        for record in records.iter().filter(|record| record.place.session > 0) {
+            hosts.entry((record.place.session, record.place.seed)).or_insert(&record.host);
+        }
+        SessionHosts(hosts)
+    }
+
+    pub(super) fn of_record(&self, record: &'a Record) -> &'a Host {
+        self.0.get(&(record.place.session, record.place.seed)).copied().unwrap_or(&record.host)
+    }
+}
+
 /// Half of the widest interval of a workload, its noise among them, as a logarithm; `None` while one has no interval. It says
 /// how precisely the workload is known, and nothing of what is known.
 pub fn widest_half_width(comparison: &WorkloadComparison) -> Option<f64> {
+    let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
+    if baseline.is_some_and(|baseline| baseline.compared_median.is_zero()) {
+        // It had nothing to do: there are no ratios, and more blocks make none.
+        return Some(0.0);
+    }
     let half_width = |estimate: &Option<RatioEstimate>| {
         let interval = (*estimate)?.interval?;
         Some((interval.high.ln() - interval.low.ln()) / 2.0)
@@ -80,13 +107,14 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     }
 }
 
-/// Which table row a record belongs to: A' shares the baseline's.
-type RowKey<'a> = (u32, Role, Option<&'a SpecText>, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
+/// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it: a variant of
+/// several sessions is one row.
+type RowKey<'a> = (Role, Option<&'a SpecText>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
 
 fn row_key(record: &Record) -> RowKey<'_> {
     let variant = &record.variant;
     let role = if variant.role == Role::BaselineAgain { Role::Baseline } else { variant.role };
-    (variant.row, role, variant.spec.as_ref(), variant.decoder.as_ref(), variant.delta_cache)
+    (role, variant.spec.as_ref(), variant.deltas, variant.decoder.as_ref(), variant.delta_cache)
 }
 
 /// A block, told apart from those of other sessions.
@@ -185,15 +213,18 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
     for record in records {
         rows.entry(row_key(record)).or_default().push(record);
     }
+    let mut rows: Vec<Vec<&Record>> = rows.into_values().collect();
+    rows.sort_by_key(|runs| runs.iter().map(|run| run.variant.row).min());
     let baseline = Baseline::of(records);
     let noise = baseline.noise().estimate();
     let interval = noise.and_then(|noise| noise.interval);
     let log_floor = interval.as_ref().map(log_floor);
     Some(WorkloadComparison {
         repository: first.repository.clone(),
+        host: first.host.clone(),
         workload: first.workload.clone(),
         compared_time: first.compared_time,
-        rows: rows.values().filter_map(|runs| compare_variant(runs, &baseline, log_floor)).collect(),
+        rows: rows.iter().filter_map(|runs| compare_variant(runs, &baseline, log_floor)).collect(),
         noise,
         noise_floor: log_floor.map(f64::exp_m1),
         is_valid: interval.as_ref().is_none_or(is_valid),
@@ -264,245 +295,4 @@ fn disturbance(records: &[&Record]) -> DisturbanceShares {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
-    use repackbench_records::{
-        ContentDigest, DeltaOrigin, Disturbance, Host, RepositoryState, RunPlace, RunUsage, SCHEMA_VERSION,
-        SampleRecord, SizeRecord, Variant, Verdict,
-    };
-
-    use super::*;
-
-    pub(crate) fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) -> Record {
-        let spec = SpecText { typed: format!("codec-{row}"), canonical: format!("codec-{row}") };
-        Record {
-            schema: SCHEMA_VERSION,
-            program_version: "0.1.0".into(),
-            started_unix_ms: 0,
-            host: Host::default(),
-            repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
-            variant: Variant {
-                role,
-                row,
-                spec: (role != Role::AsFound).then_some(spec),
-                checksum: true,
-                deltas: DeltaOrigin::Kept,
-                decoder: None,
-                delta_cache: None,
-            },
-            decoder: String::new(),
-            workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
-            compared_time: ComparedTime::Cpu,
-            place: RunPlace { block, position: 0, seed: 1, session: 0, copy: None },
-            sample: SampleRecord { wall_ns: 2 * user_ns, user_ns, sys_ns: 0 },
-            usage: RunUsage::default(),
-            disturbance: Disturbance::default(),
-            delta_cache: None,
-            checks: None,
-            jobs: 1,
-            iterations: 1,
-            counts: BTreeMap::from([("objects".into(), 3)]),
-            extra: BTreeMap::new(),
-            digest: ContentDigest { algorithm: "none".into(), hex: String::new() },
-            size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
-            conversion: None,
-            command: None,
-            reads: None,
-        }
-    }
-
-    fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} {expected}");
-    }
-
-    #[test]
-    fn a_ratio_is_taken_within_blocks_against_the_geometric_mean_of_the_baseline_s_runs() {
-        let mut records = Vec::new();
-        // The second and third block run on a machine that is 10 and 100 times slower: within blocks nothing changes.
-        for (block, slow) in [(0, 1), (1, 10), (2, 100)] {
-            records.push(record("traverse", Role::Candidate, 2, block, 300 * slow));
-            records.push(record("traverse", Role::Baseline, 1, block, 400 * slow));
-            records.push(record("traverse", Role::BaselineAgain, 1, block, 900 * slow));
-            records.push(record("traverse", Role::AsFound, 0, block, 600 * slow));
-        }
-        let [comparison] = compare_records(&records).try_into().unwrap();
-        let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
-        assert_eq!(labels, ["as found", "codec-1", "codec-2"]);
-        let [as_found, baseline, candidate] = comparison.rows.try_into().unwrap();
-        // The square root of 400 * 900 is 600.
-        near(as_found.ratio.unwrap().ratio, 1.0);
-        near(candidate.ratio.unwrap().ratio, 0.5);
-        near(comparison.noise.unwrap().ratio, 400.0 / 900.0);
-        assert_eq!(candidate.ratio.unwrap().pairs, 3);
-        assert_eq!(candidate.ratio.unwrap().interval, None);
-        assert_eq!(baseline.ratio, None);
-        assert_eq!((baseline.runs, baseline.compared_median), (6, Duration::from_nanos(6500)));
-        assert_eq!((candidate.runs, candidate.wall_median), (3, Duration::from_nanos(6000)));
-        assert_eq!((candidate.size.total_bytes, candidate.counts["objects"]), (2, 3));
-    }
-
-    #[test]
-    fn blocks_that_lack_a_run_or_have_no_time_give_no_pair() {
-        let mut records = Vec::new();
-        for block in 0..4 {
-            records.push(record("checkout", Role::Baseline, 1, block, if block == 0 { 0 } else { 100 }));
-            records.push(record("checkout", Role::BaselineAgain, 1, block, if block == 1 { 0 } else { 100 }));
-            if block != 2 {
-                records.push(record("checkout", Role::Candidate, 2, block, 50));
-            }
-        }
-        let [comparison] = compare_records(&records).try_into().unwrap();
-        // Block 0 has no A, block 1 no A', block 2 no candidate.
-        assert_eq!(comparison.rows[1].ratio.unwrap().pairs, 1);
-        assert_eq!(comparison.rows[1].runs, 3);
-        assert_eq!(comparison.noise.unwrap().pairs, 2);
-    }
-
-    #[test]
-    fn the_workload_s_records_say_which_time_is_compared() {
-        let with_system_time = |role, row, user_ns, sys_ns, compared_time| {
-            let mut record = record("checkout", role, row, 0, user_ns);
-            record.sample.sys_ns = sys_ns;
-            Record { compared_time, ..record }
-        };
-        for (compared_time, ratio, median_ns) in [(ComparedTime::Cpu, 3.0, 600), (ComparedTime::User, 0.5, 50)] {
-            let records = [
-                with_system_time(Role::Baseline, 1, 100, 100, compared_time),
-                with_system_time(Role::BaselineAgain, 1, 100, 100, compared_time),
-                with_system_time(Role::Candidate, 2, 50, 550, compared_time),
-            ];
-            let [comparison] = compare_records(&records).try_into().unwrap();
-            assert_eq!(comparison.compared_time, compared_time);
-            near(comparison.rows[1].ratio.unwrap().ratio, ratio);
-            assert_eq!(comparison.rows[1].compared_median, Duration::from_nanos(median_ns));
-        }
-        let mixed = [
-            with_system_time(Role::Baseline, 1, 100, 100, ComparedTime::Cpu),
-            with_system_time(Role::Candidate, 2, 50, 550, ComparedTime::User),
-        ];
-        assert_eq!(compare_records(&mixed).len(), 2, "different times are not compared with each other");
-    }
-
-    #[test]
-    fn six_blocks_give_an_interval() {
-        let mut records = Vec::new();
-        for block in 0..6 {
-            records.push(record("checkout", Role::Baseline, 1, block, 1000));
-            records.push(record("checkout", Role::BaselineAgain, 1, block, 1000));
-            records.push(record("checkout", Role::Candidate, 2, block, 700 + 10 * u64::from(block)));
-        }
-        let [comparison] = compare_records(&records).try_into().unwrap();
-        let interval = comparison.rows[1].ratio.unwrap().interval.unwrap();
-        near(interval.low, 0.70);
-        near(interval.high, 0.75);
-        near(comparison.noise_floor.unwrap(), 0.01);
-        near(comparison.rows[1].adjusted_p.unwrap(), 2.0 / 64.0);
-        assert_eq!((comparison.rows[1].verdict, comparison.cells), (Some(Verdict::Faster), 1));
-        assert_eq!(comparison.blocks_for_verdicts, 6);
-        assert_eq!(comparison.rows[0].verdict, None, "the baseline is no faster than itself");
-        near(widest_half_width(&comparison).unwrap(), (0.75_f64.ln() - 0.70_f64.ln()) / 2.0);
-    }
-
-    /// `blocks` blocks of each workload in which variants take so many times what the baseline takes.
-    fn steady(workload: &str, blocks: u32, again: f64, variants: &[f64]) -> Vec<Record> {
-        let time = |factor: f64| (1e6 * factor) as u64;
-        let mut records = Vec::new();
-        for block in 0..blocks {
-            records.push(record(workload, Role::Baseline, 0, block, time(1.0)));
-            records.push(record(workload, Role::BaselineAgain, 0, block, time(again)));
-            for (row, factor) in (1..).zip(variants) {
-                records.push(record(workload, Role::Candidate, row, block, time(*factor)));
-            }
-        }
-        records
-    }
-
-    fn verdicts(comparison: &WorkloadComparison) -> Vec<Option<Verdict>> {
-        comparison.rows.iter().skip(1).map(|row| row.verdict).collect()
-    }
-
-    #[test]
-    fn verdicts_allow_for_the_number_of_ratios_of_a_session() {
-        let six = steady("traverse", 6, 1.0, &[0.5, 1.0, 2.0]);
-        let [comparison] = compare_records(&six).try_into().unwrap();
-        let inconclusive = Some(Verdict::Inconclusive);
-        assert_eq!(verdicts(&comparison), [inconclusive, Some(Verdict::Same), inconclusive], "six blocks are too few");
-        let both = [steady("traverse", 9, 1.0, &[0.5, 1.0, 2.0]), steady("checkout", 9, 1.0, &[0.9])].concat();
-        let [traverse, checkout] = compare_records(&both).try_into().unwrap();
-        assert_eq!(verdicts(&traverse), [Some(Verdict::Faster), Some(Verdict::Same), Some(Verdict::Slower)]);
-        assert_eq!((verdicts(&checkout), checkout.cells), (vec![Some(Verdict::Faster)], 4));
-    }
-
-    #[test]
-    fn noise_widens_the_floor_and_more_of_it_forbids_verdicts() {
-        let [comparison] = compare_records(&steady("traverse", 9, 1.009, &[0.97])).try_into().unwrap();
-        assert!(comparison.is_valid);
-        assert_eq!(verdicts(&comparison), [Some(Verdict::Faster)]);
-        let [disturbed] = compare_records(&steady("traverse", 9, 1.05, &[0.5])).try_into().unwrap();
-        assert!(!disturbed.is_valid && disturbed.noise_floor.unwrap() > 0.049);
-        assert_eq!(verdicts(&disturbed), [None]);
-        assert!(disturbed.rows[1].ratio.unwrap().interval.is_some(), "the figures are still there");
-    }
-
-    #[test]
-    fn nothing_is_precise_before_every_ratio_has_an_interval() {
-        let few = compare_records(&steady("traverse", 5, 1.0, &[0.5]));
-        assert_eq!(widest_half_width(&few[0]), None);
-        assert_eq!((few[0].noise_floor, few[0].rows[1].verdict), (None, None));
-        let enough = compare_records(&steady("traverse", 6, 1.0, &[0.5]));
-        assert_eq!(widest_half_width(&enough[0]), Some(0.0));
-    }
-
-    #[test]
-    fn runs_of_several_copies_get_an_interval_over_copies() {
-        let mut records = steady("checkout", 12, 1.0, &[0.5]);
-        for record in &mut records {
-            record.place.copy = Some(record.place.block % 4);
-            // One of the copies lies where reading takes twice as long.
-            if record.variant.role == Role::Candidate && record.place.copy == Some(3) {
-                record.sample.user_ns *= 2;
-            }
-        }
-        let [comparison] = compare_records(&records).try_into().unwrap();
-        let interval = comparison.rows[1].ratio.unwrap().interval.unwrap();
-        assert!(interval.low < 0.4 && interval.high > 1.0, "{interval:?}");
-        assert_eq!(comparison.blocks_for_verdicts, 0);
-        for record in &mut records {
-            record.place.copy = Some(0);
-        }
-        let [one_copy] = compare_records(&records).try_into().unwrap();
-        assert_eq!(one_copy.rows[1].ratio.unwrap().interval, None, "one copy says nothing of others");
-    }
-
-    #[test]
-    fn disturbances_are_shares_of_the_runs_of_which_they_are_known() {
-        let mut records = steady("traverse", 2, 1.0, &[]);
-        records[0].disturbance = Disturbance {
-            elapsed_ns: Some(100),
-            steal_ns: Some(20),
-            cpu_pressure_ns: Some(0),
-            ..Disturbance::default()
-        };
-        records[1].disturbance = Disturbance { elapsed_ns: Some(300), steal_ns: Some(0), ..Disturbance::default() };
-        let [comparison] = compare_records(&records).try_into().unwrap();
-        let expected = DisturbanceShares { steal: Some(0.05), cpu_pressure: Some(0.0), ..DisturbanceShares::default() };
-        assert_eq!(comparison.disturbance, expected);
-    }
-
-    #[test]
-    fn workloads_and_sessions_stay_apart() {
-        let mut records = vec![
-            record("traverse", Role::Baseline, 1, 0, 100),
-            record("checkout", Role::Baseline, 1, 0, 100),
-            record("traverse", Role::BaselineAgain, 1, 0, 100),
-        ];
-        let mut other_session = record("traverse", Role::Candidate, 2, 0, 50);
-        other_session.place.seed = 2;
-        records.push(other_session);
-        let [traverse, checkout] = compare_records(&records).try_into().unwrap();
-        assert_eq!((&*traverse.workload.name, &*checkout.workload.name), ("traverse", "checkout"));
-        assert_eq!(traverse.rows[1].ratio, None, "no block holds both the candidate and the baseline");
-        assert_eq!(traverse.noise.unwrap().pairs, 1);
-        assert_eq!(checkout.noise, None);
-        assert!(compare_records(&[]).is_empty());
-    }
-}
+pub(super) mod tests;

@@ -51,7 +51,9 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     };
     for comparison in comparisons.iter().filter(is_viewed) {
         let encode = comparisons.iter().find(|other| {
-            other.workload.name == ENCODE && other.repository.fingerprint == comparison.repository.fingerprint
+            other.workload.name == ENCODE
+                && other.repository.fingerprint == comparison.repository.fingerprint
+                && other.host.machine() == comparison.host.machine()
         });
         for (codec, levels) in curves(comparison, encode) {
             for (budget, of) in VIEWS {
@@ -121,6 +123,7 @@ fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: 
     };
     EqualBudget {
         repository: comparison.repository.clone(),
+        host: comparison.host.clone(),
         workload: comparison.workload.clone(),
         codec: codec.to_owned(),
         budget,

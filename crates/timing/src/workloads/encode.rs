@@ -7,11 +7,14 @@ use std::{
 };
 
 use repackbench_codec::{BLOCK_LEN, ChunkKind, CodecSpec, Decoders, ZlibReader};
-use repackbench_reader::{Chunk, History, ReaderError, Repository};
+use repackbench_reader::{BaseReader, Chunk, History, ReaderError, Repository};
 use repackbench_records::WorkloadLabel;
 use repackbench_writer::{PayloadEncoders, WriterError};
 
-use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
+use super::{
+    Counts, Observer, VariantPlace, Workload, WorkloadError,
+    delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, SAMPLED_CONTENT},
+};
 
 /// At most about so many payload bytes are held, evenly taken from the whole store.
 const BUDGET: u64 = 256 << 20;
@@ -19,19 +22,31 @@ const BUDGET: u64 = 256 << 20;
 /// What stock git writes, and hg where nothing says otherwise.
 pub(super) const PLAIN: &str = "zlib:6";
 
+/// One of the payloads.
+#[derive(Debug)]
+struct Payload {
+    kind: ChunkKind,
+    /// Whether it is a loose object's.
+    is_loose: bool,
+    len: usize,
+    base: Option<HeldBase>,
+}
+
 /// Payloads in memory.
 #[derive(Debug, Default)]
 struct Sample {
     bytes: Vec<u8>,
-    /// What each is, whether it is a loose object's, and its length.
-    payloads: Vec<(ChunkKind, bool, usize)>,
+    payloads: Vec<Payload>,
+    /// What deltas are based on, where some variant makes use of it.
+    contents: HeldContents,
     chunks_in_all: u64,
     bytes_in_all: u64,
 }
 
 impl Sample {
-    /// Takes payloads of `source` evenly, at most about `budget` bytes.
-    fn collect(source: &Repository, budget: u64) -> Result<Self, ReaderError> {
+    /// Takes payloads of `source` evenly, at most about `budget` bytes; with what deltas are based on, if `with_bases`, at most
+    /// `most_content` bytes of it.
+    fn collect(source: &Repository, budget: u64, with_bases: bool, most_content: u64) -> Result<Self, ReaderError> {
         let mut sample = Sample::default();
         source.store().for_each_chunk(&mut |chunk| {
             sample.chunks_in_all += 1;
@@ -39,6 +54,9 @@ impl Sample {
             Ok(())
         })?;
         let share = Share { taken: budget, of: sample.bytes_in_all.max(budget).max(1) };
+        // Nothing is being timed here, so zlib streams are read by the fastest reader.
+        let decoders = Decoders::from(ZlibReader::Libdeflate);
+        let share = if with_bases { share.least(content_share(source, decoders, most_content)?) } else { share };
         let (mut number, mut bytes) = (0, 0u64);
         let mut wanted = |chunk: &Chunk<'_>| {
             number += 1;
@@ -49,24 +67,47 @@ impl Sample {
             is_wanted
         };
         let is_git = matches!(source, Repository::Git(_));
-        // Nothing is being timed here, so zlib streams are read by the fastest reader.
-        let decoders = Decoders::from(ZlibReader::Libdeflate);
-        source.for_each_payload::<ReaderError>(decoders, &mut wanted, &mut |chunk, payload| {
+        let reader = with_bases.then(|| BaseReader::new(source, decoders)).transpose()?;
+        let mut bases = reader.map(|reader| BaseCollector::new(reader, most_content));
+        source.for_each_payload_in_place::<ReaderError>(decoders, &mut wanted, &mut |chunk, place, payload| {
+            let base = match &mut bases {
+                Some(bases) if chunk.kind.is_delta => bases.add(chunk.file, place, payload)?,
+                _ => Collected::Nothing,
+            };
+            let base = match base {
+                Collected::Nothing => None,
+                Collected::Held(base) => Some(base),
+                Collected::TooMuch => return Ok(()),
+            };
             sample.bytes.extend_from_slice(payload);
-            sample.payloads.push((chunk.kind, is_git && chunk.header_len == 0, payload.len()));
+            let is_loose = is_git && chunk.header_len == 0;
+            sample.payloads.push(Payload { kind: chunk.kind, is_loose, len: payload.len(), base });
             Ok(())
         })?;
+        sample.contents = bases.map(BaseCollector::finish).unwrap_or_default();
         Ok(sample)
     }
 
-    fn iter(&self) -> impl Iterator<Item = (ChunkKind, bool, &[u8])> {
+    fn iter(&self) -> impl Iterator<Item = (&Payload, &[u8])> {
         let mut rest = self.bytes.as_slice();
-        self.payloads.iter().map(move |(kind, is_loose, len)| {
-            let (payload, after) = rest.split_at_checked(*len).unwrap_or_default();
+        self.payloads.iter().map(move |payload| {
+            let (bytes, after) = rest.split_at_checked(payload.len).unwrap_or_default();
             rest = after;
-            (*kind, *is_loose, payload)
+            (payload, bytes)
         })
     }
+}
+
+/// The share of the chunks of `source` whose bases and objects take at most about `most_content` bytes, none shared.
+fn content_share(source: &Repository, decoders: Decoders, most_content: u64) -> Result<Share, ReaderError> {
+    let mut content = 0u64;
+    let mut wanted = |chunk: &Chunk<'_>| chunk.kind.is_delta && chunk.payload_len <= BLOCK_LEN as u64;
+    source.for_each_payload_in_place::<ReaderError>(decoders, &mut wanted, &mut |_, place, payload| {
+        let (base, object) = place.content_lens(payload)?;
+        content = content.saturating_add(base).saturating_add(object);
+        Ok(())
+    })?;
+    Ok(Share { taken: most_content, of: content.max(most_content).max(1) })
 }
 
 /// An even choice: `taken` of every `of`.
@@ -77,6 +118,12 @@ struct Share {
 }
 
 impl Share {
+    /// The one of the two that takes less.
+    fn least(self, other: Share) -> Share {
+        let cross = |one: Share, two: Share| u128::from(one.taken) * u128::from(two.of);
+        if cross(other, self) < cross(self, other) { other } else { self }
+    }
+
     /// Whether the item with this number, from 1 upwards, is one of those taken.
     fn takes(self, number: u64) -> bool {
         let taken_up_to = |number: u64| u128::from(number) * u128::from(self.taken) / u128::from(self.of);
@@ -129,6 +176,8 @@ impl EncodersByVariant {
 #[derive(Debug, Default)]
 pub(super) struct Encode {
     sample: Option<(PathBuf, Sample)>,
+    /// Whether some variant compresses deltas with their bases. All then encode the same payloads, of which there may be fewer.
+    uses_bases: bool,
     encoders: EncodersByVariant,
     stored: Vec<u8>,
     stored_bytes: u64,
@@ -139,12 +188,21 @@ impl Workload for Encode {
         WorkloadLabel { name: "encode".into(), parameters: BTreeMap::new() }
     }
 
+    fn announce(&mut self, variants: &[&VariantPlace]) {
+        self.uses_bases = variants.iter().any(|variant| variant.uses_bases());
+    }
+
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        if variant.uses_bases() && !self.uses_bases {
+            self.announce(&[variant]);
+            self.sample = None;
+        }
         if self.sample.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
-            let sample = Sample::collect(&Repository::open(&variant.payloads)?, BUDGET)?;
+            let source = Repository::open(&variant.payloads)?;
+            let sample = Sample::collect(&source, BUDGET, self.uses_bases, SAMPLED_CONTENT)?;
             self.sample = Some((variant.payloads.clone(), sample));
         }
-        self.encoders.select(variant, PayloadEncoders::for_deltas)
+        self.encoders.select(variant, PayloadEncoders::of_variant)
     }
 
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
@@ -153,10 +211,11 @@ impl Workload for Encode {
         let is_checked = observer.wants_written_files();
         let mut again = Vec::new();
         self.stored_bytes = 0;
-        for (kind, is_loose, payload) in sample.iter() {
+        for (Payload { kind, is_loose, base, .. }, payload) in sample.iter() {
             self.stored.clear();
-            self.stored_bytes += encoders.encode(kind, is_loose, payload, &mut self.stored)? as u64;
-            if is_checked && !encoders.is_faithful(&self.stored, payload, &mut again) {
+            let base = base.as_ref().and_then(|base| sample.contents.get(base));
+            self.stored_bytes += encoders.encode(*kind, *is_loose, payload, base.as_ref(), &mut self.stored)? as u64;
+            if is_checked && !encoders.is_faithful(&self.stored, payload, base.as_ref(), &mut again) {
                 let why = format!("a {kind} of {} bytes was encoded into what decodes to other bytes", payload.len());
                 return Err(WorkloadError::Refused { why });
             }
@@ -173,6 +232,7 @@ impl Workload for Encode {
             ("payload bytes encoded", sample.bytes.len() as u64),
             ("payload bytes in all", sample.bytes_in_all),
             ("stored bytes", self.stored_bytes),
+            ("bytes of bases held", sample.contents.bytes()),
         ];
         counts.map(|(name, count)| (name.to_owned(), count)).into()
     }

@@ -8,6 +8,7 @@
 use std::{
     fs::File,
     io,
+    ops::Range,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -27,7 +28,7 @@ const MOST_KEPT: usize = 1 << 30;
 
 /// Everything that a run needs, for one variant.
 #[derive(Debug)]
-struct Program {
+pub(super) struct Program {
     files: Vec<PathBuf>,
     steps: Vec<Step>,
     /// The stored bytes of every chunk, once, in the order of their first use.
@@ -44,7 +45,7 @@ struct Step {
 }
 
 impl Program {
-    fn new(trace: AccessTrace) -> Result<Self, WorkloadError> {
+    pub(super) fn new(trace: AccessTrace) -> Result<Self, WorkloadError> {
         if trace.bases_left_out > 0 {
             let why = format!("the bases of {} chunks take too much memory", trace.bases_left_out);
             return Err(WorkloadError::Refused { why });
@@ -58,11 +59,13 @@ impl Program {
         let mut starts = FxHashMap::default();
         let mut open: Option<(u32, File)> = None;
         for decode in trace.decodes {
-            let start = match starts.get(&(decode.file, decode.offset)) {
+            // An empty chunk of a revlog starts where the next one does.
+            let key = (decode.file, decode.offset, decode.stored_len);
+            let start = match starts.get(&key) {
                 Some(start) => *start,
                 None => {
                     let start = program.load(&decode, &mut open)?;
-                    starts.insert((decode.file, decode.offset), start);
+                    starts.insert(key, start);
                     start
                 }
             };
@@ -92,9 +95,24 @@ impl Program {
         Ok(start)
     }
 
-    /// Decodes everything.
-    fn run(&self, history: &mut dyn History, payload: &mut Vec<u8>) -> Result<(), WorkloadError> {
-        for Step { decode, start } in &self.steps {
+    /// How many steps there are.
+    pub(super) fn len(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Stored bytes that all steps decode.
+    pub(super) fn stored_bytes(&self) -> u64 {
+        self.steps.iter().map(|step| step.decode.stored_len).sum()
+    }
+
+    /// Does the steps of these numbers, each of which puts its payload into `payload`.
+    pub(super) fn run(
+        &self,
+        steps: Range<usize>,
+        history: &mut dyn History,
+        payload: &mut Vec<u8>,
+    ) -> Result<(), WorkloadError> {
+        for Step { decode, start } in self.steps.get(steps).unwrap_or_default() {
             let end = start.saturating_add(usize::try_from(decode.stored_len).unwrap_or(usize::MAX));
             let base = decode.base.and_then(|number| self.bases.get(number as usize)).map(Vec::as_slice);
             let chunk = ChunkInMemory {
@@ -169,14 +187,13 @@ impl Workload for Floor {
 
     fn run(&mut self, history: &mut dyn History, _observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let (_, program) = self.programs.last().ok_or_else(WorkloadError::not_prepared)?;
-        program.run(history, &mut self.payload)
+        program.run(0..program.len(), history, &mut self.payload)
     }
 
     /// Deltas that were chosen again make other chunks, and every codec makes other stored bytes of them.
     fn extra(&self) -> Counts {
         let Some((_, program)) = self.programs.last() else { return Counts::new() };
-        let stored = program.steps.iter().map(|step| step.decode.stored_len).sum();
-        let chunks = program.steps.len() as u64;
+        let (chunks, stored) = (program.len() as u64, program.stored_bytes());
         Counts::from([("chunks decoded".to_owned(), chunks), ("stored bytes decoded".to_owned(), stored)])
     }
 }

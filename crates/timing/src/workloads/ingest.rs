@@ -4,22 +4,28 @@
 use std::{
     fs::{self, File, OpenOptions},
     io::Write,
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use gix_hash::ObjectId;
 use repackbench_codec::{ChunkKind, Decoders, ZlibReader};
 use repackbench_reader::{
-    History, ObjectKind, ReaderError, Repository,
+    BaseReader, ChunkPlace, History, ObjectKind, Repository,
     git::{hash::GitHasher, introduced_by},
-    hg::{new_chunks::NewChunks, revlog::Revlog},
+    hg::{HgRepository, new_chunks::NewChunks, revlog::Revlog},
 };
 use repackbench_records::{ComparedTime, WorkloadLabel};
 use repackbench_writer::PayloadEncoders;
 
 use super::{
-    Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, destination::Destination, diff::label,
-    encode::EncodersByVariant, files_error,
+    Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError,
+    codec_only::CodecPart,
+    delta_bases::{BaseCollector, Collected, HeldBase, HeldContents, MOST_CONTENT},
+    destination::Destination,
+    diff::label,
+    encode::EncodersByVariant,
+    files_error,
 };
 
 /// How many commits are taken unless the user says otherwise.
@@ -36,6 +42,7 @@ struct Item {
     /// The number of its revlog, in Mercurial.
     revlog: usize,
     len: usize,
+    base: Option<HeldBase>,
 }
 
 /// New payloads in memory.
@@ -43,33 +50,61 @@ struct Item {
 struct NewPayloads {
     bytes: Vec<u8>,
     items: Vec<Item>,
+    /// What deltas are based on, where some variant makes use of it.
+    contents: HeldContents,
     left_out: u64,
     is_git: bool,
 }
 
 impl NewPayloads {
-    fn collect(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
+    fn collect(place: &VariantPlace, range: &HistoryRange, with_bases: bool) -> Result<Self, WorkloadError> {
         let repository = Repository::open(&place.payloads)?;
         let mut history = repository.history(Decoders::from(ZlibReader::Libdeflate))?;
-        let commits = last_commits(history.as_mut(), range)?;
         let mut payloads = NewPayloads { is_git: matches!(repository, Repository::Git(_)), ..NewPayloads::default() };
         match &repository {
-            Repository::Git(_) => payloads.collect_objects(history.as_mut(), &commits)?,
+            Repository::Git(_) => {
+                let commits = last_commits(history.as_mut(), range)?;
+                payloads.collect_objects(history.as_mut(), &commits)?;
+            }
             Repository::Hg(hg) => {
-                let decoders = Decoders::from(ZlibReader::Libdeflate);
-                let mut chunks = NewChunks::new(hg, decoders)?;
-                let first = first_changeset(hg.revlogs(), commits.len())?;
-                for (number, files) in hg.revlogs().iter().enumerate() {
-                    let revlog = Revlog::open(files)?;
-                    chunks.for_each(&revlog, number, first, &mut |chunk| {
-                        let kind = ChunkKind { object: files.kind, is_delta: chunk.base.is_some() };
-                        payloads.push(kind, revlog.entry(chunk.revision)?.node, number, &[chunk.payload]);
-                        Ok(())
-                    })?;
-                }
+                let changesets = last_changesets(hg, history.as_mut(), range)?;
+                let reader = BaseReader::new(&repository, Decoders::from(ZlibReader::Libdeflate))?;
+                let mut bases = with_bases.then(|| BaseCollector::new(reader, MOST_CONTENT));
+                payloads.collect_chunks(hg, &changesets, bases.as_mut())?;
+                payloads.contents = bases.map(BaseCollector::finish).unwrap_or_default();
             }
         }
         Ok(payloads)
+    }
+
+    fn collect_chunks(
+        &mut self,
+        hg: &HgRepository,
+        changesets: &Range<usize>,
+        mut bases: Option<&mut BaseCollector>,
+    ) -> Result<(), WorkloadError> {
+        let mut chunks = NewChunks::new(hg, Decoders::from(ZlibReader::Libdeflate))?;
+        for (number, files) in hg.revlogs().iter().enumerate() {
+            let revlog = Revlog::open(files)?;
+            chunks.for_each(&revlog, number, changesets, &mut |chunk| {
+                let kind = ChunkKind { object: files.kind, is_delta: chunk.base.is_some() };
+                let base = match &mut bases {
+                    Some(bases) if kind.is_delta && self.has_room(chunk.payload.len()) => {
+                        let place = ChunkPlace::of_revision(&revlog, chunk.revision);
+                        bases.add(&files.index, place, chunk.payload)?
+                    }
+                    _ => Collected::Nothing,
+                };
+                let node = revlog.entry(chunk.revision)?.node;
+                match base {
+                    Collected::Nothing => self.push(kind, node, number, None, &[chunk.payload]),
+                    Collected::Held(base) => self.push(kind, node, number, Some(base), &[chunk.payload]),
+                    Collected::TooMuch => self.left_out += 1,
+                }
+                Ok(())
+            })?;
+        }
+        Ok(())
     }
 
     fn collect_objects(&mut self, history: &mut dyn History, commits: &[ObjectId]) -> Result<(), WorkloadError> {
@@ -82,19 +117,23 @@ impl NewPayloads {
             let Some(place) = store.place(&id) else { continue };
             store.read_place(&place, &mut content)?;
             let header = format!("{object} {}\0", content.len());
-            self.push(ChunkKind { object, is_delta: false }, id, 0, &[header.as_bytes(), &content]);
+            self.push(ChunkKind { object, is_delta: false }, id, 0, None, &[header.as_bytes(), &content]);
         }
         Ok(())
     }
 
-    fn push(&mut self, kind: ChunkKind, id: ObjectId, revlog: usize, parts: &[&[u8]]) {
+    fn has_room(&self, len: usize) -> bool {
+        self.bytes.len().saturating_add(len) <= BUDGET
+    }
+
+    fn push(&mut self, kind: ChunkKind, id: ObjectId, revlog: usize, base: Option<HeldBase>, parts: &[&[u8]]) {
         let len = parts.iter().map(|part| part.len()).sum();
-        if self.bytes.len().saturating_add(len) > BUDGET {
+        if !self.has_room(len) {
             self.left_out += 1;
             return;
         }
         parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
-        self.items.push(Item { kind, id, revlog, len });
+        self.items.push(Item { kind, id, revlog, len, base });
     }
 
     fn iter(&self) -> impl Iterator<Item = (&Item, &[u8])> {
@@ -120,14 +159,19 @@ pub(super) fn last_commits(history: &mut dyn History, range: &HistoryRange) -> R
     Ok(commits)
 }
 
-/// The first of the last `count` changesets.
-pub(super) fn first_changeset(
-    revlogs: &[repackbench_reader::hg::revlog::RevlogFiles],
-    count: usize,
-) -> Result<usize, ReaderError> {
-    let changelog = revlogs.iter().find(|files| files.kind == ObjectKind::Changelog);
-    let changesets = changelog.map(Revlog::open).transpose()?.map_or(0, |changelog| changelog.len());
-    Ok(changesets.saturating_sub(count))
+/// The numbers of the last changesets of `range` in `hg`: as if its revision were the newest there is.
+pub(super) fn last_changesets(
+    hg: &HgRepository,
+    history: &mut dyn History,
+    range: &HistoryRange,
+) -> Result<Range<usize>, WorkloadError> {
+    let tip = history.resolve(&range.revision)?;
+    let changelog = hg.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog);
+    let changelog = changelog.map(Revlog::open).transpose()?;
+    // Names are resolved among changesets.
+    let end = changelog.and_then(|changelog| changelog.find(&tip)).map_or(0, |tip| tip + 1);
+    let count = usize::try_from(range.commits.unwrap_or(DEFAULT_COMMITS)).unwrap_or(usize::MAX);
+    Ok(end.saturating_sub(count)..end)
 }
 
 #[derive(Debug)]
@@ -135,6 +179,8 @@ pub(super) struct Ingest {
     range: HistoryRange,
     destination: Destination,
     payloads: Option<(PathBuf, NewPayloads)>,
+    /// Whether some variant compresses deltas with their bases.
+    uses_bases: bool,
     encoders: EncodersByVariant,
     stored: Vec<u8>,
     stored_bytes: u64,
@@ -148,10 +194,24 @@ impl Ingest {
             range,
             destination,
             payloads: None,
+            uses_bases: false,
             encoders: EncodersByVariant::default(),
             stored: Vec::new(),
             stored_bytes: 0,
         }
+    }
+
+    /// Has the payloads in memory, and the encoders for `variant`.
+    fn collect(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        if variant.uses_bases() && !self.uses_bases {
+            self.announce(&[variant]);
+            self.payloads = None;
+        }
+        if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
+            let payloads = NewPayloads::collect(variant, &self.range, self.uses_bases)?;
+            self.payloads = Some((variant.payloads.clone(), payloads));
+        }
+        self.encoders.select(variant, PayloadEncoders::of_variant)
     }
 }
 
@@ -165,18 +225,14 @@ impl Workload for Ingest {
         ComparedTime::User
     }
 
-    fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
-        if self.payloads.as_ref().is_none_or(|(folder, _)| *folder != variant.payloads) {
-            self.payloads = Some((variant.payloads.clone(), NewPayloads::collect(variant, &self.range)?));
-        }
-        self.encoders.select(variant, |repository, spec| match repository {
-            // Loose objects are never deltas.
-            Repository::Git(_) => PayloadEncoders::of_variant(repository, spec),
-            Repository::Hg(_) => PayloadEncoders::for_deltas(repository, spec),
-        })?;
-        self.destination.make("ingest")
+    fn announce(&mut self, variants: &[&VariantPlace]) {
+        self.uses_bases = variants.iter().any(|variant| variant.uses_bases());
     }
 
+    fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
+        self.collect(variant)?;
+        self.destination.make("ingest")
+    }
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
         let encoders = self.encoders.get()?;
@@ -205,12 +261,39 @@ impl Workload for Ingest {
             ("payload bytes", payloads.bytes.len() as u64),
             ("stored bytes", self.stored_bytes),
             ("left out beyond 256 MiB", payloads.left_out),
+            ("bytes of bases held", payloads.contents.bytes()),
         ];
         counts.map(|(name, count)| (name.to_owned(), count)).into()
     }
 
     fn clean_up(&mut self) -> Result<(), WorkloadError> {
         self.destination.remove()
+    }
+}
+
+impl CodecPart for Ingest {
+    fn prepare_codec(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        self.collect(place)
+    }
+
+    fn has_codec_work(&self) -> bool {
+        self.payloads.as_ref().is_some_and(|(_, payloads)| !payloads.items.is_empty())
+    }
+
+    fn run_codec(&mut self, _history: &mut dyn History) -> Result<(), WorkloadError> {
+        let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
+        let encoders = self.encoders.get()?;
+        let mut job =
+            Job { folder: Path::new(""), encoders, stored: &mut self.stored, stored_bytes: 0, is_checked: false };
+        for (item, payload) in payloads.iter() {
+            job.encode(item, payload, &payloads.contents)?;
+        }
+        self.stored_bytes = job.stored_bytes;
+        Ok(())
+    }
+
+    fn codec_counts(&self) -> Counts {
+        self.extra()
     }
 }
 
@@ -236,7 +319,7 @@ impl Job<'_> {
                 let why = format!("{}: its content has the id {id}", item.id);
                 return Err(WorkloadError::Refused { why });
             }
-            self.encode(item, payload)?;
+            self.encode(item, payload, &payloads.contents)?;
             let hex = id.to_hex().to_string();
             let (fan_out, rest) = hex.split_at(2);
             let folder = self.folder.join(fan_out);
@@ -257,7 +340,7 @@ impl Job<'_> {
     fn append_chunks(&mut self, payloads: &NewPayloads) -> Result<(), WorkloadError> {
         let mut open: Option<(usize, PathBuf, File)> = None;
         for (item, payload) in payloads.iter() {
-            self.encode(item, payload)?;
+            self.encode(item, payload, &payloads.contents)?;
             let (path, file) = match &mut open {
                 Some((number, path, file)) if *number == item.revlog => (path, file),
                 other => {
@@ -272,11 +355,12 @@ impl Job<'_> {
         Ok(())
     }
 
-    fn encode(&mut self, item: &Item, payload: &[u8]) -> Result<(), WorkloadError> {
+    fn encode(&mut self, item: &Item, payload: &[u8], contents: &HeldContents) -> Result<(), WorkloadError> {
         self.stored.clear();
-        let length = self.encoders.encode(item.kind, true, payload, self.stored)?;
+        let base = item.base.as_ref().and_then(|base| contents.get(base));
+        let length = self.encoders.encode(item.kind, true, payload, base.as_ref(), self.stored)?;
         self.stored_bytes += length as u64;
-        if self.is_checked && !self.encoders.is_faithful(self.stored, payload, &mut Vec::new()) {
+        if self.is_checked && !self.encoders.is_faithful(self.stored, payload, base.as_ref(), &mut Vec::new()) {
             let why = format!("{}: was encoded into what decodes to other bytes", item.id);
             return Err(WorkloadError::Refused { why });
         }

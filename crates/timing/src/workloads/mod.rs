@@ -5,6 +5,8 @@
 //! and `repackbench replay` prints it, so that it can be held against stock git.
 
 mod checkout;
+mod codec_only;
+mod delta_bases;
 mod destination;
 mod diff;
 mod encode;
@@ -25,7 +27,7 @@ use repackbench_reader::{History, ReaderError};
 use repackbench_records::{ComparedTime, WorkloadLabel};
 use repackbench_writer::WriterError;
 
-pub(crate) use self::serve::PackServer;
+pub(crate) use self::serve::StoreServer;
 pub use self::{
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,
@@ -87,10 +89,20 @@ pub trait Workload {
         ComparedTime::Cpu
     }
 
+    /// Told once of every variant of a session, before anything else: what is prepared may depend on all of them.
+    fn announce(&mut self, variants: &[&VariantPlace]) {
+        let _ = variants;
+    }
+
     /// What has to be done before each run, which will be on `variant`, and is not part of the job: not timed.
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         let _ = variant;
         Ok(())
+    }
+
+    /// Whether there is anything to do on the variant that was prepared. What is nothing takes no time, and is not measured.
+    fn has_work(&self) -> bool {
+        true
     }
 
     /// The job: timed. It starts with empty caches, which the caller sees to.

@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, str::FromStr};
 use super::{
     HistoryRange, Workload,
     checkout::{Checkout, CheckoutToSink},
+    codec_only::CodecOnly,
     diff::{PickaxeDiff, RawDiff},
     encode::Encode,
     every_object::{CatAll, Sizes},
@@ -49,11 +50,22 @@ pub enum WorkloadSpec {
 
 /// A name that no workload has.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
-     cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of those up to diff:patch or before cat-all"
-)]
-pub struct UnknownWorkload(String);
+pub enum UnknownWorkload {
+    /// Nothing is called so.
+    #[error(
+        "unknown workload '{0}': expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch, sizes, \
+         cat-all, encode, ingest, serve:same, serve:zlib, serve:push, or floor: before one of those but sizes and encode"
+    )]
+    Name(String),
+    /// A workload whose floor would say nothing.
+    #[error("{workload} has no floor: {why}")]
+    NoFloor {
+        /// The workload.
+        workload: String,
+        /// Why not.
+        why: &'static str,
+    },
+}
 
 impl WorkloadSpec {
     /// The workloads that run when none is named, with default parameters: what everybody does every day.
@@ -93,6 +105,25 @@ impl WorkloadSpec {
         )
     }
 
+    /// Its floor.
+    fn with_floor(self) -> Result<WorkloadSpec, UnknownWorkload> {
+        let why = match &self {
+            WorkloadSpec::Encode => "it is its own, as it does nothing but encode payloads that lie in memory",
+            WorkloadSpec::Sizes => "it decodes the first bytes of payloads at most, and a floor decodes whole chunks",
+            WorkloadSpec::Floor(_) => "it is one",
+            _ => return Ok(WorkloadSpec::Floor(Box::new(self))),
+        };
+        Err(UnknownWorkload::NoFloor { workload: self.to_string(), why })
+    }
+
+    /// Whether it reads through the cache of delta bases, so that another limit can make a difference.
+    pub fn uses_delta_cache(&self) -> bool {
+        match self {
+            WorkloadSpec::Floor(inner) => inner.uses_delta_cache(),
+            _ => !matches!(self, WorkloadSpec::Encode | WorkloadSpec::Ingest),
+        }
+    }
+
     /// The workload, on `range`. A checkout writes into `into`, which is made and kept, or into a scratch folder.
     pub fn build(&self, range: &HistoryRange, into: Option<PathBuf>) -> Box<dyn Workload> {
         match self {
@@ -107,7 +138,11 @@ impl WorkloadSpec {
             WorkloadSpec::Encode => Box::new(Encode::default()),
             WorkloadSpec::Ingest => Box::new(Ingest::new(range.clone(), into)),
             WorkloadSpec::Serve(exchange) => Box::new(Serve::new(*exchange, range, into)),
-            WorkloadSpec::Floor(inner) => Box::new(Floor::new(inner.build(range, into))),
+            WorkloadSpec::Floor(inner) => match inner.as_ref() {
+                WorkloadSpec::Ingest => Box::new(CodecOnly(Ingest::new(range.clone(), None))),
+                WorkloadSpec::Serve(exchange) => Box::new(CodecOnly(Serve::new(*exchange, range, None))),
+                inner => Box::new(Floor::new(inner.build(range, into))),
+            },
         }
     }
 }
@@ -130,13 +165,13 @@ impl FromStr for WorkloadSpec {
             _ if let Some(exchange) = Exchange::ALL.into_iter().find(|exchange| exchange.name() == text) => {
                 Ok(WorkloadSpec::Serve(exchange))
             }
-            _ if let Some(inner) = text.strip_prefix("floor:") => match inner.parse() {
-                Ok(inner) if WorkloadSpec::is_traced(&inner) => Ok(WorkloadSpec::Floor(Box::new(inner))),
-                _ => Err(UnknownWorkload(text.to_owned())),
+            _ if let Some(inner) = text.strip_prefix("floor:") => match inner.parse::<WorkloadSpec>() {
+                Ok(inner) => inner.with_floor(),
+                Err(_) => Err(UnknownWorkload::Name(text.to_owned())),
             },
             _ => match text.strip_prefix("diff:pickaxe=") {
                 Some(needle) if !needle.is_empty() => Ok(WorkloadSpec::PickaxeDiff(needle.to_owned())),
-                _ => Err(UnknownWorkload(text.to_owned())),
+                _ => Err(UnknownWorkload::Name(text.to_owned())),
             },
         }
     }
@@ -177,16 +212,30 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_traced_has_a_floor() {
-        for name in ["floor:checkout", "floor:diff:pickaxe=a,b", "floor:cat-all"] {
+    fn a_floor_is_of_a_workload_that_can_have_one() {
+        for name in ["floor:checkout", "floor:diff:pickaxe=a,b", "floor:cat-all", "floor:ingest", "floor:serve:push"] {
             let floor: WorkloadSpec = name.parse().unwrap();
             assert_eq!(floor.to_string(), name);
         }
-        for name in ["floor:", "floor:encode", "floor:floor:checkout", "floor:nothing"] {
-            assert!(name.parse::<WorkloadSpec>().is_err(), "{name}");
+        for (name, why) in [
+            ("floor:", "unknown workload 'floor:'"),
+            ("floor:nothing", "unknown workload 'floor:nothing'"),
+            ("floor:encode", "encode has no floor: it is its own"),
+            ("floor:sizes", "sizes has no floor: it decodes the first bytes"),
+            ("floor:floor:checkout", "floor:checkout has no floor: it is one"),
+        ] {
+            let error = name.parse::<WorkloadSpec>().unwrap_err().to_string();
+            assert!(error.starts_with(why), "{error}");
         }
         let needs = |name: &str| name.parse::<WorkloadSpec>().unwrap().needs_revision();
         assert!(needs("floor:diff:raw") && !needs("floor:traverse"));
+    }
+
+    #[test]
+    fn what_is_in_memory_needs_no_cache() {
+        let uses = |name: &str| name.parse::<WorkloadSpec>().unwrap().uses_delta_cache();
+        assert!(uses("traverse") && uses("serve:zlib") && uses("floor:checkout"));
+        assert!(!uses("encode") && !uses("ingest"));
     }
 
     #[test]

@@ -22,6 +22,11 @@ pub struct VariantPlace {
 }
 
 impl VariantPlace {
+    /// Whether its spec compresses deltas with their bases.
+    pub(super) fn uses_bases(&self) -> bool {
+        self.spec.as_ref().is_some_and(CodecSpec::uses_bases)
+    }
+
     /// A repository that nothing else is known of.
     pub fn of(repository: &Repository, decoders: Decoders) -> Self {
         let folder = repository.own_folder().to_owned();

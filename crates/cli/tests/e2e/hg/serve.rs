@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::super::support::hg::{self, Version};
 use super::super::support::program::{self, command, convert, exit};
 use super::super::support::{Fixture, Scratch};
@@ -62,6 +64,60 @@ fn a_pull_of_the_last_changesets_completes_what_is_there() {
 }
 
 #[test]
+fn a_pull_up_to_a_revision_leaves_out_what_came_later() {
+    let scratch = Scratch::new();
+    let (source, judged) = (Fixture::hg("history").repo(), Fixture::hg_copy("history", &scratch).repo());
+    let client = scratch.join("client");
+    hg::output(scratch.path(), [Path::new("init"), &client]);
+    let all = nodes(&judged);
+    let all: Vec<&str> = all.lines().collect();
+    let newest = all.len() - 1;
+    pull(&source, &["--rev", &(newest - 4).to_string(), "--commits", "1000"], &client, &scratch);
+    assert_eq!(nodes(&client).lines().collect::<Vec<_>>(), all[4..], "logs begin with the newest");
+    pull(&source, &["--rev", &(newest - 1).to_string(), "--commits", "3"], &client, &scratch);
+    assert_eq!(nodes(&client).lines().collect::<Vec<_>>(), all[1..]);
+    assert_eq!(hg::verify(Version::V72, &client).0, Some(exit::OK));
+}
+
+#[test]
+fn a_roll_out_turns_stream_clones_into_pulls() {
+    let (source, scratch) = (Fixture::hg("history").repo(), Scratch::new());
+    let serve = |options: &[&str]| {
+        let json = scratch.join("rollout.json");
+        let mut serve = command();
+        serve.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+            "serve",
+            "--codec",
+            "lz4",
+            "--rollout",
+            "--runs",
+            "1",
+            "-q",
+        ]);
+        let table = program::run(serve.args(options).arg("--json").arg(&json).arg(&source)).exits(exit::OK).text();
+        assert_eq!(table.matches(" % ").count(), 22, "{table}");
+        let rollout: Value = serde_json::from_slice(&fs::read(&json).expect("the figures")).expect("JSON");
+        let exchanges = rollout["exchanges"].as_array().expect("exchanges").clone();
+        move |store: &str, client: &str, name: &str| {
+            let found = exchanges.iter().find(|exchange| exchange["store"] == store && exchange["client"] == client);
+            found.unwrap_or_else(|| panic!("no {store} {client}"))[name].as_u64().expect("a number")
+        }
+    };
+    let clone = serve(&[]);
+    assert_eq!(clone("zlib", "old", "encoded"), 0, "a stream clone");
+    assert_eq!(clone("converted", "upgraded", "encoded"), 0, "a stream clone");
+    assert_eq!(clone("converted", "old", "reused"), 0, "a pull");
+    assert_eq!(clone("converted", "old", "wire_bytes"), clone("mixed", "old", "wire_bytes"), "the same bundle");
+    let (zlib, lz4) = (clone("zlib", "old", "wire_bytes"), clone("converted", "upgraded", "wire_bytes"));
+    let mixed = clone("mixed", "upgraded", "wire_bytes");
+    assert!(zlib < mixed && mixed < lz4, "{zlib} {mixed} {lz4}");
+    let fetch = serve(&["--commits", "3"]);
+    for (store, client) in [("converted", "old"), ("converted", "upgraded"), ("mixed", "old"), ("mixed", "upgraded")] {
+        assert_eq!(fetch(store, client, "wire_bytes"), fetch("zlib", "old", "wire_bytes"), "{store} {client}");
+    }
+}
+
+#[test]
 fn sizes_are_those_of_the_texts() {
     for name in ["history", "chains", "censored"] {
         let (source, scratch) = (Fixture::hg(name).repo(), Scratch::new());
@@ -95,8 +151,12 @@ fn a_stream_clone_is_all_files_and_nothing_else() {
     assert!(outcome.error_line().contains("stream clone"));
     let mut bench = command();
     bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "-q", "--blocks", "1", "--codec", "lz4"]);
-    for workload in ["sizes", "cat-all", "encode", "ingest", "serve:same", "serve:zlib"] {
+    bench.args(["--codec", "zstd:3,prefix,patch,max-chain=3"]);
+    let workloads = ["sizes", "cat-all", "encode", "ingest", "serve:same", "serve:zlib"];
+    for workload in workloads.into_iter().chain(["floor:ingest", "floor:serve:same", "floor:serve:zlib"]) {
         bench.args(["--workload", workload]);
     }
-    program::run(bench.arg(&source)).exits(exit::OK);
+    let table = program::run(bench.arg(&source)).exits(exit::OK).text();
+    assert!(table.contains("Codec's share of serve:zlib (rev=tip), at least: as found "), "{table}");
+    assert!(table.contains("Codec's share of serve:same (rev=tip), at least: as found 0.0 %"), "{table}");
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Scratch;
 
 /// How long the browser may take over anything at all. Far more than it needs: it is only to end a test that would hang.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser of its own, with a new and empty profile.
 pub(crate) struct Browser {
@@ -49,6 +49,8 @@ pub(crate) struct Page<'a> {
     session: String,
     /// What the page wrote to the console, and every error and refused request.
     pub(crate) complaints: Vec<String>,
+    /// Events that nobody has waited for yet.
+    events: Vec<Value>,
 }
 
 impl Browser {
@@ -93,7 +95,7 @@ impl Browser {
         let attach = json!({ "targetId": target["targetId"], "flatten": true });
         let attached = self.call(None, "Target.attachToTarget", attach, &mut events);
         let session = attached["sessionId"].as_str().expect("a session").to_owned();
-        let mut page = Page { browser: self, session, complaints: Vec::new() };
+        let mut page = Page { browser: self, session, complaints: Vec::new(), events: Vec::new() };
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
@@ -166,23 +168,23 @@ impl Page<'_> {
     pub(crate) fn call(&mut self, method: &str, parameters: Value) -> Value {
         let mut events = Vec::new();
         let result = self.browser.call(Some(&self.session), method, parameters, &mut events);
-        events.iter().for_each(|event| self.heed(event));
+        events.into_iter().for_each(|event| self.heed(event));
         result
     }
 
-    /// Waits for an event of this page, or of the browser.
+    /// Waits for an event of this page, or of the browser. One that came already counts.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, method: &str) -> Value {
         loop {
-            let event = self.browser.next(method);
-            self.heed(&event);
-            if event["method"] == method {
-                return event["params"].clone();
+            if let Some(at) = self.events.iter().position(|event| event["method"] == method) {
+                return self.events.remove(at)["params"].clone();
             }
+            let event = self.browser.next(method);
+            self.heed(event);
         }
     }
 
-    fn heed(&mut self, event: &Value) {
+    fn heed(&mut self, event: Value) {
         let is_complaint =
             ["Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed"]
                 .iter()
@@ -190,6 +192,7 @@ impl Page<'_> {
         if is_complaint {
             self.complaints.push(event.to_string());
         }
+        self.events.push(event);
     }
 
     /// What a JavaScript expression comes to. Fails the test if it throws.
@@ -272,6 +275,7 @@ impl Page<'_> {
     pub(crate) fn is_content(&mut self) {
         // What was said before this was asked has been heard by now.
         self.value("0");
+        self.events.clear();
         assert!(self.complaints.is_empty(), "{}", self.complaints.join("\n"));
     }
 }

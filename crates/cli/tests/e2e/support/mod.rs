@@ -1,5 +1,6 @@
 //! What the tests stand on: running programs, fixture repositories, questions to stock git and stock hg, and looking at files.
 
+pub(crate) mod browser;
 pub(crate) mod fixture;
 pub(crate) mod git;
 pub(crate) mod hg;

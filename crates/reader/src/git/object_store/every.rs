@@ -7,12 +7,12 @@ use repackbench_codec::{BaseUse, ChunkDecoder};
 
 use super::ObjectStore;
 use crate::{
-    ObjectKind, Place, ReaderError, Result,
+    ChunkKind, ObjectKind, Place, ReaderError, Result,
     git::{
         chunk::decode_delta_to_vec,
         delta::DeltaSizes,
         loose,
-        pack::{EntryKind, PackFile},
+        pack::{DecodedChunk, EntryKind, PackFile},
         packed_objects::check_chain,
     },
 };
@@ -174,9 +174,22 @@ impl ObjectStore {
             }
             None => None,
         };
-        decode_delta_to_vec(self.packed.decoder(), stored, content, header.payload_len, payload).map_err(|e| {
-            pack.corrupt(offset, format!("a chunk of {} payload bytes", header.payload_len), e.to_string())
-        })?;
+        let consumed = decode_delta_to_vec(self.packed.decoder(), stored, content, header.payload_len, payload)
+            .map_err(|e| {
+                pack.corrupt(offset, format!("a chunk of {} payload bytes", header.payload_len), e.to_string())
+            })?;
+        if let Some(log) = pack.log() {
+            // What the object is would have to be looked up, and makes no difference to who decodes it.
+            let kind = ChunkKind { object: ObjectKind::Blob, is_delta: !matches!(header.kind, EntryKind::Whole(_)) };
+            log.chunk(&DecodedChunk {
+                start: offset,
+                chunk: offset + header.header_len as u64,
+                consumed,
+                payload_len: header.payload_len,
+                kind,
+                base: base.zip(content),
+            });
+        }
         Ok(())
     }
 }

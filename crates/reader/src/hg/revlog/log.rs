@@ -62,7 +62,7 @@ impl RevlogLog {
     /// The chunk of `revision` is decoded, into a payload of at most `limit` bytes and, if it is given, with the full text
     /// `base` of its base.
     #[cold]
-    pub(super) fn decode(&self, revlog: &Revlog, revision: usize, limit: usize, base: Option<&[u8]>) {
+    pub(in crate::hg) fn decode(&self, revlog: &Revlog, revision: usize, limit: usize, base: Option<&[u8]>) {
         let (_, offset) = revlog.place(revision);
         let stored_len = revlog.entries().get(revision).map_or(0, |entry| u64::from(entry.stored_len));
         let base_revision = revlog.delta_base(revision).unwrap_or_default() as u64;

@@ -3,7 +3,7 @@
 
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
-use super::{Point, Tone, size_difference};
+use super::{Point, Tone, row_of, size_difference};
 use crate::number::time_ratio;
 
 /// A candidate in all workloads.
@@ -73,7 +73,7 @@ pub(super) fn points(
 }
 
 fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Option<Cell<'a>> {
-    let row = comparison.rows.iter().find(|row| row.variant == of.variant)?;
+    let row = row_of(comparison, of)?;
     Some(Cell { comparison, ratio: row.ratio?.ratio, verdict: row.verdict })
 }
 
@@ -145,7 +145,10 @@ fn fastest(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
     }
     let mut text = range(fastest)?;
     if workloads > 1 {
-        text.push_str(&format!(" (geometric mean {}), faster in {faster} of {workloads}", time_ratio(mean)));
+        text.push_str(&format!(" (geometric mean {})", time_ratio(mean)));
+        if faster < workloads {
+            text.push_str(&format!(", of which {faster} count as faster"));
+        }
     }
     if let Some((words, _)) = size_difference(fastest.bytes, baseline_bytes) {
         text.push_str(&format!("; {words}"));

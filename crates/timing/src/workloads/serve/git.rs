@@ -7,7 +7,7 @@ use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkEncoder, ChunkKind, Decoders, SharedFormat, StoredForm, ZlibReader,
 };
 use repackbench_reader::{
-    ObjectKind, Repository,
+    History, ObjectKind, Recording, Repository,
     git::{
         GitRepository, ObjectStore,
         pack::{PackFile, write_offset_distance, write_type_and_size},
@@ -16,13 +16,14 @@ use repackbench_reader::{
 use repackbench_writer::PayloadEncoders;
 
 use super::{
-    Client, Scope, Served,
+    Client, Encode, Recoding, Scope, Served,
     plan::{Base, Plan, PlannedEntry},
     sink::PackSink,
 };
 use crate::workloads::{
     HistoryRange, Observer, VariantPlace, WorkloadError,
     encode::{self, spec_of},
+    floor::Program,
 };
 
 /// Serves packs from one repository, or from two that hold the same deltas.
@@ -196,9 +197,28 @@ impl PackServer {
         is_checked: bool,
         sink: &mut PackSink,
     ) -> Result<(), WorkloadError> {
-        let Some(store) = self.stores.get_mut(entry.store) else { return Ok(()) };
-        let Buffers { payload, chunk, again, .. } = &mut self.buffers;
-        let is_delta = match (sending, entry.place.in_pack()) {
+        let mut payload = std::mem::take(&mut self.buffers.payload);
+        let is_delta = self.read_payload(entry, sending, &mut payload)?;
+        self.encode_payload(client, ChunkKind { object: entry.kind, is_delta }, &payload)?;
+        if is_checked && !self.is_faithful(client, &payload) {
+            let why = format!("{}: was encoded into what decodes to other bytes", entry.place.id);
+            return Err(WorkloadError::Refused { why });
+        }
+        self.make_header(entry, payload.len() as u64, is_delta, sink.written());
+        self.buffers.payload = payload;
+        sink.put(&self.buffers.header)?;
+        sink.put(&self.buffers.chunk)
+    }
+
+    /// Puts what is encoded of `entry` into `payload`: its delta, which this is the answer to, or the object.
+    fn read_payload(
+        &mut self,
+        entry: &PlannedEntry,
+        sending: Sending,
+        payload: &mut Vec<u8>,
+    ) -> Result<bool, WorkloadError> {
+        let Some(store) = self.stores.get_mut(entry.store) else { return Ok(false) };
+        Ok(match (sending, entry.place.in_pack()) {
             (Sending::Payload, Some((pack, offset))) => {
                 store.entry_payload(pack, offset, payload)?;
                 entry.base != Base::None
@@ -207,27 +227,77 @@ impl PackServer {
                 store.read_place(&entry.place, payload)?;
                 false
             }
-        };
+        })
+    }
+
+    /// Encodes `payload` into the buffer for chunks.
+    fn encode_payload(&mut self, client: Client, kind: ChunkKind, payload: &[u8]) -> Result<(), WorkloadError> {
+        let chunk = &mut self.buffers.chunk;
         chunk.clear();
-        let is_faithful = match client {
-            Client::Same => {
-                self.own.encode(ChunkKind { object: entry.kind, is_delta }, false, payload, chunk)?;
-                !is_checked || self.own.is_faithful(chunk, payload, again)
-            }
-            Client::Zlib => {
-                self.plain.encode(payload, chunk).map_err(refused)?;
-                again.resize(if is_checked { payload.len() } else { 0 }, 0);
-                !is_checked || self.verifier.decode(chunk, again).is_ok() && again == payload
-            }
-        };
-        if !is_faithful {
-            let why = format!("{}: was encoded into what decodes to other bytes", entry.place.id);
-            return Err(WorkloadError::Refused { why });
+        match client {
+            Client::Same => drop(self.own.encode(kind, false, payload, None, chunk)?),
+            Client::Zlib => drop(self.plain.encode(payload, chunk).map_err(refused)?),
         }
-        let len = payload.len() as u64;
-        self.make_header(entry, len, is_delta, sink.written());
-        sink.put(&self.buffers.header)?;
-        sink.put(&self.buffers.chunk)
+        Ok(())
+    }
+
+    /// Whether the chunk in the buffer decodes to `payload`.
+    fn is_faithful(&mut self, client: Client, payload: &[u8]) -> bool {
+        let Buffers { chunk, again, .. } = &mut self.buffers;
+        match client {
+            Client::Same => self.own.is_faithful(chunk, payload, None, again),
+            Client::Zlib => {
+                again.resize(payload.len(), 0);
+                self.verifier.decode(chunk, again).is_ok() && again == payload
+            }
+        }
+    }
+
+    /// Records what is decoded and encoded for `client`.
+    pub(super) fn record(&mut self, client: Client) -> Result<Recoding, WorkloadError> {
+        let mut encodes = Vec::new();
+        let (mut payload, mut held) = (Vec::new(), 0);
+        self.forget();
+        self.stores.iter_mut().for_each(|store| store.record_accesses(Recording::WithBases));
+        for number in 0..self.plan.entries.len() {
+            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            let (sending, _) = self.sending(&entry, client)?;
+            if sending == Sending::Verbatim {
+                continue;
+            }
+            let is_delta = self.read_payload(&entry, sending, &mut payload)?;
+            let object = match sending {
+                Sending::Whole => Some(payload.clone()),
+                Sending::Verbatim | Sending::Payload => None,
+            };
+            held += object.as_ref().map_or(0, Vec::len);
+            if held > MOST_HELD {
+                return Err(refused("the objects that are sent in place of their deltas take too much memory"));
+            }
+            let decodes = self.stores.first().map_or(0, ObjectStore::decodes_recorded);
+            encodes.push(Encode { decodes, kind: ChunkKind { object: entry.kind, is_delta }, object });
+        }
+        let trace = self.stores.first_mut().map(ObjectStore::take_accesses).unwrap_or_default();
+        self.forget();
+        Ok(Recoding { program: Program::new(trace)?, encodes })
+    }
+
+    /// Does what was recorded, and nothing else.
+    pub(super) fn recode(
+        &mut self,
+        client: Client,
+        recoding: &Recoding,
+        history: &mut dyn History,
+    ) -> Result<(), WorkloadError> {
+        let mut payload = std::mem::take(&mut self.buffers.payload);
+        let mut done = 0;
+        for Encode { decodes, kind, object } in &recoding.encodes {
+            recoding.program.run(done..*decodes, history, &mut payload)?;
+            done = *decodes;
+            self.encode_payload(client, *kind, object.as_deref().unwrap_or(&payload))?;
+        }
+        self.buffers.payload = payload;
+        Ok(())
     }
 
     /// Puts the header of `entry`, with a payload of `len` bytes that may be a delta, at `offset` of the pack into the buffer.
@@ -248,6 +318,9 @@ impl PackServer {
         }
     }
 }
+
+/// The most bytes of whole objects that a recording holds.
+const MOST_HELD: usize = 1 << 30;
 
 /// Entry types as gitformat-pack(5) numbers them.
 const OFFSET_DELTA: u8 = 6;

@@ -6,24 +6,24 @@
 use std::{
     fs::File,
     io::{BufWriter, Read, Write},
+    ops::Range,
     path::{Path, PathBuf},
 };
 
 use gix_hash::ObjectId;
 use repackbench_reader::{
-    ObjectKind, ReaderError, Repository,
+    ObjectKind, ReaderError, Recording, Repository,
     hg::{
         HgRepository,
-        new_chunks::{NewChunk, NewChunks},
+        new_chunks::{NewChunk, NewChunks, changeset_of},
         revlog::{Revlog, RevlogFiles},
     },
 };
 use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
-use super::{Client, Served};
+use super::{Client, Recoding, Served};
 use crate::workloads::{
-    HistoryRange, Observer, VariantPlace, WorkloadError, files_error,
-    ingest::{first_changeset, last_commits},
+    HistoryRange, Observer, VariantPlace, WorkloadError, files_error, floor::Program, ingest::last_changesets,
 };
 
 /// hg's default, `server.zstdlevel`.
@@ -33,11 +33,14 @@ const LEVEL: i32 = 3;
 const PIECE: usize = 128 << 10;
 
 /// Serves one repository.
-pub(super) struct BundleServer {
+pub(crate) struct BundleServer {
     repository: Box<HgRepository>,
+    /// Those that are served: the repository's own, or some of another that holds the same deltas.
+    revlogs: Vec<RevlogFiles>,
     chunks: NewChunks,
-    /// The first changeset that is sent, and how many there are.
-    first: usize,
+    /// The numbers of the changesets that are sent.
+    sent: Range<usize>,
+    /// All of them.
     changesets: Vec<ObjectId>,
     is_clone: bool,
     has_flags: bool,
@@ -52,16 +55,17 @@ impl BundleServer {
         repository: Box<HgRepository>,
         range: &HistoryRange,
     ) -> Result<Self, WorkloadError> {
-        let first = match range.commits {
-            None => 0,
+        let sent = match range.commits {
+            None => 0..usize::MAX,
             Some(_) => {
                 let mut history = Repository::open(&place.folder)?.history(place.decoders)?;
-                first_changeset(repository.revlogs(), last_commits(history.as_mut(), range)?.len())?
+                last_changesets(&repository, history.as_mut(), range)?
             }
         };
         let mut server = BundleServer {
             chunks: NewChunks::new(&repository, place.decoders)?,
-            first,
+            sent,
+            revlogs: repository.revlogs().to_vec(),
             changesets: Vec::new(),
             is_clone: range.commits.is_none(),
             has_flags: false,
@@ -75,21 +79,41 @@ impl BundleServer {
 
     /// Lists what is sent.
     fn list(&mut self) -> Result<(), ReaderError> {
-        for files in self.repository.revlogs() {
+        for files in &self.revlogs {
             let revlog = Revlog::open(files)?;
             if files.kind == ObjectKind::Changelog {
                 self.changesets = revlog.entries().iter().map(|entry| entry.node).collect();
             }
             self.has_flags |= files.kind == ObjectKind::Manifest && !files.path.is_empty();
             for (revision, entry) in revlog.entries().iter().enumerate() {
-                let link = if files.kind == ObjectKind::Changelog { Ok(revision) } else { usize::try_from(entry.link) };
-                if link.is_ok_and(|link| link >= self.first) {
+                if changeset_of(&revlog, revision).is_some_and(|changeset| self.sent.contains(&changeset)) {
                     self.has_flags |= entry.flags_of_revision() != 0;
                     self.revisions.push((files.kind, entry.node));
                 }
             }
         }
         Ok(())
+    }
+
+    /// Takes every second revlog from the repository at `place` instead, which holds the same deltas.
+    pub(super) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        let Repository::Hg(other) = Repository::open(&place.folder)? else {
+            return Err(WorkloadError::Refused {
+                why: "a Mercurial repository is mixed with another of those".to_owned(),
+            });
+        };
+        for files in self.revlogs.iter_mut().step_by(2) {
+            let is_it = |other: &&RevlogFiles| other.kind == files.kind && other.path == files.path;
+            if let Some(other) = other.revlogs().iter().find(is_it) {
+                files.clone_from(other);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all of the store is sent, to who has nothing.
+    pub(super) fn is_clone(&self) -> bool {
+        self.is_clone
     }
 
     /// Forgets decoded texts, so that the next run starts as the first did.
@@ -124,10 +148,27 @@ impl BundleServer {
         }
     }
 
+    /// Records what is decoded for `client`: chunks for a bundle, which is compressed in the same way whatever the codec, so that this
+    /// is no part of it.
+    pub(super) fn record(&mut self, client: Client) -> Result<Recoding, WorkloadError> {
+        self.forget();
+        self.chunks.record_accesses(Recording::WithBases);
+        if client == Client::Zlib {
+            for (number, files) in self.revlogs.iter().enumerate() {
+                let mut revlog = Revlog::open(files)?;
+                self.chunks.watch(&mut revlog);
+                self.chunks.for_each(&revlog, number, &self.sent, &mut |_| Ok(()))?;
+            }
+        }
+        let program = Program::new(self.chunks.take_accesses())?;
+        self.forget();
+        Ok(Recoding { program, encodes: Vec::new() })
+    }
+
     /// Reads every file of the store; says how long they are together, and the dictionaries among them.
     fn stream_files(&mut self) -> Result<(u64, u64), WorkloadError> {
         let store = self.repository.store_dir();
-        let revlogs = self.repository.revlogs().iter().flat_map(files_of);
+        let revlogs = self.revlogs.iter().flat_map(files_of);
         let others = self.repository.other_store_files().iter().map(|path| store.join(path));
         let mut length = 0;
         self.payload.resize(PIECE, 0);
@@ -145,18 +186,19 @@ impl BundleServer {
     fn send_bundle(&mut self, file: Option<&Path>) -> Result<u64, WorkloadError> {
         let version = if self.has_flags { "03" } else { "02" };
         let mut sink = BundleSink::new(file)?;
-        sink.begin(version, self.changesets.len().saturating_sub(self.first))?;
+        sink.begin(version, self.sent.end.min(self.changesets.len()).saturating_sub(self.sent.start))?;
         let mut written = Ok(());
         let mut section = Section::Changelog;
-        for (number, files) in self.repository.revlogs().iter().enumerate() {
+        for (number, files) in self.revlogs.iter().enumerate() {
             let revlog = Revlog::open(files)?;
             let next = Section::of(files);
             let mut is_begun = false;
             while section < next {
                 section = section.end(self.has_flags, &mut sink)?;
             }
-            let (changesets, has_flags) = (&self.changesets, self.has_flags);
-            self.chunks.for_each(&revlog, number, self.first, &mut |chunk| {
+            let (changesets, has_flags) =
+                (self.changesets.get(..self.sent.end).unwrap_or(&self.changesets), self.has_flags);
+            self.chunks.for_each(&revlog, number, &self.sent, &mut |chunk| {
                 if written.is_ok() {
                     written = sink.revision(files, &chunk, changesets, has_flags, &mut is_begun);
                 }
@@ -289,6 +331,12 @@ impl BundleSink {
         let link =
             link.ok_or_else(|| revlog.corrupt(chunk.revision, "a changeset that is there", entry.link.to_string()));
         let base = match chunk.base {
+            // hg would send another delta: the client does not have what a later changeset brought.
+            Some(base) if changeset_of(revlog, base).is_none_or(|changeset| changeset >= changesets.len()) => {
+                let why =
+                    format!("{}: the base of revision {} is newer than --rev", revlog.files().name(), chunk.revision);
+                return Err(WorkloadError::Refused { why });
+            }
             Some(base) => revlog.entry(base)?.node,
             None => ObjectId::null(gix_hash::Kind::Sha1),
         };

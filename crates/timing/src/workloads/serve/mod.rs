@@ -7,16 +7,20 @@ mod git;
 mod hg;
 mod plan;
 mod sink;
+mod store_server;
 
 use std::{collections::HashMap, path::PathBuf};
 
-use repackbench_codec::Decoders;
+use repackbench_codec::{ChunkKind, Decoders};
 use repackbench_reader::{History, Repository};
 use repackbench_records::WorkloadLabel;
 
-pub(crate) use self::git::PackServer;
-use self::hg::BundleServer;
-use super::{Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, diff, ingest::DEFAULT_COMMITS};
+pub(crate) use self::store_server::StoreServer;
+use self::{git::PackServer, hg::BundleServer};
+use super::{
+    Counts, HistoryRange, Observer, VariantPlace, Workload, WorkloadError, codec_only::CodecPart, diff, floor::Program,
+    ingest::DEFAULT_COMMITS,
+};
 
 /// What the client understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +97,21 @@ impl Exchange {
     }
 }
 
+/// What is decoded and encoded for a client.
+struct Recoding {
+    program: Program,
+    encodes: Vec<Encode>,
+}
+
+/// Something that is encoded.
+struct Encode {
+    /// How many of all decodes come before it.
+    decodes: usize,
+    kind: ChunkKind,
+    /// The object; `None` for the payload that was decoded last.
+    object: Option<Vec<u8>>,
+}
+
 /// The server of one repository.
 enum Server {
     Git(Box<PackServer>),
@@ -111,6 +130,9 @@ pub(super) struct Serve {
     servers: HashMap<ServerKey, Server>,
     current: Option<ServerKey>,
     served: Served,
+    /// What is decoded and encoded, by the same key, where nothing else is to be done.
+    recodings: HashMap<ServerKey, Recoding>,
+    payload: Vec<u8>,
 }
 
 impl std::fmt::Debug for Serve {
@@ -126,7 +148,16 @@ impl Serve {
         if exchange == Exchange::Push {
             range.commits.get_or_insert(DEFAULT_COMMITS);
         }
-        Serve { exchange, range, into, servers: HashMap::new(), current: None, served: Served::default() }
+        Serve {
+            exchange,
+            range,
+            into,
+            servers: HashMap::new(),
+            current: None,
+            served: Served::default(),
+            recodings: HashMap::new(),
+            payload: Vec::new(),
+        }
     }
 }
 
@@ -178,6 +209,48 @@ impl Workload for Serve {
             ("entries encoded", encoded),
             ("wire bytes", wire_bytes),
             ("dictionary bytes", dictionary_bytes),
+        ];
+        counts.map(|(name, count)| (name.to_owned(), count)).into()
+    }
+}
+
+impl CodecPart for Serve {
+    fn prepare_codec(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        self.prepare(place)?;
+        let Some(key) = self.current.clone().filter(|key| !self.recodings.contains_key(key)) else { return Ok(()) };
+        let client = self.exchange.client();
+        let recoding = match self.servers.get_mut(&key) {
+            Some(Server::Git(server)) => server.record(client)?,
+            Some(Server::Hg(server)) => server.record(client)?,
+            None => return Err(WorkloadError::not_prepared()),
+        };
+        self.recodings.insert(key, recoding);
+        Ok(())
+    }
+
+    fn has_codec_work(&self) -> bool {
+        let recoding = self.current.as_ref().and_then(|current| self.recodings.get(current));
+        recoding.is_some_and(|recoding| recoding.program.len() + recoding.encodes.len() > 0)
+    }
+
+    fn run_codec(&mut self, history: &mut dyn History) -> Result<(), WorkloadError> {
+        let Some(current) = &self.current else { return Err(WorkloadError::not_prepared()) };
+        match (self.servers.get_mut(current), self.recodings.get(current)) {
+            (Some(Server::Git(server)), Some(recoding)) => server.recode(self.exchange.client(), recoding, history),
+            (Some(Server::Hg(_)), Some(recoding)) => {
+                recoding.program.run(0..recoding.program.len(), history, &mut self.payload)
+            }
+            _ => Err(WorkloadError::not_prepared()),
+        }
+    }
+
+    fn codec_counts(&self) -> Counts {
+        let recoding = self.current.as_ref().and_then(|current| self.recodings.get(current));
+        let Some(Recoding { program, encodes }) = recoding else { return Counts::new() };
+        let counts = [
+            ("chunks decoded", program.len() as u64),
+            ("stored bytes decoded", program.stored_bytes()),
+            ("payloads encoded", encodes.len() as u64),
         ];
         counts.map(|(name, count)| (name.to_owned(), count)).into()
     }

@@ -1,0 +1,332 @@
+//! The baseline against itself, block by block, and all runs in the order in which they were made: what a doubter wants to see.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use repackbench_records::{Record, Role, Variant, WorkloadComparison};
+
+use super::{
+    Figure, FigureTable, Section, common,
+    look::Look,
+    rows::{LegendEntry, Sign, draw_legend, look_legend},
+    scale::{Scale, is_positive, tick_text},
+    svg::{Anchor, Drawing, Width, fit, px, text_width},
+};
+use crate::{
+    Results,
+    number::{ratio_cell, share, single_time, time_ratio},
+};
+
+/// Points in one drawing; more are thinned.
+const MOST_POINTS: usize = 600;
+/// A point farther from 1 than this stands at the edge.
+const FARTHEST: f64 = 2.0;
+
+/// One figure for each workload of each repository.
+pub(super) fn figures(results: &Results) -> Vec<Figure> {
+    let is_alone = common::is_alone(results);
+    let of_comparison = |of: &WorkloadComparison| {
+        let is_of = |run: &&Record| {
+            common::is_same(&run.repository, &of.repository)
+                && run.workload == of.workload
+                && run.compared_time == of.compared_time
+        };
+        figure(of, results.runs.iter().filter(is_of).collect(), is_alone)
+    };
+    results.comparisons.iter().filter_map(of_comparison).collect()
+}
+
+/// One run, as a point.
+struct Run {
+    variant: String,
+    look: Look,
+    is_baseline: bool,
+    /// Its place among all runs, from 0 on.
+    number: usize,
+    block: usize,
+    nanoseconds: u64,
+    /// Its time as a multiple of the median of its variant.
+    of_median: f64,
+}
+
+/// A / A' of one block.
+struct Pair {
+    block: usize,
+    ratio: f64,
+}
+
+/// All that is drawn.
+struct Noise<'a> {
+    comparison: &'a WorkloadComparison,
+    pairs: Vec<Pair>,
+    runs: Vec<Run>,
+    /// How many runs there are before thinning.
+    all_runs: usize,
+}
+
+fn figure(comparison: &WorkloadComparison, mut records: Vec<&Record>, is_alone: bool) -> Option<Figure> {
+    records.sort_by_key(|run| (run.started_unix_ms, run.place.session, run.place.block, run.place.position));
+    let mut noise = Noise { comparison, pairs: pairs(&records), runs: runs(&records), all_runs: 0 };
+    noise.all_runs = noise.runs.len();
+    if noise.runs.is_empty() {
+        return None;
+    }
+    noise.thin();
+    let workload = comparison.workload.to_string();
+    let figure = Figure {
+        id: common::id(Section::Noise, &comparison.repository, is_alone, &comparison.workload.name),
+        section: Section::Noise,
+        title: format!("Noise and drift of {workload}, {}", common::name(&comparison.repository)),
+        description: noise.description(),
+        notes: noise.notes(),
+        workload: Some(workload),
+        repository: Some(comparison.repository.name.clone()),
+        table: noise.table(),
+        ..Figure::default()
+    };
+    Some(figure.drawn(|width| noise.draw(width)))
+}
+
+/// The block a run stood in, told apart from those of other sessions.
+fn block(run: &Record) -> (u64, u64, u32) {
+    (run.place.session, run.place.seed, run.place.block)
+}
+
+/// The blocks in the order in which they began.
+fn blocks(records: &[&Record]) -> BTreeMap<(u64, u64, u32), usize> {
+    let mut blocks = BTreeMap::new();
+    for run in records {
+        let next = blocks.len();
+        blocks.entry(block(run)).or_insert(next);
+    }
+    blocks
+}
+
+fn pairs(records: &[&Record]) -> Vec<Pair> {
+    let mut times: BTreeMap<usize, [Option<u64>; 2]> = BTreeMap::new();
+    let blocks = blocks(records);
+    for run in records {
+        let Some(number) = blocks.get(&block(run)) else { continue };
+        let time = Some(run.compared_time.nanoseconds(&run.sample));
+        match (run.variant.role, times.entry(*number).or_default()) {
+            (Role::Baseline, [first, _]) => *first = time,
+            (Role::BaselineAgain, [_, again]) => *again = time,
+            _ => {}
+        }
+    }
+    let pair = |(block, times): (usize, [Option<u64>; 2])| {
+        let [first, again] = times;
+        let ratio = first? as f64 / again? as f64;
+        is_positive(ratio).then_some(Pair { block, ratio })
+    };
+    times.into_iter().filter_map(pair).collect()
+}
+
+fn runs(records: &[&Record]) -> Vec<Run> {
+    let role = |variant: &Variant| if variant.role == Role::BaselineAgain { Role::Baseline } else { variant.role };
+    let time = |run: &Record| run.compared_time.nanoseconds(&run.sample);
+    let blocks = blocks(records);
+    let mut times: BTreeMap<(Role, String), Vec<u64>> = BTreeMap::new();
+    for run in records {
+        times.entry((role(&run.variant), run.variant.label().into_owned())).or_default().push(time(run));
+    }
+    times.values_mut().for_each(|times| times.sort_unstable());
+    let point = |(number, run): (usize, &&Record)| {
+        let key = (role(&run.variant), run.variant.label().into_owned());
+        let median = times.get(&key).and_then(|times| times.get(times.len() / 2)).copied().unwrap_or_default();
+        let of_median = time(run) as f64 / median as f64;
+        is_positive(of_median).then(|| Run {
+            look: Look::of(&run.variant),
+            is_baseline: key.0 == Role::Baseline,
+            variant: key.1,
+            number,
+            block: blocks.get(&block(run)).copied().unwrap_or_default(),
+            nanoseconds: time(run),
+            of_median,
+        })
+    };
+    records.iter().enumerate().filter_map(point).collect()
+}
+
+impl Noise<'_> {
+    /// Leaves out every so many runs of each variant, so that at most [`MOST_POINTS`] are left; of pairs too.
+    fn thin(&mut self) {
+        let every = self.runs.len().div_ceil(MOST_POINTS).max(1);
+        let mut seen: BTreeMap<(bool, String), usize> = BTreeMap::new();
+        self.runs.retain(|run| {
+            let count = seen.entry((run.is_baseline, run.variant.clone())).or_default();
+            *count += 1;
+            (*count - 1).is_multiple_of(every)
+        });
+        let every = self.pairs.len().div_ceil(MOST_POINTS / 2).max(1);
+        let mut number = 0;
+        self.pairs.retain(|_| {
+            number += 1;
+            usize::is_multiple_of(number - 1, every)
+        });
+    }
+
+    fn draw(&self, width: Width) -> (Drawing, f64) {
+        let mut drawing = Drawing::default();
+        let mut legend = look_legend(self.runs.iter().map(|run| run.look));
+        let floor = self.comparison.noise_floor.filter(|floor| floor.is_finite());
+        legend.extend(floor.map(|floor| LegendEntry {
+            class: "",
+            sign: Sign::Swatch("band"),
+            text: format!("noise floor ±{}", share(floor)),
+        }));
+        let top = 8.0 + draw_legend(&mut drawing, &legend, width, 8.0);
+        let mut bottom = top;
+        if !self.pairs.is_empty() {
+            let last = self.pairs.iter().map(|pair| pair.block).max().unwrap_or_default();
+            let values: Vec<f64> = self.pairs.iter().map(|pair| pair.ratio).collect();
+            let panel =
+                Panel { title: "A / A': the baseline's two runs in each block", x_title: "block", last, top, width };
+            let (x, y) = panel.draw(&mut drawing, &values, floor);
+            self.draw_pairs(&mut drawing, &x, &y);
+            bottom = top + panel.height() + 74.0;
+        }
+        let last = self.runs.iter().map(|run| run.number).max().unwrap_or_default();
+        let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
+        let title = "All runs, each over its variant's median";
+        let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
+        let (x, y) = panel.draw(&mut drawing, &values, floor);
+        self.draw_runs(&mut drawing, &x, &y);
+        (drawing, bottom + panel.height() + 68.0)
+    }
+
+    fn draw_pairs(&self, drawing: &mut Drawing, x: &Scale, y: &Scale) {
+        let baseline = common::baseline(self.comparison);
+        let (label, look) =
+            (common::baseline_label(self.comparison), baseline.map_or(Look::Zlib, |row| Look::of(&row.variant)));
+        for pair in &self.pairs {
+            let tip = vec![format!("block {}: A / A' {}", pair.block + 1, time_ratio(pair.ratio))];
+            let at = [x.at((pair.block + 1) as f64), y.at(pair.ratio)];
+            drawing.mark(&label, &tip, look.class(), |drawing| {
+                drawing.line([at[0], y.at(1.0), at[0], at[1]], "line thin");
+                look.draw(drawing, at, 3.5);
+            });
+        }
+    }
+
+    fn draw_runs(&self, drawing: &mut Drawing, x: &Scale, y: &Scale) {
+        let at = |run: &Run| [x.at((run.number + 1) as f64), y.at(run.of_median)];
+        let line: Vec<String> =
+            self.runs.iter().filter(|run| run.is_baseline).map(|run| at(run).map(px).join(" ")).collect();
+        if let Some(baseline) = self.runs.iter().find(|run| run.is_baseline) {
+            let d = format!("M{}", line.join("L"));
+            drawing.group(baseline.look.class(), |drawing| drawing.path(&d, "line thin faint"));
+        }
+        for run in &self.runs {
+            let tip = vec![
+                format!("{}, run {}, block {}", run.variant, run.number + 1, run.block + 1),
+                format!(
+                    "{}, {} of its median",
+                    single_time(Duration::from_nanos(run.nanoseconds)),
+                    time_ratio(run.of_median)
+                ),
+            ];
+            let radius = if run.is_baseline { 4.0 } else { 2.5 };
+            drawing.mark(&run.variant, &tip, run.look.class(), |drawing| run.look.draw(drawing, at(run), radius));
+        }
+    }
+
+    fn description(&self) -> String {
+        let mut text = "Above, the ratio of the baseline's two runs in each block; below, all runs in their order, each as a multiple of its variant's median.".to_owned();
+        if let Some(noise) = &self.comparison.noise {
+            text.push_str(&format!(" A / A' is {}", ratio_cell(noise)));
+            text.push_str(
+                &self
+                    .comparison
+                    .noise_floor
+                    .map_or_else(String::new, |floor| format!(", the noise floor ±{}", share(floor))),
+            );
+            text.push('.');
+        }
+        let extremes = |of: fn(f64, f64) -> f64, from: f64| self.runs.iter().map(|run| run.of_median).fold(from, of);
+        let (least, most) = (extremes(f64::min, f64::INFINITY), extremes(f64::max, 0.0));
+        text.push_str(&format!(" Runs lie between {} and {} of their medians.", time_ratio(least), time_ratio(most)));
+        text
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = vec![
+            "Runs of a block are made one after the other in random order, the baseline twice (A and A'). Drift of the machine shows as a slope below, and cancels in ratios within a block.".to_owned(),
+            "The line joins the baseline's runs.".to_owned(),
+        ];
+        if self.runs.len() < self.all_runs {
+            notes.push(format!(
+                "Of {} runs, {} are shown, evenly chosen from each variant.",
+                self.all_runs,
+                self.runs.len()
+            ));
+        }
+        let is_far = |value: f64| !(1.0 / FARTHEST..=FARTHEST).contains(&value);
+        let far = self.runs.iter().filter(|run| is_far(run.of_median)).count()
+            + self.pairs.iter().filter(|pair| is_far(pair.ratio)).count();
+        if far > 0 {
+            notes.push(format!("{far} beyond a factor of {FARTHEST} stand at the edge."));
+        }
+        notes
+    }
+
+    fn table(&self) -> FigureTable {
+        let mut table = FigureTable::new(&["#run", "#block", "variant", "#time ms", "#of its median"]);
+        for run in &self.runs {
+            table.rows.push(vec![
+                (run.number + 1).to_string(),
+                (run.block + 1).to_string(),
+                if run.is_baseline { format!("{} (baseline)", run.variant) } else { run.variant.clone() },
+                format!("{:.3}", run.nanoseconds as f64 / 1e6),
+                format!("{:.4}", run.of_median),
+            ]);
+        }
+        table
+    }
+}
+
+/// Ratios around 1, in an order.
+struct Panel {
+    title: &'static str,
+    x_title: &'static str,
+    /// The last place in the order, from 0 on.
+    last: usize,
+    top: f64,
+    width: Width,
+}
+
+impl Panel {
+    fn height(&self) -> f64 {
+        if self.width == Width::Wide { 190.0 } else { 150.0 }
+    }
+
+    /// Draws all but the points.
+    fn draw(&self, drawing: &mut Drawing, values: &[f64], floor: Option<f64>) -> (Scale, Scale) {
+        let heading = fit(self.title, 13.0, self.width.px() - 24.0);
+        drawing.text([12.0, self.top + 14.0], Anchor::Start, "strong", &heading);
+        let [left, right] = if self.width == Width::Wide { [56.0, 846.0] } else { [44.0, 348.0] };
+        let (top, bottom) = (self.top + 26.0, self.top + 26.0 + self.height());
+        let x = Scale::linear([self.last as f64 + 1.7], [left, right]);
+        let edge = floor.map_or(1.03, |floor| (1.0 + floor).max(1.03));
+        let shown = values.iter().copied().chain([edge, 1.0 / edge]).map(|value| value.clamp(1.0 / FARTHEST, FARTHEST));
+        let y = Scale::log(shown, [bottom, top]);
+        if let Some(floor) = floor {
+            let (upper, lower) = (y.at(1.0 + floor), y.at(1.0 / (1.0 + floor)));
+            drawing.rect([left, upper, right - left, lower - upper], "band");
+        }
+        for tick in y.ticks(|_| 22.0) {
+            drawing.line([left, y.at(tick), right, y.at(tick)], "grid");
+            drawing.text([left - 6.0, y.at(tick) + 4.0], Anchor::End, "muted small", &tick_text(tick));
+        }
+        drawing.line([left, y.at(1.0), right, y.at(1.0)], "reference");
+        for tick in x.ticks(|tick| text_width(&tick_text(tick), 11.0) + 16.0) {
+            // There is no half of a block, and none before the first.
+            if tick.fract() == 0.0 && tick >= 1.0 {
+                drawing.text([x.at(tick), bottom + 14.0], Anchor::Middle, "muted small", &tick_text(tick));
+            }
+        }
+        drawing.line([left, bottom, right, bottom], "axis");
+        drawing.line([left, top, left, bottom], "axis");
+        drawing.text([f64::midpoint(left, right), bottom + 30.0], Anchor::Middle, "muted", self.x_title);
+        (x, y)
+    }
+}

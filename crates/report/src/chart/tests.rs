@@ -1,0 +1,364 @@
+//! All charts of made-up results: marks, names and markup.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use repackbench_records::{
+    AccessMap, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, DisturbanceShares, Explanation,
+    Factor, FactorKind, Host, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace,
+    RunUsage, SampleRecord, SizeLine, SizeRecord, SpecText, TraceRecord, Variant, VariantComparison,
+    WorkloadComparison, WorkloadLabel,
+};
+use roxmltree::{Document, Node};
+
+use super::*;
+
+const HOSTILE: &str = "</text><script>alert(1)</script>\"' onload='x\n\u{1b}[2J&amp;\u{202e}";
+
+fn estimate(ratio: f64) -> RatioEstimate {
+    RatioEstimate {
+        ratio,
+        interval: Some(RatioInterval { low: ratio * 0.9, high: ratio * 1.1, coverage: 0.97 }),
+        pairs: 9,
+    }
+}
+
+fn variant(role: Role, row: u32, spec: &str) -> Variant {
+    let spec = SpecText { typed: spec.into(), canonical: spec.into() };
+    let spec = (role != Role::AsFound).then_some(spec);
+    Variant { role, row, spec, checksum: true, deltas: DeltaOrigin::Kept, decoder: None, delta_cache: None }
+}
+
+fn size(label: &str, bytes: u64) -> SizeRecord {
+    let mut size = SizeRecord { label: label.into(), index_bytes: 1000, other_bytes: 50, ..SizeRecord::default() };
+    size.objects.get_mut(ObjectKind::Blob, ChunkForm::Whole).add(bytes, 9 * bytes);
+    size.objects.get_mut(ObjectKind::Tree, ChunkForm::Delta).add(bytes / 3, bytes);
+    size.total_bytes = size.sum_of_parts();
+    size
+}
+
+/// Names of a repository, a workload's parameter, and the candidates.
+struct Names<'a> {
+    repository: &'a str,
+    parameter: &'a str,
+    specs: &'a [&'a str],
+}
+
+fn repository(names: &Names<'_>) -> RepositoryState {
+    RepositoryState { name: names.repository.into(), fingerprint: "f".into(), ..RepositoryState::default() }
+}
+
+fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
+    let mut variants = vec![variant(Role::AsFound, 0, ""), variant(Role::Baseline, 1, "zlib:6")];
+    variants.extend((2..).zip(names.specs).map(|(row, spec)| variant(Role::Candidate, row, spec)));
+    let rows = variants.into_iter().enumerate().map(|(number, variant)| VariantComparison {
+        ratio: (variant.role != Role::Baseline)
+            .then(|| estimate(1.0 - 0.1 * number as f64 + 0.6 * f64::from(u8::from(number == 4)))),
+        size: size(&variant.label(), 1_000_000 + 100_000 * number as u64),
+        reads: None,
+        variant,
+        runs: 9,
+        compared_median: Duration::from_millis(100),
+        wall_median: Duration::from_millis(110),
+        adjusted_p: None,
+        verdict: None,
+        delta_cache: None,
+        checks: None,
+        peak_resident_median: None,
+        counts: BTreeMap::new(),
+    });
+    WorkloadComparison {
+        host: Host::default(),
+        repository: repository(names),
+        workload: label(names, workload),
+        compared_time: ComparedTime::Cpu,
+        rows: rows.collect(),
+        noise: Some(estimate(1.0)),
+        noise_floor: Some(0.1),
+        is_valid: true,
+        cells: 4,
+        blocks_for_verdicts: 6,
+        jobs: 1,
+        disturbance: DisturbanceShares::default(),
+    }
+}
+
+fn label(names: &Names<'_>, workload: &str) -> WorkloadLabel {
+    let parameters = BTreeMap::from([("string".to_owned(), names.parameter.to_owned())]);
+    WorkloadLabel { name: workload.into(), parameters }
+}
+
+/// Runs of `blocks` blocks of a comparison.
+fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<Record> {
+    let mut variants: Vec<Variant> = comparison.rows.iter().map(|row| row.variant.clone()).collect();
+    variants.push(variant(Role::BaselineAgain, 1, "zlib:6"));
+    let run = |block: u32, position: u32, variant: &Variant| Record {
+        schema: 2,
+        program_version: "0".into(),
+        started_unix_ms: u64::from(block * 100 + position),
+        host: Host::default(),
+        repository: repository(names),
+        variant: variant.clone(),
+        decoder: names.parameter.into(),
+        workload: comparison.workload.clone(),
+        compared_time: ComparedTime::Cpu,
+        place: RunPlace { block, position, seed: 1, session: 1, copy: None },
+        sample: SampleRecord { wall_ns: 2_000_000, user_ns: 1_000_000 + u64::from(block * 7919 % 50_000), sys_ns: 0 },
+        usage: RunUsage::default(),
+        disturbance: Default::default(),
+        delta_cache: None,
+        checks: None,
+        jobs: 1,
+        iterations: 1,
+        counts: BTreeMap::new(),
+        extra: BTreeMap::new(),
+        digest: ContentDigest { algorithm: "sha256".into(), hex: String::new() },
+        size: size("x", 1),
+        reads: None,
+        conversion: (variant.role == Role::Candidate).then_some(ConversionCost { cpu_ns: 9_000_000_000, wall_ns: 1 }),
+        command: None,
+    };
+    let blocks =
+        (0..blocks).flat_map(|block| (0..).zip(&variants).map(move |(position, variant)| (block, position, variant)));
+    blocks.map(|(block, position, variant)| run(block, position, variant)).collect()
+}
+
+fn trace(names: &Names<'_>, variant: Variant) -> TraceRecord {
+    let map = |role: &str| AccessMap {
+        role: role.into(),
+        pages: 80,
+        touches: 9,
+        columns: 8,
+        rows: 8,
+        cells: vec![(0, 0, 1), (1, 1, 3), (7, 7, 5)],
+    };
+    TraceRecord {
+        schema: 2,
+        program_version: "0".into(),
+        repository: repository(names),
+        variant,
+        workload: label(names, "traverse"),
+        page_len: 4096,
+        files: Vec::new(),
+        parts: Vec::new(),
+        devices: Vec::new(),
+        memory: Vec::new(),
+        maps: vec![map("pack"), map(names.parameter)],
+        command: None,
+    }
+}
+
+fn results(names: &Names<'_>) -> Results {
+    let comparisons = ["traverse", "floor:traverse", "checkout"].map(|workload| comparison(names, workload));
+    let codec = names.specs.first().copied().unwrap_or("lz4");
+    let factor = |kind| Factor { kind, from: "zlib:6".into(), to: codec.into(), ratio: estimate(0.8) };
+    Results {
+        runs: comparisons.iter().flat_map(|comparison| runs(names, comparison, 8)).collect(),
+        traces: comparisons[0].rows.iter().map(|row| trace(names, row.variant.clone())).collect(),
+        explanations: vec![Explanation {
+            session: 0,
+            schema: 2,
+            repository: repository(names),
+            workload: label(names, "traverse"),
+            compared_time: ComparedTime::Cpu,
+            codec: codec.into(),
+            baseline: "zlib:6".into(),
+            measured: estimate(0.64),
+            factors: vec![factor(FactorKind::Implementation), factor(FactorKind::Format)],
+            product: 0.64,
+            noise: Some(estimate(1.0)),
+        }],
+        sizes: [names.repository, "other"]
+            .map(|name| SizeLine { schema: 2, program_version: "0".into(), command: None, size: size(name, 7_000_000) })
+            .into(),
+        comparisons: comparisons.into(),
+        budgets: Vec::new(),
+    }
+}
+
+const PLAIN: Names<'static> =
+    Names { repository: "sample", parameter: "pack index", specs: &["zstd:3", "lz4", "xz:6"] };
+
+fn marks<'a>(document: &'a Document<'_>) -> Vec<Node<'a, 'a>> {
+    let is_mark =
+        |node: &Node<'_, '_>| node.attribute("class").is_some_and(|class| class.split(' ').any(|it| it == "mark"));
+    document.descendants().filter(is_mark).collect()
+}
+
+#[test]
+fn every_datum_has_one_mark() {
+    let results = results(&PLAIN);
+    let figures = figures(&results);
+    let sections: BTreeSet<Section> = figures.iter().map(|figure| figure.section).collect();
+    assert_eq!(sections.into_iter().collect::<Vec<_>>(), Section::ALL);
+    let variants = 5;
+    for figure in &figures {
+        let expected = match figure.section {
+            Section::SizeTime => variants,
+            // Two workloads and a floor, with the noise of each.
+            Section::Ratios => 3 * variants,
+            // Blobs, trees, indexes and others of each, then the payload of each: it differs.
+            Section::StoredBytes if figure.repository.is_some() => variants * 6,
+            // Both have the same payload.
+            Section::StoredBytes => 2 * 4 + 2,
+            Section::Phases => 2 * variants,
+            Section::Accesses => 2 * variants,
+            Section::Factors => 3,
+            // The third candidate is slower.
+            Section::BreakEven => 2 * 2,
+            Section::Noise => 8 + 8 * 6,
+        };
+        for picture in [&figure.wide, &figure.narrow] {
+            let document = Document::parse(picture).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
+            let marks = marks(&document);
+            assert_eq!(marks.len(), expected, "{}", figure.id);
+            for mark in marks {
+                let title = mark.first_element_child().unwrap();
+                assert_eq!((title.tag_name().name(), title.text()), ("title", mark.attribute("data-tip")));
+                assert!(mark.attribute("data-variant").is_some_and(|variant| !variant.is_empty()));
+                assert!(mark.children().filter(Node::is_element).count() > 1, "nothing is drawn: {}", figure.id);
+            }
+            assert!(!picture.contains("NaN") && !picture.contains("inf"), "{}", figure.id);
+        }
+        let columns = figure.table.columns.len();
+        assert!(
+            !figure.table.rows.is_empty() && figure.table.rows.iter().all(|row| row.len() == columns),
+            "{}",
+            figure.id
+        );
+    }
+}
+
+#[test]
+fn names_come_out_as_text() {
+    let names = Names { repository: HOSTILE, parameter: HOSTILE, specs: &[HOSTILE, "lz4"] };
+    let results = results(&names);
+    let figures = figures(&results);
+    let files = svg_files(&results);
+    assert!(!files.is_empty() && files.len() < figures.len());
+    let pictures =
+        figures.iter().flat_map(|figure| [&figure.wide, &figure.narrow]).chain(files.iter().map(|(_, file)| file));
+    for picture in pictures {
+        let document = Document::parse(picture).unwrap();
+        let known = ["svg", "g", "title", "desc", "text", "path", "rect", "style"];
+        assert!(document.descendants().filter(Node::is_element).all(|node| known.contains(&node.tag_name().name())));
+        let attributes = document.descendants().flat_map(|node| node.attributes().collect::<Vec<_>>());
+        assert!(attributes.into_iter().all(|attribute| !attribute.name().starts_with("on")));
+        assert!(!picture.contains('\u{1b}') && !picture.contains('\u{202e}'));
+    }
+    for figure in &figures {
+        assert!(figure.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{}", figure.id);
+    }
+    let marks = |picture: &str| picture.matches("&lt;script&gt;").count();
+    assert!(figures.iter().all(|figure| marks(&figure.wide) > 0), "the name is there");
+}
+
+#[test]
+fn identifiers_occur_once() {
+    let mut results = results(&PLAIN);
+    let other = WorkloadLabel { parameters: BTreeMap::new(), ..results.comparisons[0].workload.clone() };
+    results.comparisons.push(WorkloadComparison { workload: other, ..results.comparisons[0].clone() });
+    let figures = figures(&results);
+    let mut seen = BTreeSet::new();
+    for figure in &figures {
+        for picture in [&figure.wide, &figure.narrow] {
+            let document = Document::parse(picture).unwrap();
+            let named = document.root_element().attribute("aria-labelledby").unwrap();
+            let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
+            assert_eq!(named.split(' ').collect::<Vec<_>>(), ids);
+            assert!(
+                ids.into_iter().all(|id| id.starts_with(&figure.id) && seen.insert(id.to_owned())),
+                "{}",
+                figure.id
+            );
+        }
+    }
+    assert!(figures.iter().any(|figure| figure.id == "size-time-traverse-2"));
+}
+
+#[test]
+fn little_and_odd_data_make_no_odd_pictures() {
+    assert_eq!(figures(&Results::default()), []);
+    let mut results = results(&Names { specs: &[], ..PLAIN });
+    for comparison in &mut results.comparisons {
+        comparison.noise_floor = None;
+        for row in &mut comparison.rows {
+            (row.size, row.compared_median) = (SizeRecord::default(), Duration::ZERO);
+            row.ratio = row.ratio.map(|_| RatioEstimate { ratio: f64::NAN, interval: None, pairs: 0 });
+        }
+        comparison.noise = Some(RatioEstimate { ratio: f64::INFINITY, interval: None, pairs: 0 });
+    }
+    for run in &mut results.runs {
+        run.sample = SampleRecord { wall_ns: 0, user_ns: 0, sys_ns: 0 };
+    }
+    for map in results.traces.iter_mut().flat_map(|trace| &mut trace.maps) {
+        (map.columns, map.touches) = (0, 0);
+    }
+    results.explanations[0].measured.ratio = 0.0;
+    results.sizes.iter_mut().for_each(|line| line.size = SizeRecord::default());
+    assert_eq!(figures(&results), []);
+}
+
+#[test]
+fn many_runs_are_thinned() {
+    let names = Names { specs: &["zstd:3", "lz4", "xz:6", "snappy"], ..PLAIN };
+    let comparison = comparison(&names, "traverse");
+    let results =
+        Results { runs: runs(&names, &comparison, 2000), comparisons: vec![comparison], ..Results::default() };
+    let figures = figures(&results);
+    let noise = figures.iter().find(|figure| figure.section == Section::Noise).unwrap();
+    let document = Document::parse(&noise.wide).unwrap();
+    assert!((500..=1000).contains(&marks(&document).len()), "{}", marks(&document).len());
+    assert!(noise.notes.iter().any(|note| note.starts_with("Of 14000 runs, ")), "{:?}", noise.notes);
+}
+
+/// The contrast of two colours by WCAG.
+fn contrast(one: &str, other: &str) -> f64 {
+    let luminance = |colour: &str| {
+        let digits = colour.trim_start_matches('#');
+        let digits = if digits.len() == 3 {
+            digits.chars().flat_map(|digit| [digit, digit]).collect()
+        } else {
+            digits.to_owned()
+        };
+        let channel = |at: usize| {
+            let value = f64::from(u8::from_str_radix(&digits[at..at + 2], 16).unwrap()) / 255.0;
+            if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+        };
+        0.2126 * channel(0) + 0.7152 * channel(2) + 0.0722 * channel(4)
+    };
+    let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
+    (one / other).max(other / one)
+}
+
+#[test]
+fn colours_stand_out() {
+    let (light, rest) = CHART_STYLE.split_once("@media screen").unwrap();
+    let (dark, _) = rest.split_once("@media print").unwrap();
+    for style in [light, dark] {
+        let colour = |selector: &str| {
+            let (_, rule) = style.split_once(&format!(".chart {selector}{{")).unwrap_or_else(|| panic!("{selector}"));
+            let (_, colour) = rule.split_once('#').unwrap();
+            colour.split([';', '}']).next().unwrap().to_owned()
+        };
+        let ground = colour(".ground");
+        for number in 0..12 {
+            let class = format!(".c{number}");
+            assert!(contrast(&colour(&class), &ground) >= 3.0, "{class}");
+            assert!(contrast(&colour(&class), &colour(".band")) >= 3.0, "{class} on the band");
+        }
+        for number in 0..8 {
+            let class = format!(".k{number}");
+            assert!(contrast(&colour(&class), &ground) >= 3.0, "{class}");
+            assert!(contrast(&colour(&class), &colour("text.on")) >= 3.0, "text on {class}");
+        }
+        for text in ["text", "text.muted"] {
+            assert!(contrast(&colour(text), &ground) >= 4.5, "{text}");
+            assert!(contrast(&colour(text), &colour(".band")) >= 4.5, "{text} on the band");
+        }
+        let steps: Vec<f64> = (1..=5).map(|number| contrast(&colour(&format!(".i{number}")), &ground)).collect();
+        assert!(steps.windows(2).all(|pair| pair[0] * 1.2 < pair[1]), "{steps:?}");
+    }
+}

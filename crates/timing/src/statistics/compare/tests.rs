@@ -1,0 +1,263 @@
+//! What comes of records.
+
+use repackbench_records::{
+    ContentDigest, DeltaOrigin, Disturbance, RepositoryState, RunPlace, RunUsage, SCHEMA_VERSION, SampleRecord,
+    SizeRecord, Variant, Verdict,
+};
+
+use super::*;
+
+pub(crate) fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) -> Record {
+    let spec = SpecText { typed: format!("codec-{row}"), canonical: format!("codec-{row}") };
+    Record {
+        schema: SCHEMA_VERSION,
+        program_version: "0.1.0".into(),
+        started_unix_ms: 0,
+        host: Host::default(),
+        repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
+        variant: Variant {
+            role,
+            row,
+            spec: (role != Role::AsFound).then_some(spec),
+            checksum: true,
+            deltas: DeltaOrigin::Kept,
+            decoder: None,
+            delta_cache: None,
+        },
+        decoder: String::new(),
+        workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
+        compared_time: ComparedTime::Cpu,
+        place: RunPlace { block, position: 0, seed: 1, session: 0, copy: None },
+        sample: SampleRecord { wall_ns: 2 * user_ns, user_ns, sys_ns: 0 },
+        usage: RunUsage::default(),
+        disturbance: Disturbance::default(),
+        delta_cache: None,
+        checks: None,
+        jobs: 1,
+        iterations: 1,
+        counts: BTreeMap::from([("objects".into(), 3)]),
+        extra: BTreeMap::new(),
+        digest: ContentDigest { algorithm: "none".into(), hex: String::new() },
+        size: SizeRecord { total_bytes: u64::from(row), ..SizeRecord::default() },
+        conversion: None,
+        command: None,
+        reads: None,
+    }
+}
+
+fn near(found: f64, expected: f64) {
+    assert!((found - expected).abs() < 1e-12, "{found} {expected}");
+}
+
+#[test]
+fn a_ratio_is_taken_within_blocks_against_the_geometric_mean_of_the_baseline_s_runs() {
+    let mut records = Vec::new();
+    // The second and third block run on a machine that is 10 and 100 times slower: within blocks nothing changes.
+    for (block, slow) in [(0, 1), (1, 10), (2, 100)] {
+        records.push(record("traverse", Role::Candidate, 2, block, 300 * slow));
+        records.push(record("traverse", Role::Baseline, 1, block, 400 * slow));
+        records.push(record("traverse", Role::BaselineAgain, 1, block, 900 * slow));
+        records.push(record("traverse", Role::AsFound, 0, block, 600 * slow));
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
+    assert_eq!(labels, ["as found", "codec-1", "codec-2"]);
+    let [as_found, baseline, candidate] = comparison.rows.try_into().unwrap();
+    // The square root of 400 * 900 is 600.
+    near(as_found.ratio.unwrap().ratio, 1.0);
+    near(candidate.ratio.unwrap().ratio, 0.5);
+    near(comparison.noise.unwrap().ratio, 400.0 / 900.0);
+    assert_eq!(candidate.ratio.unwrap().pairs, 3);
+    assert_eq!(candidate.ratio.unwrap().interval, None);
+    assert_eq!(baseline.ratio, None);
+    assert_eq!((baseline.runs, baseline.compared_median), (6, Duration::from_nanos(6500)));
+    assert_eq!((candidate.runs, candidate.wall_median), (3, Duration::from_nanos(6000)));
+    assert_eq!((candidate.size.total_bytes, candidate.counts["objects"]), (2, 3));
+}
+
+#[test]
+fn blocks_that_lack_a_run_or_have_no_time_give_no_pair() {
+    let mut records = Vec::new();
+    for block in 0..4 {
+        records.push(record("checkout", Role::Baseline, 1, block, if block == 0 { 0 } else { 100 }));
+        records.push(record("checkout", Role::BaselineAgain, 1, block, if block == 1 { 0 } else { 100 }));
+        if block != 2 {
+            records.push(record("checkout", Role::Candidate, 2, block, 50));
+        }
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    // Block 0 has no A, block 1 no A', block 2 no candidate.
+    assert_eq!(comparison.rows[1].ratio.unwrap().pairs, 1);
+    assert_eq!(comparison.rows[1].runs, 3);
+    assert_eq!(comparison.noise.unwrap().pairs, 2);
+}
+
+#[test]
+fn the_workload_s_records_say_which_time_is_compared() {
+    let with_system_time = |role, row, user_ns, sys_ns, compared_time| {
+        let mut record = record("checkout", role, row, 0, user_ns);
+        record.sample.sys_ns = sys_ns;
+        Record { compared_time, ..record }
+    };
+    for (compared_time, ratio, median_ns) in [(ComparedTime::Cpu, 3.0, 600), (ComparedTime::User, 0.5, 50)] {
+        let records = [
+            with_system_time(Role::Baseline, 1, 100, 100, compared_time),
+            with_system_time(Role::BaselineAgain, 1, 100, 100, compared_time),
+            with_system_time(Role::Candidate, 2, 50, 550, compared_time),
+        ];
+        let [comparison] = compare_records(&records).try_into().unwrap();
+        assert_eq!(comparison.compared_time, compared_time);
+        near(comparison.rows[1].ratio.unwrap().ratio, ratio);
+        assert_eq!(comparison.rows[1].compared_median, Duration::from_nanos(median_ns));
+    }
+    let mixed = [
+        with_system_time(Role::Baseline, 1, 100, 100, ComparedTime::Cpu),
+        with_system_time(Role::Candidate, 2, 50, 550, ComparedTime::User),
+    ];
+    assert_eq!(compare_records(&mixed).len(), 2, "different times are not compared with each other");
+}
+
+#[test]
+fn six_blocks_give_an_interval() {
+    let mut records = Vec::new();
+    for block in 0..6 {
+        records.push(record("checkout", Role::Baseline, 1, block, 1000));
+        records.push(record("checkout", Role::BaselineAgain, 1, block, 1000));
+        records.push(record("checkout", Role::Candidate, 2, block, 700 + 10 * u64::from(block)));
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let interval = comparison.rows[1].ratio.unwrap().interval.unwrap();
+    near(interval.low, 0.70);
+    near(interval.high, 0.75);
+    near(comparison.noise_floor.unwrap(), 0.01);
+    near(comparison.rows[1].adjusted_p.unwrap(), 2.0 / 64.0);
+    assert_eq!((comparison.rows[1].verdict, comparison.cells), (Some(Verdict::Faster), 1));
+    assert_eq!(comparison.blocks_for_verdicts, 6);
+    assert_eq!(comparison.rows[0].verdict, None, "the baseline is no faster than itself");
+    near(widest_half_width(&comparison).unwrap(), (0.75_f64.ln() - 0.70_f64.ln()) / 2.0);
+}
+
+/// `blocks` blocks of each workload in which variants take so many times what the baseline takes.
+fn steady(workload: &str, blocks: u32, again: f64, variants: &[f64]) -> Vec<Record> {
+    let time = |factor: f64| (1e6 * factor) as u64;
+    let mut records = Vec::new();
+    for block in 0..blocks {
+        records.push(record(workload, Role::Baseline, 0, block, time(1.0)));
+        records.push(record(workload, Role::BaselineAgain, 0, block, time(again)));
+        for (row, factor) in (1..).zip(variants) {
+            records.push(record(workload, Role::Candidate, row, block, time(*factor)));
+        }
+    }
+    records
+}
+
+fn verdicts(comparison: &WorkloadComparison) -> Vec<Option<Verdict>> {
+    comparison.rows.iter().skip(1).map(|row| row.verdict).collect()
+}
+
+#[test]
+fn verdicts_allow_for_the_number_of_ratios_of_a_session() {
+    let six = steady("traverse", 6, 1.0, &[0.5, 1.0, 2.0]);
+    let [comparison] = compare_records(&six).try_into().unwrap();
+    let inconclusive = Some(Verdict::Inconclusive);
+    assert_eq!(verdicts(&comparison), [inconclusive, Some(Verdict::Same), inconclusive], "six blocks are too few");
+    let both = [steady("traverse", 9, 1.0, &[0.5, 1.0, 2.0]), steady("checkout", 9, 1.0, &[0.9])].concat();
+    let [traverse, checkout] = compare_records(&both).try_into().unwrap();
+    assert_eq!(verdicts(&traverse), [Some(Verdict::Faster), Some(Verdict::Same), Some(Verdict::Slower)]);
+    assert_eq!((verdicts(&checkout), checkout.cells), (vec![Some(Verdict::Faster)], 4));
+}
+
+#[test]
+fn noise_widens_the_floor_and_more_of_it_forbids_verdicts() {
+    let [comparison] = compare_records(&steady("traverse", 9, 1.009, &[0.97])).try_into().unwrap();
+    assert!(comparison.is_valid);
+    assert_eq!(verdicts(&comparison), [Some(Verdict::Faster)]);
+    let [disturbed] = compare_records(&steady("traverse", 9, 1.05, &[0.5])).try_into().unwrap();
+    assert!(!disturbed.is_valid && disturbed.noise_floor.unwrap() > 0.049);
+    assert_eq!(verdicts(&disturbed), [None]);
+    assert!(disturbed.rows[1].ratio.unwrap().interval.is_some(), "the figures are still there");
+}
+
+#[test]
+fn nothing_is_precise_before_every_ratio_has_an_interval() {
+    let few = compare_records(&steady("traverse", 5, 1.0, &[0.5]));
+    assert_eq!(widest_half_width(&few[0]), None);
+    assert_eq!((few[0].noise_floor, few[0].rows[1].verdict), (None, None));
+    let enough = compare_records(&steady("traverse", 6, 1.0, &[0.5]));
+    assert_eq!(widest_half_width(&enough[0]), Some(0.0));
+    let mut nothing = steady("traverse", 2, 1.0, &[0.5]);
+    let of_baseline = nothing.iter_mut().filter(|record| record.variant.role != Role::Candidate);
+    of_baseline.for_each(|record| record.sample.user_ns = 0);
+    let nothing = compare_records(&nothing);
+    assert_eq!((nothing[0].rows[1].ratio, widest_half_width(&nothing[0])), (None, Some(0.0)));
+}
+
+#[test]
+fn runs_of_several_copies_get_an_interval_over_copies() {
+    let mut records = steady("checkout", 12, 1.0, &[0.5]);
+    for record in &mut records {
+        record.place.copy = Some(record.place.block % 4);
+        // One of the copies lies where reading takes twice as long.
+        if record.variant.role == Role::Candidate && record.place.copy == Some(3) {
+            record.sample.user_ns *= 2;
+        }
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let interval = comparison.rows[1].ratio.unwrap().interval.unwrap();
+    assert!(interval.low < 0.4 && interval.high > 1.0, "{interval:?}");
+    assert_eq!(comparison.blocks_for_verdicts, 0);
+    for record in &mut records {
+        record.place.copy = Some(0);
+    }
+    let [one_copy] = compare_records(&records).try_into().unwrap();
+    assert_eq!(one_copy.rows[1].ratio.unwrap().interval, None, "one copy says nothing of others");
+}
+
+#[test]
+fn disturbances_are_shares_of_the_runs_of_which_they_are_known() {
+    let mut records = steady("traverse", 2, 1.0, &[]);
+    records[0].disturbance =
+        Disturbance { elapsed_ns: Some(100), steal_ns: Some(20), cpu_pressure_ns: Some(0), ..Disturbance::default() };
+    records[1].disturbance = Disturbance { elapsed_ns: Some(300), steal_ns: Some(0), ..Disturbance::default() };
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let expected = DisturbanceShares { steal: Some(0.05), cpu_pressure: Some(0.0), ..DisturbanceShares::default() };
+    assert_eq!(comparison.disturbance, expected);
+}
+
+#[test]
+fn machines_stay_apart_and_sessions_together() {
+    let mut here = steady("traverse", 9, 1.0, &[0.5]);
+    let mut there = steady("traverse", 9, 1.0, &[2.0]);
+    for (records, cpu, session) in [(&mut here, "fast", 7), (&mut there, "slow", 8)] {
+        for record in records.iter_mut() {
+            record.host.cpu_model = Some(cpu.to_owned());
+            record.place.session = session;
+        }
+    }
+    // The same session after a restart with another kernel.
+    here[20].host.kernel = Some("newer".into());
+    let [fast, slow] = compare_records(&[here, there].concat()).try_into().unwrap();
+    assert_eq!((fast.host.cpu_model.as_deref(), slow.host.cpu_model.as_deref()), (Some("fast"), Some("slow")));
+    near(fast.rows[1].ratio.unwrap().ratio, 0.5);
+    near(slow.rows[1].ratio.unwrap().ratio, 2.0);
+    assert_eq!((fast.rows[1].runs, slow.rows[1].runs), (9, 9));
+    assert_eq!(fast.cells, 2, "both tables are one family");
+}
+
+#[test]
+fn workloads_and_sessions_stay_apart() {
+    let mut records = vec![
+        record("traverse", Role::Baseline, 1, 0, 100),
+        record("checkout", Role::Baseline, 1, 0, 100),
+        record("traverse", Role::BaselineAgain, 1, 0, 100),
+    ];
+    let mut other_session = record("traverse", Role::Candidate, 2, 0, 50);
+    other_session.place.seed = 2;
+    records.push(other_session);
+    let [traverse, checkout] = compare_records(&records).try_into().unwrap();
+    assert_eq!((&*traverse.workload.name, &*checkout.workload.name), ("traverse", "checkout"));
+    assert_eq!(traverse.rows[1].ratio, None, "no block holds both the candidate and the baseline");
+    assert_eq!(traverse.noise.unwrap().pairs, 1);
+    assert_eq!(checkout.noise, None);
+    assert!(compare_records(&[]).is_empty());
+}

@@ -1,0 +1,59 @@
+//! A server of either system, for who asks what a transition costs.
+
+use repackbench_reader::Repository;
+
+use super::{Client, PackServer, Served, hg::BundleServer};
+use crate::workloads::{HistoryRange, VariantPlace, WorkloadError};
+
+/// Serves one repository, or two that hold the same deltas.
+pub(crate) enum StoreServer {
+    Git(Box<PackServer>),
+    Hg(Box<BundleServer>),
+}
+
+impl StoreServer {
+    /// Clients that know nothing else read this, and servers that do not either write it.
+    pub(crate) const PLAIN: &str = PackServer::PLAIN;
+
+    /// A server of the repository at `place`, for the last commits of `range` or for clones if it has no limit. Nothing of this
+    /// is timed.
+    pub(crate) fn at(place: &VariantPlace, range: &HistoryRange) -> Result<Self, WorkloadError> {
+        Ok(match Repository::open(&place.folder)? {
+            Repository::Git(_) => StoreServer::Git(Box::new(PackServer::at(place, range)?)),
+            Repository::Hg(hg) => StoreServer::Hg(Box::new(BundleServer::open(place, hg, range)?)),
+        })
+    }
+
+    /// Takes every second entry, or revlog, from the repository at `place` instead.
+    pub(crate) fn mix(&mut self, place: &VariantPlace) -> Result<(), WorkloadError> {
+        match self {
+            StoreServer::Git(server) => server.mix(place),
+            StoreServer::Hg(server) => server.mix(place),
+        }
+    }
+
+    /// Forgets decoded objects, so that the next exchange is as the first was.
+    pub(crate) fn forget(&mut self) {
+        match self {
+            StoreServer::Git(server) => server.forget(),
+            StoreServer::Hg(server) => server.forget(),
+        }
+    }
+
+    /// Serves a client that reads the codec, or one that does not; `is_plain` says that all is stored as both read it. Mercurial
+    /// sends whoever clones and can read them its files as they are, and a bundle to all others.
+    pub(crate) fn serve(
+        &mut self,
+        is_upgraded: bool,
+        is_plain: bool,
+        is_checked: bool,
+    ) -> Result<Served, WorkloadError> {
+        match self {
+            StoreServer::Git(server) => server.serve_to(is_upgraded, is_checked),
+            StoreServer::Hg(server) => {
+                let is_streamed = server.is_clone() && (is_upgraded || is_plain);
+                server.serve(if is_streamed { Client::Same } else { Client::Zlib }, None)
+            }
+        }
+    }
+}
