@@ -61,24 +61,28 @@ impl Host {
 }
 
 /// What tells one machine from another, as far as its records say: see [`Host::machine`].
-pub type Machine<'a> = (Option<&'a str>, Option<u32>, Option<u64>, Option<bool>, Option<&'a str>);
+pub type Machine<'a> = (Option<&'a str>, Option<u32>, Option<u64>, bool);
+
+/// Memory is told apart in these units: how much of it the kernel keeps for itself varies a little from start to start.
+const MEMORY_UNIT: u64 = 100_000_000;
 
 impl Host {
-    /// Processor, cores, memory, whether it is virtual, and kernel. Two machines that are alike in all of these cannot be told apart.
+    /// Processor, cores, memory in tenths of a gigabyte, and whether it is known to be virtual. Two machines that are alike in all of
+    /// these cannot be told apart. Software makes no other machine, the kernel neither: an update would set results apart that belong
+    /// together.
     pub fn machine(&self) -> Machine<'_> {
-        let Host { cpu_model, cores, memory_bytes, virtualised, kernel, .. } = self;
-        (cpu_model.as_deref(), *cores, *memory_bytes, *virtualised, kernel.as_deref())
+        let memory = self.memory_bytes.map(|bytes| bytes.saturating_add(MEMORY_UNIT / 2) / MEMORY_UNIT);
+        (self.cpu_model.as_deref(), self.cores, memory, self.virtualised == Some(true))
     }
 
-    /// The same in words, as in `Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual, Linux 6.12.0`.
+    /// The same in words, as in `Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual`.
     pub fn description(&self) -> String {
-        let cores = |cores: u32| format!("{cores} {}", if cores == 1 { "core" } else { "cores" });
+        let (cpu_model, cores, memory, is_virtual) = self.machine();
         let words = [
-            self.cpu_model.clone(),
-            self.cores.map(cores),
-            self.memory_bytes.map(|bytes| format!("{:.1} GB", bytes as f64 / 1e9)),
-            self.virtualised.filter(|is_virtual| *is_virtual).map(|_| "virtual".to_owned()),
-            self.kernel.clone(),
+            cpu_model.map(str::to_owned),
+            cores.map(|cores| format!("{cores} {}", if cores == 1 { "core" } else { "cores" })),
+            memory.map(|tenths| format!("{}.{} GB", tenths / 10, tenths % 10)),
+            is_virtual.then(|| "virtual".to_owned()),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
         if words.is_empty() { "an unknown machine".to_owned() } else { words.join(", ") }
@@ -188,12 +192,33 @@ mod tests {
             kernel: Some("Linux 6.12.0".into()),
             ..Host::default()
         };
-        assert_eq!(host.description(), "Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual, Linux 6.12.0");
+        assert_eq!(host.description(), "Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual");
         assert_eq!(Host { cores: Some(1), ..Host::default() }.description(), "1 core");
         assert_eq!(Host::default().description(), "an unknown machine");
         let with_git = Host { git: Some("git version 2.47.3".into()), ..host.clone() };
         assert_eq!(with_git.machine(), host.machine(), "software makes no other machine");
         assert_ne!(Host { cores: Some(4), ..host.clone() }.machine(), host.machine());
+    }
+
+    /// Otherwise two tables would have the same heading, or one table two.
+    #[test]
+    fn machines_are_told_apart_by_what_their_description_says() {
+        let host = Host { cores: Some(2), memory_bytes: Some(8_312_000_000), ..Host::default() };
+        let variations = [
+            Host { memory_bytes: Some(8_312_004_096), ..host.clone() },
+            Host { kernel: Some("Linux 6.12.1".into()), ..host.clone() },
+            Host { virtualised: Some(false), ..host.clone() },
+            Host { virtualised: Some(true), ..host.clone() },
+            Host { memory_bytes: Some(8_412_000_000), ..host.clone() },
+            Host { memory_bytes: None, ..host.clone() },
+            Host { cpu_model: Some("Some CPU".into()), ..host.clone() },
+        ];
+        let is_same: Vec<bool> = variations.iter().map(|other| other.machine() == host.machine()).collect();
+        assert_eq!(is_same, [true, true, true, false, false, false, false]);
+        for (other, is_same) in variations.iter().zip(is_same) {
+            assert_eq!(other.description() == host.description(), is_same, "{}", other.description());
+        }
+        assert_eq!(Host { memory_bytes: Some(u64::MAX), ..host }.machine().2, Some(u64::MAX / MEMORY_UNIT));
     }
 
     #[test]

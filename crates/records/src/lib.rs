@@ -41,7 +41,8 @@ pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecText, Variant, Vcs, WorkloadLabel,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecIdentity, SpecText, Variant, VariantIdentity,
+    Vcs, WorkloadLabel,
 };
 pub use regression::{CellChange, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};

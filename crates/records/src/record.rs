@@ -186,7 +186,17 @@ pub enum DeltaOrigin {
     Rechosen,
 }
 
+/// What a variant is, however its spec was typed and wherever it stands: see [`Variant::identity`].
+pub type VariantIdentity<'a> =
+    (Role, Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
+
 impl Variant {
+    /// What tells it from others of its repository: not its row, which differs between sessions, and not how its spec was typed.
+    pub fn identity(&self) -> VariantIdentity<'_> {
+        let spec = self.spec.as_ref().map(SpecText::identity);
+        (self.role, spec, self.deltas, self.decoder.as_ref(), self.delta_cache)
+    }
+
     /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
     /// chosen again; and the limit of the cache where it is another one than the baseline's.
     pub fn label(&self) -> Cow<'_, str> {
@@ -211,6 +221,16 @@ pub struct SpecText {
     pub typed: String,
     /// With the level spelled out, options sorted and defaults left out: equal meaning, equal text.
     pub canonical: String,
+}
+
+/// A spec's canonical spelling, and the name that it has in a self-test.
+pub type SpecIdentity<'a> = (&'a str, Option<&'a str>);
+
+impl SpecText {
+    /// What tells it from other specs. The names of a self-test are spelled like comments on one spec, and are told apart.
+    pub fn identity(&self) -> SpecIdentity<'_> {
+        (&self.canonical, self.typed.split_once(" #").map(|(_, name)| name))
+    }
 }
 
 /// A replayed job and its parameters.

@@ -20,6 +20,9 @@ use crate::{
 /// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
 const MISSING: &str = "missing";
 
+/// What a workload's name begins with that is the floor of another.
+pub(crate) const FLOOR: &str = "floor:";
+
 /// The comparisons as one table for each repository, with notes under it. Comparisons of a repository stand together
 /// in the order in which they were given; rows of a workload keep their order too.
 pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
@@ -28,9 +31,11 @@ pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
     tables.collect::<Vec<_>>().join("\n")
 }
 
-/// Where some figures come from: a repository, and the machine where there are several.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// Where some figures come from: a repository, and the machine where there are several. It is the same repository if name and
+/// fingerprint are: what else is known of it depends on what was measured, and when.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
+    /// The first of which is known from which revision workloads start.
     pub(crate) repository: &'a RepositoryState,
     pub(crate) host: Option<&'a Host>,
 }
@@ -44,21 +49,31 @@ impl Place<'_> {
 
     /// Whether figures of this repository, from this machine, belong here.
     pub(crate) fn has(&self, repository: &RepositoryState, host: &Host) -> bool {
-        self.repository == repository && self.host.is_none_or(|here| here.machine() == host.machine())
+        is_same(self.repository, repository) && self.host.is_none_or(|here| here.machine() == host.machine())
     }
+}
+
+/// Whether two are the same repository in the same state.
+pub(crate) fn is_same(one: &RepositoryState, other: &RepositoryState) -> bool {
+    (&one.name, &one.fingerprint) == (&other.name, &other.fingerprint)
 }
 
 /// Each repository on each machine, once, in the order in which they come.
 pub(crate) fn places<'a>(all: impl Iterator<Item = (&'a RepositoryState, &'a Host)>) -> Vec<Place<'a>> {
-    let mut places: Vec<(&RepositoryState, &Host)> = Vec::new();
+    let mut places: Vec<(Place<'a>, &Host)> = Vec::new();
     for (repository, host) in all {
-        if !places.iter().any(|(other, machine)| *other == repository && machine.machine() == host.machine()) {
-            places.push((repository, host));
+        let is_here = |(place, machine): &&mut (Place<'a>, &Host)| {
+            is_same(place.repository, repository) && machine.machine() == host.machine()
+        };
+        match places.iter_mut().find(is_here) {
+            Some((place, _)) if place.repository.head.is_none() => place.repository = repository,
+            Some(_) => {}
+            None => places.push((Place { repository, host: None }, host)),
         }
     }
     let machines: BTreeSet<_> = places.iter().map(|(_, host)| host.machine()).collect();
-    let host = |host| (machines.len() > 1).then_some(host);
-    places.into_iter().map(|(repository, of)| Place { repository, host: host(of) }).collect()
+    let are_several = machines.len() > 1;
+    places.into_iter().map(|(place, host)| Place { host: are_several.then_some(host), ..place }).collect()
 }
 
 /// Each repository, on each machine, with its comparisons, in the order in which they were given.
@@ -252,7 +267,15 @@ pub(crate) fn variant_name(row: &VariantComparison) -> String {
     if row.variant.checksum || label.contains("checksum=no") {
         return label.into_owned();
     }
-    format!("{label} [checksum=no]")
+    format!("{label}{UNCHECKED}")
+}
+
+/// What [`variant_name`] adds.
+const UNCHECKED: &str = " [checksum=no]";
+
+/// The variant's label in a name that [`variant_name`] made: what a reader chooses variants by.
+pub(crate) fn label_of_name(name: &str) -> &str {
+    name.strip_suffix(UNCHECKED).unwrap_or(name)
 }
 
 /// What a reader must know beside the numbers.
@@ -263,6 +286,7 @@ pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
          [95 % interval]."
             .to_owned(),
     ];
+    notes.extend(apart_note(comparisons));
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));
@@ -279,6 +303,22 @@ pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// Why a workload stands in the table more than once.
+fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_again = |(number, comparison): (usize, &&WorkloadComparison)| {
+        comparisons.iter().take(number).any(|other| {
+            other.workload == comparison.workload
+                && other.jobs == comparison.jobs
+                && other.compared_time == comparison.compared_time
+        })
+    };
+    comparisons.iter().enumerate().any(is_again).then(|| {
+        "A workload stands here more than once: its sessions had different baselines or decoders of them, or saw different \
+         content, and are not compared with each other."
+            .to_owned()
+    })
 }
 
 /// What "CPU" or "time" means in this table.

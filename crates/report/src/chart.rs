@@ -32,6 +32,7 @@ pub(crate) mod svg;
 mod tests;
 
 use crate::Results;
+pub(crate) use common::short_name;
 use svg::Width;
 
 /// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that

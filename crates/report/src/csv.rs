@@ -1,11 +1,11 @@
 //! CSV for spreadsheets and data frames (RFC 4180): one line for each variant in each workload, with its exact figures.
 
-use repackbench_records::{Role, SizeRecord, TraceRecord, WorkloadComparison};
+use repackbench_records::{Explanation, RatioEstimate, Role, SizeRecord, TraceRecord, WorkloadComparison};
 
 use crate::{Results, grid::plain_text};
 
 /// The columns of comparisons.
-const COMPARISON: [&str; 23] = [
+const COMPARISON: [&str; 24] = [
     "repository",
     "fingerprint",
     "revision",
@@ -29,10 +29,26 @@ const COMPARISON: [&str; 23] = [
     "peak_resident_bytes",
     "checksum",
     "is_valid",
+    "machine",
 ];
 
 /// The columns of sizes.
 const SIZES: [&str; 6] = ["repository", "kind", "form", "entries", "stored_bytes", "payload_bytes"];
+
+/// The columns of explanations.
+const FACTORS: [&str; 11] = [
+    "repository",
+    "workload",
+    "codec",
+    "baseline",
+    "compared_time",
+    "factor",
+    "from",
+    "to",
+    "ratio",
+    "ratio_low",
+    "ratio_high",
+];
 
 /// The columns of traces.
 const TRACES: [&str; 11] = [
@@ -50,7 +66,7 @@ const TRACES: [&str; 11] = [
 ];
 
 /// `results` as CSV: its comparisons; where there are none its traces, a line for each device and each role of files; where there
-/// are none either its sizes.
+/// are none either its sizes; and where there is nothing else the factors of its explanations.
 ///
 /// # Errors
 /// None that can happen: the text is made in memory.
@@ -62,6 +78,9 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
     } else if !results.traces.is_empty() {
         writer.write_record(TRACES)?;
         results.traces.iter().try_for_each(|trace| trace_lines(&mut writer, trace))?;
+    } else if results.sizes.is_empty() && !results.explanations.is_empty() {
+        writer.write_record(FACTORS)?;
+        results.explanations.iter().try_for_each(|explanation| factor_lines(&mut writer, explanation))?;
     } else {
         writer.write_record(SIZES)?;
         results.sizes.iter().try_for_each(|line| size_lines(&mut writer, &line.size))?;
@@ -104,6 +123,7 @@ fn comparison_lines(writer: &mut Writer, comparison: &WorkloadComparison) -> Res
             row.peak_resident_median.map_or_else(String::new, |bytes| bytes.to_string()),
             row.variant.checksum.to_string(),
             comparison.is_valid.to_string(),
+            text(&comparison.host.description()),
         ])?;
     }
     Ok(())
@@ -150,6 +170,28 @@ fn trace_lines(writer: &mut Writer, trace: &TraceRecord) -> Result<(), csv::Erro
     Ok(())
 }
 
+fn factor_lines(writer: &mut Writer, explanation: &Explanation) -> Result<(), csv::Error> {
+    let line = |kind: String, from: &str, to: &str, ratio: &RatioEstimate| {
+        [
+            text(&explanation.repository.name),
+            text(&explanation.workload.to_string()),
+            text(&explanation.codec),
+            text(&explanation.baseline),
+            name(&explanation.compared_time),
+            kind,
+            text(from),
+            text(to),
+            ratio.ratio.to_string(),
+            number(ratio.interval.map(|interval| interval.low)),
+            number(ratio.interval.map(|interval| interval.high)),
+        ]
+    };
+    for factor in &explanation.factors {
+        writer.write_record(line(name(&factor.kind), &factor.from, &factor.to, &factor.ratio))?;
+    }
+    writer.write_record(line("measured".into(), &explanation.baseline, &explanation.codec, &explanation.measured))
+}
+
 fn number(number: Option<f64>) -> String {
     number.map_or_else(String::new, |number| number.to_string())
 }
@@ -185,10 +227,50 @@ mod tests {
         let name = r#""'=cmd|' /C calc'!A1,""x""\n\u{1b}""#;
         let expected = format!(
             "{}\n\
-             {name},f,0123456789abcdef0123,traverse,1,zlib:6,zlib:6,baseline,10,cpu,1000000000,1017000000,,,,,,0.01,100,1,,true,true\n\
+             {name},f,0123456789abcdef0123,traverse,1,zlib:6,zlib:6,baseline,10,cpu,1000000000,1017000000,,,,,,0.01,100,1,,true,true,an unknown machine\n\
              {name},f,0123456789abcdef0123,traverse,1,zstd:5,zstd:5,candidate,10,cpu,700000000,717000000,0.7,0.69,0.71,0.01,faster,\
-             0.01,84,0.84,,true,true\n",
+             0.01,84,0.84,,true,true,an unknown machine\n",
             COMPARISON.join(",")
+        );
+        assert_eq!(text, expected, "\n{text}");
+    }
+
+    #[test]
+    fn lines_of_two_machines_differ() {
+        let here = comparison("traverse", vec![row(Role::Baseline, "zlib:6", 1, None, 1)], None);
+        let mut there = here.clone();
+        there.host.cores = Some(64);
+        let text = csv(&Results { comparisons: vec![here, there], ..Results::default() }).unwrap();
+        let machines: Vec<&str> = text.lines().filter_map(|line| Some(line.rsplit_once(',')?.1)).collect();
+        assert_eq!(machines, ["machine", "an unknown machine", "64 cores"]);
+    }
+
+    #[test]
+    fn factors_are_written_where_there_is_nothing_else() {
+        let explanation = Explanation {
+            schema: 1,
+            session: 0,
+            repository: comparison("traverse", Vec::new(), None).repository,
+            workload: comparison("traverse", Vec::new(), None).workload,
+            compared_time: repackbench_records::ComparedTime::Cpu,
+            codec: "zstd:5".into(),
+            baseline: "zlib:6".into(),
+            measured: estimate(0.5, 0.4, 0.6),
+            factors: vec![repackbench_records::Factor {
+                kind: repackbench_records::FactorKind::Framing,
+                from: "zlib:6".into(),
+                to: "deflate:6".into(),
+                ratio: estimate(0.9, 0.8, 1.0),
+            }],
+            product: 0.5,
+            noise: None,
+        };
+        let text = csv(&Results { explanations: vec![explanation], ..Results::default() }).unwrap();
+        let expected = format!(
+            "{}\n\
+             sample,traverse,zstd:5,zlib:6,cpu,framing,zlib:6,deflate:6,0.9,0.8,1\n\
+             sample,traverse,zstd:5,zlib:6,cpu,measured,zlib:6,zstd:5,0.5,0.4,0.6\n",
+            FACTORS.join(",")
         );
         assert_eq!(text, expected, "\n{text}");
     }

@@ -23,7 +23,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     Results,
-    chart::{CHART_STYLE, figures},
+    chart::{CHART_STYLE, figures, short_name},
 };
 
 const STYLE: &str = include_str!("../templates/report.css");
@@ -44,7 +44,7 @@ struct Page {
     comparisons: Vec<parts::RepositoryTables>,
     joined: table::PageTable,
     joined_note: &'static str,
-    budgets: table::PageTable,
+    budgets: Vec<parts::BudgetTables>,
     explanations: Vec<parts::ExplanationTable>,
     sizes: Vec<table::PageTable>,
     traces: Vec<parts::TraceTables>,
@@ -83,6 +83,7 @@ fn title(results: &Results) -> String {
     let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
     let mut names: Vec<&str> = Vec::new();
     for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
+        let name = short_name(name);
         if !names.contains(&name) {
             names.push(name);
         }

@@ -34,7 +34,6 @@ pub struct JoinedRow {
 struct Sums {
     workload: String,
     variant: String,
-    machine: Option<String>,
     fingerprints: BTreeSet<String>,
     log_time: f64,
     log_size: f64,
@@ -44,27 +43,83 @@ struct Sums {
     baseline_bytes: f64,
 }
 
-/// The comparisons of several repositories as one; nothing where there are fewer than two. A variant that has no ratio on a
-/// repository is left out there. Workloads are joined by name: what they look for and where they start differs between repositories.
-/// Machines are not joined.
-pub fn joined(comparisons: &[WorkloadComparison]) -> Vec<JoinedRow> {
+/// A job that several repositories did.
+pub(crate) struct Job<'a> {
+    /// The workload's name with what tells the job from others, and the machine's where there are several.
+    pub(crate) name: String,
+    /// One comparison for each repository.
+    pub(crate) comparisons: Vec<&'a WorkloadComparison>,
+}
+
+/// The jobs that several repositories did on one machine, beside the same baseline. Workloads are joined by name: what they look for
+/// and where they start differs between repositories; whether the cache is cold, how many copies run and which time is compared does
+/// not. Floors are nobody's jobs, comparisons that were disturbed say nothing, and a repository that did a job in several ways or in
+/// several states is left out of it, as none of them is the one.
+pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
     let machines: BTreeSet<_> = comparisons.iter().map(|comparison| comparison.host.machine()).collect();
-    let mut rows: Vec<Sums> = Vec::new();
-    for comparison in comparisons {
+    let is_joined = |of: &&WorkloadComparison| of.is_valid && !of.workload.name.starts_with("floor:");
+    let mut groups: Vec<(_, Vec<&WorkloadComparison>)> = Vec::new();
+    for comparison in comparisons.iter().filter(is_joined) {
         let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { continue };
-        let is_cold = comparison.workload.parameters.get("cache").is_some_and(|cache| cache == "cold");
-        let workload = format!("{}{}", comparison.workload.name, if is_cold { ", cold" } else { "" });
-        let machine = (machines.len() > 1).then(|| comparison.host.description());
-        for row in comparison.rows.iter().filter(|row| row.variant.role != Role::Baseline) {
-            let variant = row.variant.label();
-            let is_it = |sums: &Sums| sums.workload == workload && sums.variant == variant && sums.machine == machine;
-            let at = rows.iter().position(is_it).unwrap_or_else(|| {
-                let (workload, machine) = (workload.clone(), machine.clone());
-                rows.push(Sums { workload, machine, variant: variant.into_owned(), ..Sums::default() });
-                rows.len() - 1
-            });
-            if let Some(sums) = rows.get_mut(at) {
-                sums.add(&comparison.repository.fingerprint, row, baseline);
+        let workload = &comparison.workload;
+        let cache = workload.parameters.get("cache");
+        let what = (&workload.name, cache, comparison.jobs, comparison.compared_time);
+        let key = (what, baseline.variant.identity(), comparison.host.machine());
+        match groups.iter_mut().find(|(other, _)| *other == key) {
+            Some((_, group)) => group.push(comparison),
+            None => groups.push((key, vec![comparison])),
+        }
+    }
+    let mut jobs: Vec<Job<'_>> = Vec::new();
+    for ((_, (_, spec, ..), _), group) in groups {
+        let is_once =
+            |of: &&WorkloadComparison| group.iter().filter(|other| is_same_repository(of, other)).count() == 1;
+        let comparisons: Vec<&WorkloadComparison> = group.iter().copied().filter(is_once).collect();
+        let Some(first) = comparisons.first().filter(|_| comparisons.len() > 1) else { continue };
+        let mut name = first.workload.name.clone();
+        if first.workload.parameters.get("cache").is_some_and(|cache| cache == "cold") {
+            name.push_str(", cold");
+        }
+        if first.jobs > 1 {
+            name.push_str(&format!(", {} at once", first.jobs));
+        }
+        if machines.len() > 1 {
+            name.push_str(&format!(" on {}", first.host.description()));
+        }
+        if jobs.iter().any(|job| job.name == name) {
+            let beside = spec.map_or("as found", |(canonical, _)| canonical);
+            name.push_str(&format!(" ({:?} time, beside {beside})", first.compared_time).to_lowercase());
+        }
+        jobs.push(Job { name, comparisons });
+    }
+    jobs
+}
+
+/// Whether both are of one repository, maybe in two states.
+fn is_same_repository(one: &WorkloadComparison, other: &WorkloadComparison) -> bool {
+    let (one, other) = (&one.repository, &other.repository);
+    one.fingerprint == other.fingerprint || (&one.name, one.vcs) == (&other.name, other.vcs)
+}
+
+/// The comparisons of several repositories as one; nothing where there are fewer than two. A variant that has no ratio on a
+/// repository is left out there. Machines are not joined.
+pub fn joined(comparisons: &[WorkloadComparison]) -> Vec<JoinedRow> {
+    let mut rows: Vec<Sums> = Vec::new();
+    for job in joined_jobs(comparisons) {
+        for comparison in &job.comparisons {
+            let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else {
+                continue;
+            };
+            for row in comparison.rows.iter().filter(|row| row.variant.role != Role::Baseline) {
+                let variant = row.variant.label();
+                let is_it = |sums: &Sums| sums.workload == job.name && sums.variant == variant;
+                let at = rows.iter().position(is_it).unwrap_or_else(|| {
+                    rows.push(Sums { workload: job.name.clone(), variant: variant.into_owned(), ..Sums::default() });
+                    rows.len() - 1
+                });
+                if let Some(sums) = rows.get_mut(at) {
+                    sums.add(&comparison.repository.fingerprint, row, baseline);
+                }
             }
         }
     }
@@ -97,7 +152,7 @@ impl Sums {
             time_total: self.seconds / self.baseline_seconds,
             size_mean: (self.log_size / repositories).exp(),
             size_total: self.bytes / self.baseline_bytes,
-            workload: self.machine.map_or(self.workload.clone(), |machine| format!("{} on {machine}", self.workload)),
+            workload: self.workload,
             variant: self.variant,
             repositories: self.fingerprints.len(),
         }
@@ -188,11 +243,42 @@ mod tests {
     }
 
     #[test]
+    fn only_the_same_job_beside_the_same_baseline_is_joined() {
+        let of = |name: &str| {
+            let rows = vec![
+                row(Role::Baseline, "zlib:6", 9, None, 5),
+                row(Role::Candidate, "lz4", 9, Some(estimate(0.5, 0.4, 0.6)), 5),
+            ];
+            let mut comparison = comparison("traverse", rows, None);
+            (comparison.repository.name, comparison.repository.fingerprint) = (name.into(), name.into());
+            comparison
+        };
+        let changed = |change: fn(&mut WorkloadComparison)| {
+            let mut other = of("b");
+            change(&mut other);
+            joined(&[of("a"), other]).len()
+        };
+        assert_eq!(changed(|_| ()), 1);
+        assert_eq!(changed(|other| other.jobs = 4), 0);
+        assert_eq!(changed(|other| other.compared_time = repackbench_records::ComparedTime::Wall), 0);
+        assert_eq!(changed(|other| other.is_valid = false), 0);
+        assert_eq!(changed(|other| other.rows[0].variant.spec.as_mut().unwrap().canonical = "zlib:9".into()), 0);
+        assert_eq!(changed(|other| other.repository.name = "a".into()), 0, "two states of one repository");
+        let mut floors = [of("a"), of("b")];
+        floors.iter_mut().for_each(|floor| floor.workload.name = "floor:traverse".into());
+        assert_eq!(joined(&floors), []);
+        let mut twice = of("b");
+        twice.workload.parameters.insert("needle".into(), "x".into());
+        assert_eq!(joined(&[of("a"), of("b"), twice.clone()]), [], "which of the two?");
+        assert_eq!(joined(&[of("a"), of("b"), twice, of("c")])[0].repositories, 2);
+    }
+
+    #[test]
     fn a_variant_without_a_ratio_somewhere_is_left_out_there() {
         let rows = |ratio| vec![row(Role::Baseline, "zlib:6", 9, None, 5), row(Role::Candidate, "lz4", 9, ratio, 5)];
         let of = |name: &str, ratio| {
             let mut comparison = comparison("traverse", rows(ratio), None);
-            comparison.repository.fingerprint = name.into();
+            (comparison.repository.name, comparison.repository.fingerprint) = (name.into(), name.into());
             comparison
         };
         let estimate = Some(estimate(0.5, 0.4, 0.6));

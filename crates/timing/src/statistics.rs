@@ -26,7 +26,7 @@ mod verdict;
 
 pub use change::compare_results;
 pub(crate) use compare::{BlockKey, block_of};
-pub use compare::{compare_records, widest_half_width};
+pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use equal_budget::equal_budgets;
 pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
 pub use self_test::self_test;

@@ -14,7 +14,7 @@ use repackbench_report::{
     Results, Style, bench_table, budget_table, csv, explain_table, html_report, joined, joined_table, markdown,
     size_table, summary, svg_files, trace_table,
 };
-use repackbench_timing::statistics::{compare_records, equal_budgets};
+use repackbench_timing::statistics::{compare_records, equal_budgets, unify_spellings};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
@@ -75,9 +75,13 @@ fn results(lines: Vec<ResultLine>) -> Results {
 
 /// `results` with what follows from its runs.
 pub(super) fn of_runs(mut results: Results) -> Results {
+    unify_spellings(&mut results.runs);
     // What an explanation measured are its steps: variants that nobody would use beside those that are compared.
-    let is_step =
-        |run: &&Record| results.explanations.iter().any(|explanation| explanation.session == run.place.session);
+    // Runs of unknown sessions belong to none.
+    let is_step = |run: &&Record| {
+        let session = run.place.session;
+        session > 0 && results.explanations.iter().any(|explanation| explanation.session == session)
+    };
     let compared: Vec<Record> = results.runs.iter().filter(|run| !is_step(run)).cloned().collect();
     results.comparisons = compare_records(&compared);
     results.budgets = equal_budgets(&results.comparisons);
@@ -192,6 +196,42 @@ impl<'a> Outputs<'a> {
             print(&csv(results).map_err(|error| Failure::new(FAILED, error.to_string()))?)
         } else {
             print(tables)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_explanation_of_an_unknown_session_takes_no_runs_away() {
+        let run = |session: u64| {
+            json!({
+                "schema": 1, "program_version": "0", "started_unix_ms": 0, "host": {},
+                "repository": {"name": "sample", "fingerprint": "f", "head": null},
+                "variant": {"role": "baseline", "row": 0, "spec": {"typed": "zlib:6", "canonical": "zlib:6"}, "checksum": true},
+                "decoder": "", "workload": {"name": "traverse", "parameters": {}}, "compared_time": "cpu",
+                "place": {"block": 0, "position": 0, "seed": 1, "session": session},
+                "sample": {"wall_ns": 2, "user_ns": 1, "sys_ns": 0}, "iterations": 1, "counts": {},
+                "digest": {"algorithm": "none", "hex": ""}, "size": repackbench_records::SizeRecord::default()
+            })
+        };
+        let explanation = |session: u64| {
+            json!({
+                "schema": 1, "session": session, "repository": {"name": "sample", "fingerprint": "f", "head": null},
+                "workload": {"name": "traverse", "parameters": {}}, "compared_time": "cpu", "codec": "zstd:5",
+                "baseline": "zlib:6", "measured": {"ratio": 1.0, "interval": null, "pairs": 1}, "factors": [], "product": 1.0,
+                "noise": null
+            })
+        };
+        for (session, compared) in [(0, 1), (7, 0)] {
+            let results = of_runs(Results {
+                runs: vec![serde_json::from_value(run(session)).unwrap()],
+                explanations: vec![serde_json::from_value(explanation(session)).unwrap()],
+                ..Results::default()
+            });
+            assert_eq!(results.comparisons.len(), compared, "session {session}");
         }
     }
 }

@@ -150,6 +150,10 @@ fn a_floor_beside_its_workload_says_what_share_is_the_codec_s() {
     let floor = comparison("floor:traverse", rows(90, 7), None);
     let text = bench_table(&[whole, floor.clone()]);
     assert!(text.contains("Codec's share of traverse, at least: zlib:6 45 %, lz4 7.0 %."), "{text}");
+    let mut of_other_session = floor.clone();
+    of_other_session.rows.iter_mut().for_each(|row| row.variant.row += 3);
+    let whole = comparison("traverse", rows(200, 100), None);
+    assert!(bench_table(&[whole, of_other_session]).contains("at least: zlib:6 45 %, lz4 7.0 %."));
     let other = comparison("diff:raw", rows(200, 100), None);
     assert!(!bench_table(&[other, floor]).contains("Codec's share"));
 }
@@ -292,4 +296,24 @@ fn a_narrow_screen_has_a_table_for_each_workload_that_fits() {
     assert_eq!(narrow.matches("\nvariant ").count(), 2, "{narrow}");
     assert!(narrow.lines().all(|line| line.chars().count() <= 80), "{narrow}");
     assert!(narrow.contains("0.90 [0.80, 1.20]  inconclusive  "), "{narrow}");
+}
+
+#[test]
+fn a_repository_has_one_table_whatever_its_sessions_knew_of_it() {
+    let rows = || vec![row(Role::Baseline, "zlib:6", 1182, None, 110_500_000)];
+    let mut without_head = comparison("traverse", rows(), None);
+    without_head.repository.head = None;
+    let mut newer = comparison("checkout", rows(), None);
+    newer.repository.objects = Some(3);
+    let text = bench_table(&[without_head, newer]);
+    assert_eq!(text.lines().filter(|line| line.starts_with("workload ")).count(), 1, "{text}");
+    assert!(text.starts_with("sample (revision 0123456789ab)\n\n"), "{text}");
+    assert!(!text.contains("more than once"), "{text}");
+}
+
+#[test]
+fn a_workload_that_stands_twice_says_why() {
+    let of = |spec| comparison("traverse", vec![row(Role::Baseline, spec, 1182, None, 110_500_000)], None);
+    let text = bench_table(&[of("zlib:6"), of("zlib:9")]);
+    assert!(text.contains("stands here more than once: its sessions had different baselines"), "{text}");
 }

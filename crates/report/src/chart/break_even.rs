@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use repackbench_records::{
-    ComparedTime, ConversionCost, RatioInterval, RepositoryState, Role, Variant, VariantComparison, WorkloadComparison,
+    ComparedTime, ConversionCost, RatioInterval, Role, Variant, VariantComparison, WorkloadComparison,
 };
 
 use super::{
@@ -14,6 +14,7 @@ use super::{
 };
 use crate::{
     Results,
+    bench::{self, Place},
     number::{single_time, thousands},
 };
 
@@ -23,19 +24,19 @@ const ENCODE: &str = "encode";
 /// One figure for each repository whose conversions' costs are known.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
-    let of_repository = |(repository, comparisons): (&RepositoryState, Vec<&WorkloadComparison>)| {
-        let runs = results.runs.iter().filter(|run| common::is_same(&run.repository, repository));
+    let of_place = |(place, comparisons): (Place<'_>, Vec<&WorkloadComparison>)| {
+        let runs = results.runs.iter().filter(|run| place.has(&run.repository, &run.host));
         let costs: BTreeMap<String, ConversionCost> =
-            runs.filter_map(|run| Some((run.variant.label().into_owned(), run.conversion?))).collect();
+            runs.filter_map(|run| Some((common::key(&run.variant), run.conversion?))).collect();
         let is_shown = |of: &&WorkloadComparison| {
             let name = &of.workload.name;
-            !name.starts_with(common::FLOOR) && name != ENCODE
+            !name.starts_with(bench::FLOOR) && name != ENCODE
         };
         let panels: Vec<Payback<'_>> =
             comparisons.into_iter().filter(is_shown).map(|of| Payback::of(of, &costs)).collect();
-        figure(repository, &panels, is_alone)
+        figure(&place, &panels, is_alone)
     };
-    common::by_repository(&results.comparisons).into_iter().filter_map(of_repository).collect()
+    bench::by_repository(&results.comparisons).into_iter().filter_map(of_place).collect()
 }
 
 /// What conversions bring in one workload.
@@ -43,8 +44,25 @@ struct Payback<'a> {
     comparison: &'a WorkloadComparison,
     /// Those that pay some day.
     returns: Vec<Return<'a>>,
-    /// The labels of those that do not, and the bytes that they save.
-    never: Vec<(String, i128)>,
+    /// Those that do not, as far as is known.
+    others: Vec<Other<'a>>,
+}
+
+/// One that does not pay, or of which it is not certain that it does.
+struct Other<'a> {
+    row: &'a VariantComparison,
+    label: String,
+    /// The fewest runs that the interval of the time ratio allows; `None` where that allows none.
+    soonest: Option<f64>,
+    is_certain: bool,
+    saved_bytes: i128,
+}
+
+impl Other<'_> {
+    /// What is known of when it pays.
+    fn words(&self) -> &'static str {
+        if self.is_certain { "never" } else { "not certain" }
+    }
 }
 
 /// One that pays.
@@ -64,7 +82,7 @@ struct Return<'a> {
 
 impl<'a> Payback<'a> {
     fn of(comparison: &'a WorkloadComparison, costs: &BTreeMap<String, ConversionCost>) -> Self {
-        let mut payback = Payback { comparison, returns: Vec::new(), never: Vec::new() };
+        let mut payback = Payback { comparison, returns: Vec::new(), others: Vec::new() };
         let Some(baseline) = common::baseline(comparison) else { return payback };
         let time = baseline.compared_median.as_secs_f64();
         // Who reads the baseline in another way converts nothing.
@@ -72,14 +90,18 @@ impl<'a> Payback<'a> {
             row.variant.role == Role::Candidate && !is_same_store(&row.variant, &baseline.variant)
         };
         for row in comparison.rows.iter().filter(is_converted) {
-            let (Some(ratio), Some(cost)) = (row.ratio, costs.get(row.variant.label().as_ref())) else { continue };
+            let (Some(ratio), Some(cost)) = (row.ratio, costs.get(&common::key(&row.variant))) else { continue };
             let spent = if comparison.compared_time == ComparedTime::Wall { cost.wall_ns } else { cost.cpu_ns };
             let cost = spent as f64 / 1e9;
             let runs_at = |ratio: f64| cost / (time * (1.0 - ratio));
             let label = common::label(row);
             let saved_bytes = i128::from(baseline.size.total_bytes) - i128::from(row.size.total_bytes);
             if !is_positive(runs_at(ratio.ratio)) {
-                payback.never.push((label, saved_bytes));
+                // The interval may reach down to where time is saved; without one nothing is certain.
+                let soonest = ratio.interval.map(|interval| runs_at(interval.low)).filter(|runs| is_positive(*runs));
+                let is_certain = ratio.interval.is_some_and(|interval| interval.low >= 1.0);
+                let soonest = soonest.map(|runs| runs.max(1.0));
+                payback.others.push(Other { row, label, soonest, is_certain, saved_bytes });
                 continue;
             }
             let ends = |interval: RatioInterval| {
@@ -101,9 +123,18 @@ impl<'a> Payback<'a> {
 }
 
 impl Payback<'_> {
-    fn never_labels(&self) -> String {
-        let labels: Vec<&str> = self.never.iter().map(|(label, _)| label.as_str()).collect();
-        labels.join(", ")
+    /// `Never` and `Not certain` with the labels of whom that is so, as far as there are any.
+    fn others_in_words(&self) -> Vec<(&'static str, String)> {
+        let of = |is_certain: bool| {
+            let others = self.others.iter().filter(|other| other.is_certain == is_certain);
+            others.map(|other| other.label.as_str()).collect::<Vec<_>>().join(", ")
+        };
+        let words = [("Never", of(true)), ("Not certain", of(false))];
+        words.into_iter().filter(|(_, labels)| !labels.is_empty()).collect()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.returns.is_empty() && self.others.is_empty()
     }
 }
 
@@ -113,28 +144,36 @@ fn is_same_store(one: &Variant, other: &Variant) -> bool {
     (spec(one), one.deltas) == (spec(other), other.deltas)
 }
 
-fn figure(repository: &RepositoryState, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {
-    if paybacks.iter().all(|payback| payback.returns.is_empty() && payback.never.is_empty()) {
+fn figure(place: &Place<'_>, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {
+    if paybacks.iter().all(Payback::is_empty) {
         return None;
     }
-    let panels: Vec<Panel> = paybacks.iter().filter(|of| !of.returns.is_empty()).map(panel).collect();
-    let looks = paybacks.iter().flat_map(|of| &of.returns).map(|of| Look::of(&of.row.variant));
+    let panels: Vec<Panel> = paybacks.iter().filter(|of| !of.is_empty()).map(panel).collect();
+    let rows = paybacks
+        .iter()
+        .flat_map(|payback| payback.returns.iter().map(|of| of.row).chain(payback.others.iter().map(|of| of.row)));
+    let looks = rows.map(|row| Look::of(&row.variant));
     let chart = RowChart { legend: look_legend(looks), panels, axis: AXIS };
     let mut notes = vec![
         "CPU time of the whole conversion, on all threads, over the CPU time that one run saves beside the baseline (elapsed time where a workload is compared by that). The conversion's own check is in it.".to_owned(),
         "Lines follow from the 95 % interval of the time ratio; an arrow to the right means that it is not certain that time is saved at all.".to_owned(),
     ];
-    for payback in paybacks.iter().filter(|payback| !payback.never.is_empty()) {
-        notes.push(format!("Never, in {}: {}.", payback.comparison.workload, payback.never_labels()));
+    for payback in paybacks {
+        for (words, labels) in payback.others_in_words() {
+            notes.push(format!("{words}, in {}: {labels}.", payback.comparison.workload));
+        }
+    }
+    if paybacks.iter().flat_map(|payback| &payback.others).any(|other| !other.is_certain) {
+        notes.push("Not certain: by the median no time is saved, but there is no interval, or one that reaches down to where it is.".to_owned());
     }
     let figure = Figure {
-        id: common::id(Section::BreakEven, repository, is_alone, ""),
+        id: common::id(Section::BreakEven, place.repository, is_alone, ""),
         section: Section::BreakEven,
-        title: format!("After how many runs a conversion has paid for itself, {}", common::name(repository)),
+        title: format!("After how many runs a conversion has paid for itself, {}", common::place_name(place)),
         description: description(paybacks),
         notes,
         workload: None,
-        repository: Some(repository.name.clone()),
+        repository: Some(place.repository.name.clone()),
         table: table(paybacks),
         ..Figure::default()
     };
@@ -152,8 +191,31 @@ const AXIS: Axis = Axis {
 
 fn panel(payback: &Payback<'_>) -> Panel {
     let workload = payback.comparison.workload.to_string();
-    let rows = payback.returns.iter().map(|of| row(of, &workload)).collect();
+    let returns = payback.returns.iter().map(|of| row(of, &workload));
+    let rows = returns.chain(payback.others.iter().map(|of| other_row(of, &workload))).collect();
     Panel { heading: workload, rows, ..Panel::default() }
+}
+
+/// An arrow to the right, from the soonest on that is possible.
+fn other_row(of: &Other<'_>, workload: &str) -> Row {
+    let words = match of.soonest {
+        Some(soonest) => format!("{}: not before {} runs", of.words(), runs(soonest)),
+        None => of.words().to_owned(),
+    };
+    let low = of.soonest.unwrap_or(f64::INFINITY);
+    // Not to be seen, but there is an axis, and something to point at.
+    let room = Shape::Bar { from: 1.0, to: of.soonest.unwrap_or(10.0), class: "hit", text: String::new() };
+    Row {
+        label: of.label.clone(),
+        right: of.words().to_owned(),
+        is_muted: true,
+        marks: vec![RowMark {
+            variant: of.label.clone(),
+            tip: vec![format!("{}: {workload}", of.label), words, bytes(of.saved_bytes)],
+            class: Look::of(&of.row.variant).class(),
+            shapes: vec![room, Shape::Whisker { low, high: f64::INFINITY }],
+        }],
+    }
 }
 
 fn row(of: &Return<'_>, workload: &str) -> Row {
@@ -204,8 +266,8 @@ fn description(paybacks: &[Payback<'_>]) -> String {
         if let Some(soonest) = payback.returns.iter().min_by(|a, b| a.runs.total_cmp(&b.runs)) {
             text.push_str(&format!(" {workload}: soonest {} after {} runs.", soonest.label, runs(soonest.runs)));
         }
-        if !payback.never.is_empty() {
-            text.push_str(&format!(" {workload}: never {}.", payback.never_labels()));
+        for (words, labels) in payback.others_in_words() {
+            text.push_str(&format!(" {workload}: {} {labels}.", words.to_lowercase()));
         }
     }
     text
@@ -241,10 +303,11 @@ fn table(paybacks: &[Payback<'_>]) -> FigureTable {
                 bytes(of.saved_bytes),
             ]);
         }
-        for (label, saved_bytes) in &payback.never {
-            let mut row = vec![workload.clone(), label.clone()];
-            row.extend(["-", "-", "never", "-", "-"].map(str::to_owned));
-            row.push(bytes(*saved_bytes));
+        for of in &payback.others {
+            let low = of.soonest.map_or_else(|| "-".to_owned(), runs);
+            let mut row = vec![workload.clone(), of.label.clone()];
+            row.extend(["-", "-", of.words(), &low, "-"].map(str::to_owned));
+            row.push(bytes(of.saved_bytes));
             table.rows.push(row);
         }
     }

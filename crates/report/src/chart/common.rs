@@ -1,27 +1,12 @@
 //! What several charts need of results.
 
-use repackbench_records::{RepositoryState, Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{RepositoryState, Role, Variant, VariantComparison, WorkloadComparison};
 
 use super::{
     Figure, Section, slug,
     svg::{Drawing, Width},
 };
-use crate::Results;
-
-/// What a workload's name begins with that is the floor of another.
-pub(super) const FLOOR: &str = "floor:";
-
-/// The comparisons of each repository, in the order of their first.
-pub(super) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(&RepositoryState, Vec<&WorkloadComparison>)> {
-    let mut groups: Vec<(&RepositoryState, Vec<&WorkloadComparison>)> = Vec::new();
-    for comparison in comparisons {
-        match groups.iter_mut().find(|(repository, _)| is_same(repository, &comparison.repository)) {
-            Some((_, group)) => group.push(comparison),
-            None => groups.push((&comparison.repository, vec![comparison])),
-        }
-    }
-    groups
-}
+use crate::{Results, bench::Place};
 
 /// Whether two are the same repository in the same state; what only newer records say of it does not matter.
 pub(super) fn is_same(one: &RepositoryState, other: &RepositoryState) -> bool {
@@ -41,12 +26,38 @@ pub(super) fn is_alone(results: &Results) -> bool {
 
 /// A repository's name in a title: without the folders before it, where it is a path.
 pub(super) fn name(repository: &RepositoryState) -> &str {
-    let name = repository.name.trim_end_matches('/');
+    short_name(&repository.name)
+}
+
+/// The last part of a path that tells something.
+pub(crate) fn short_name(name: &str) -> &str {
+    let name = name.trim_end_matches('/');
     let parts = |parts: usize| name.rsplitn(parts + 1, '/').take(parts).map(str::len).sum::<usize>() + parts - 1;
     // A bare repository is often called `repo` or `.git`, and its folder tells more.
     let last = name.rsplit('/').next().unwrap_or(name);
     let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
     name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
+}
+
+/// A place in a title: the repository's name, and the machine where there are several.
+pub(super) fn place_name(place: &Place<'_>) -> String {
+    let host = place.host.map(|host| format!(" on {}", host.description())).unwrap_or_default();
+    format!("{}{host}", name(place.repository))
+}
+
+/// What tells variants apart over all sessions: neither the row that one has in a table, nor how its spec was typed.
+pub(super) fn key(variant: &Variant) -> String {
+    let mut variant = variant.clone();
+    if let Some(spec) = &mut variant.spec {
+        spec.typed.clone_from(&spec.canonical);
+    }
+    format!("{:?} {} {}", variant.role, variant.label(), variant.checksum)
+}
+
+/// The row of `variant` among `rows` of another table: of the same spelling, or else of the same meaning.
+pub(super) fn row_of<'a>(rows: &'a [VariantComparison], variant: &Variant) -> Option<&'a VariantComparison> {
+    let is_same = |row: &&VariantComparison| Variant { row: variant.row, ..row.variant.clone() } == *variant;
+    rows.iter().find(is_same).or_else(|| rows.iter().find(|row| key(&row.variant) == key(variant)))
 }
 
 /// A figure's identifier. Workloads that differ in parameters alone get numbers later.

@@ -1,6 +1,9 @@
 //! The baseline against itself, block by block, and all runs in the order in which they were made: what a doubter wants to see.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use repackbench_records::{Record, Role, Variant, WorkloadComparison};
 
@@ -13,6 +16,7 @@ use super::{
 };
 use crate::{
     Results,
+    bench::{self, Place},
     number::{ratio_cell, share, single_time, time_ratio},
 };
 
@@ -24,15 +28,29 @@ const FARTHEST: f64 = 2.0;
 /// One figure for each workload of each repository.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
-    let of_comparison = |of: &WorkloadComparison| {
-        let is_of = |run: &&Record| {
-            common::is_same(&run.repository, &of.repository)
-                && run.workload == of.workload
-                && run.compared_time == of.compared_time
-        };
-        figure(of, results.runs.iter().filter(is_of).collect(), is_alone)
+    let mut figures = Vec::new();
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+        let of_place = |of: &&WorkloadComparison| figure(&place, of, runs_of(results, &place, of), is_alone);
+        figures.extend(comparisons.iter().filter_map(of_place));
+    }
+    figures
+}
+
+/// The runs that a comparison was derived from: those of sessions with its baseline.
+fn runs_of<'a>(results: &'a Results, place: &Place<'_>, of: &WorkloadComparison) -> Vec<&'a Record> {
+    let is_of = |run: &&Record| {
+        place.has(&run.repository, &run.host)
+            && run.workload == of.workload
+            && (run.compared_time, run.jobs) == (of.compared_time, of.jobs)
     };
-    results.comparisons.iter().filter_map(of_comparison).collect()
+    let mut runs: Vec<&Record> = results.runs.iter().filter(is_of).collect();
+    if let Some(baseline) = common::baseline(of).map(|row| common::key(&row.variant)) {
+        let is_it = |run: &&&Record| run.variant.role == Role::Baseline && common::key(&run.variant) == baseline;
+        let session = |run: &Record| (run.place.session, run.place.seed);
+        let sessions: BTreeSet<(u64, u64)> = runs.iter().filter(is_it).map(|run| session(run)).collect();
+        runs.retain(|run| sessions.contains(&session(run)));
+    }
+    runs
 }
 
 /// One run, as a point.
@@ -63,7 +81,12 @@ struct Noise<'a> {
     all_runs: usize,
 }
 
-fn figure(comparison: &WorkloadComparison, mut records: Vec<&Record>, is_alone: bool) -> Option<Figure> {
+fn figure(
+    place: &Place<'_>,
+    comparison: &WorkloadComparison,
+    mut records: Vec<&Record>,
+    is_alone: bool,
+) -> Option<Figure> {
     records.sort_by_key(|run| (run.started_unix_ms, run.place.session, run.place.block, run.place.position));
     let mut noise = Noise { comparison, pairs: pairs(&records), runs: runs(&records), all_runs: 0 };
     noise.all_runs = noise.runs.len();
@@ -75,7 +98,7 @@ fn figure(comparison: &WorkloadComparison, mut records: Vec<&Record>, is_alone: 
     let figure = Figure {
         id: common::id(Section::Noise, &comparison.repository, is_alone, &comparison.workload.name),
         section: Section::Noise,
-        title: format!("Noise and drift of {workload}, {}", common::name(&comparison.repository)),
+        title: format!("Noise and drift of {workload}, {}", common::place_name(place)),
         description: noise.description(),
         notes: noise.notes(),
         workload: Some(workload),
@@ -168,11 +191,11 @@ impl Noise<'_> {
     fn draw(&self, width: Width) -> (Drawing, f64) {
         let mut drawing = Drawing::default();
         let mut legend = look_legend(self.runs.iter().map(|run| run.look));
-        let floor = self.comparison.noise_floor.filter(|floor| floor.is_finite());
+        let floor = self.floor();
         legend.extend(floor.map(|floor| LegendEntry {
             class: "",
             sign: Sign::Swatch("band"),
-            text: format!("noise floor ±{}", share(floor)),
+            text: format!("noise floor ±{}, of the median", share(floor)),
         }));
         let top = 8.0 + draw_legend(&mut drawing, &legend, width, 8.0);
         let mut bottom = top;
@@ -189,9 +212,14 @@ impl Noise<'_> {
         let values: Vec<f64> = self.runs.iter().map(|run| run.of_median).collect();
         let title = "All runs, each over its variant's median";
         let panel = Panel { title, x_title: "runs, in the order in which they were made", last, top: bottom, width };
-        let (x, y) = panel.draw(&mut drawing, &values, floor);
+        let (x, y) = panel.draw(&mut drawing, &values, None);
         self.draw_runs(&mut drawing, &x, &y);
         (drawing, bottom + panel.height() + 68.0)
+    }
+
+    /// The noise floor, where there are pairs to hold it against.
+    fn floor(&self) -> Option<f64> {
+        self.comparison.noise_floor.filter(|floor| floor.is_finite() && !self.pairs.is_empty())
     }
 
     fn draw_pairs(&self, drawing: &mut Drawing, x: &Scale, y: &Scale) {
@@ -253,6 +281,9 @@ impl Noise<'_> {
             "Runs of a block are made one after the other in random order, the baseline twice (A and A'). Drift of the machine shows as a slope below, and cancels in ratios within a block.".to_owned(),
             "The line joins the baseline's runs.".to_owned(),
         ];
+        if self.floor().is_some() {
+            notes.push("The grey band is the noise floor, which is about the median of A / A', and 1 % at least: single blocks and runs scatter more widely.".to_owned());
+        }
         if self.runs.len() < self.all_runs {
             notes.push(format!(
                 "Of {} runs, {} are shown, evenly chosen from each variant.",
@@ -270,12 +301,13 @@ impl Noise<'_> {
     }
 
     fn table(&self) -> FigureTable {
-        let mut table = FigureTable::new(&["#run", "#block", "variant", "#time ms", "#of its median"]);
+        let mut table = FigureTable::new(&["#run", "#block", "variant", "role", "#time ms", "#of its median"]);
         for run in &self.runs {
             table.rows.push(vec![
                 (run.number + 1).to_string(),
                 (run.block + 1).to_string(),
-                if run.is_baseline { format!("{} (baseline)", run.variant) } else { run.variant.clone() },
+                run.variant.clone(),
+                if run.is_baseline { "baseline" } else { "" }.to_owned(),
                 format!("{:.3}", run.nanoseconds as f64 / 1e6),
                 format!("{:.4}", run.of_median),
             ]);

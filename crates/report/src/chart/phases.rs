@@ -10,22 +10,26 @@ use super::{
 };
 use crate::{
     Results,
+    bench::{self, Place},
     number::{share, single_time},
 };
 
 /// One figure for each workload that was measured with its floor.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
-    let with_floor = |of: &WorkloadComparison| {
-        let floor = results.comparisons.iter().find(|floor| {
-            floor.workload.name.strip_prefix(common::FLOOR) == Some(&of.workload.name)
-                && floor.workload.parameters == of.workload.parameters
-                && floor.compared_time == of.compared_time
-                && common::is_same(&floor.repository, &of.repository)
-        })?;
-        figure(of, floor, is_alone)
-    };
-    results.comparisons.iter().filter_map(with_floor).collect()
+    let mut figures = Vec::new();
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+        let with_floor = |of: &&WorkloadComparison| {
+            let floor = comparisons.iter().find(|floor| {
+                floor.workload.name.strip_prefix(bench::FLOOR) == Some(&of.workload.name)
+                    && floor.workload.parameters == of.workload.parameters
+                    && (floor.compared_time, floor.jobs) == (of.compared_time, of.jobs)
+            })?;
+            figure(&place, of, floor, is_alone)
+        };
+        figures.extend(comparisons.iter().filter_map(with_floor));
+    }
+    figures
 }
 
 /// A row and its floor, in seconds.
@@ -36,9 +40,9 @@ struct Phase<'a> {
     floor: f64,
 }
 
-fn figure(of: &WorkloadComparison, floor: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+fn figure(place: &Place<'_>, of: &WorkloadComparison, floor: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let phase = |row: &'_ VariantComparison| {
-        let floor = floor.rows.iter().find(|other| other.variant == row.variant)?;
+        let floor = common::row_of(&floor.rows, &row.variant)?;
         Some((common::label(row), row.compared_median.as_secs_f64(), floor.compared_median.as_secs_f64()))
     };
     let phases: Vec<Phase<'_>> = of
@@ -62,7 +66,7 @@ fn figure(of: &WorkloadComparison, floor: &WorkloadComparison, is_alone: bool) -
     let figure = Figure {
         id: common::id(Section::Phases, &of.repository, is_alone, &of.workload.name),
         section: Section::Phases,
-        title: format!("What the time of {workload} goes to, {}", common::name(&of.repository)),
+        title: format!("What the time of {workload} goes to, {}", common::place_name(place)),
         description: description(&phases),
         notes,
         workload: Some(workload),

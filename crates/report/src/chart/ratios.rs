@@ -1,6 +1,6 @@
 //! A forest plot: each variant's time ratio with its interval, a panel for each workload.
 
-use repackbench_records::{RatioEstimate, RepositoryState, Role, VariantComparison, Verdict, WorkloadComparison};
+use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
     Figure, FigureTable, Section, common,
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Results,
-    bench::verdict,
+    bench::{self, Place, verdict},
     number::{ratio_cell, single_time, time_ratio},
 };
 
@@ -20,15 +20,15 @@ const MOST_ROWS: usize = 64;
 /// One figure for each repository, or for each of its workloads where there is much to show.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (repository, comparisons) in common::by_repository(&results.comparisons) {
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
         let shown: Vec<&WorkloadComparison> =
             comparisons.into_iter().filter(|of| of.rows.iter().any(has_ratio)).collect();
         let rows: usize = shown.iter().map(|comparison| comparison.rows.len()).sum();
         let is_alone = common::is_alone(results);
         if rows <= MOST_ROWS || shown.len() == 1 {
-            figures.extend(figure(repository, &shown, is_alone));
+            figures.extend(figure(place, &shown, is_alone));
         } else {
-            figures.extend(shown.iter().filter_map(|comparison| figure(repository, &[comparison], is_alone)));
+            figures.extend(shown.iter().filter_map(|comparison| figure(place, &[comparison], is_alone)));
         }
     }
     figures
@@ -38,7 +38,7 @@ fn has_ratio(row: &VariantComparison) -> bool {
     row.ratio.is_some_and(|estimate| is_positive(estimate.ratio))
 }
 
-fn figure(repository: &RepositoryState, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
+fn figure(place: Place<'_>, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
     let (workload, job) = match comparisons {
         [] => return None,
         [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
@@ -48,13 +48,13 @@ fn figure(repository: &RepositoryState, comparisons: &[&WorkloadComparison], is_
         RowChart { panels: comparisons.iter().map(|of| panel(of)).collect(), axis: AXIS, legend: legend(comparisons) };
     let of = workload.as_deref().unwrap_or("all workloads");
     let figure = Figure {
-        id: common::id(Section::Ratios, repository, is_alone, job),
+        id: common::id(Section::Ratios, place.repository, is_alone, job),
         section: Section::Ratios,
-        title: format!("Time ratios of {of}, {}", common::name(repository)),
+        title: format!("Time ratios of {of}, {}", common::place_name(&place)),
         description: description(comparisons),
         notes: notes(comparisons),
         workload: workload.clone(),
-        repository: Some(repository.name.clone()),
+        repository: Some(place.repository.name.clone()),
         table: table(comparisons),
         ..Figure::default()
     };
@@ -83,8 +83,7 @@ fn panel(comparison: &WorkloadComparison) -> Panel {
 fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row {
     let (label, look) = (common::label(row), Look::of(&row.variant));
     let estimate = row.ratio.as_ref();
-    let mut shapes = estimate.map(shapes(look)).unwrap_or_default();
-    shapes.truncate(2);
+    let shapes = estimate.map(shapes(look)).unwrap_or_default();
     let words = verdict::cell(comparison, row);
     let mut tip = vec![format!("{label}: {}", comparison.workload)];
     tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));

@@ -1,8 +1,6 @@
 //! Size against time: what a codec gains in one and loses in the other.
 
-use std::collections::BTreeMap;
-
-use repackbench_records::{ComparedTime, VariantComparison, WorkloadComparison};
+use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
     Figure, FigureTable, Section, common,
@@ -13,21 +11,23 @@ use super::{
 };
 use crate::{
     Results,
-    bench::verdict,
+    bench::{self, Place, verdict},
+    joined::joined_jobs,
     number::{megabytes, ratio_cell, single_time, time_ratio},
 };
 
 /// One figure for each workload of each repository, then the means over repositories.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
-    let shown: Vec<&WorkloadComparison> =
-        results.comparisons.iter().filter(|comparison| !comparison.workload.name.starts_with(common::FLOOR)).collect();
-    let mut figures: Vec<Figure> = means(&shown);
-    figures.extend(shown.iter().filter_map(|comparison| figure(comparison, is_alone)));
+    let mut figures: Vec<Figure> = means(&results.comparisons);
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+        let shown = comparisons.into_iter().filter(|of| !of.workload.name.starts_with(bench::FLOOR));
+        figures.extend(shown.filter_map(|comparison| figure(&place, comparison, is_alone)));
+    }
     figures
 }
 
-fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+fn figure(place: &Place<'_>, comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let baseline = common::baseline(comparison)?;
     let pairs = comparison.rows.iter().filter_map(|row| Some((row, point(comparison, row, baseline)?)));
     let (rows, points): (Vec<&VariantComparison>, Vec<Point>) = pairs.unzip();
@@ -52,7 +52,7 @@ fn figure(comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let figure = Figure {
         id: common::id(Section::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
         section: Section::SizeTime,
-        title: format!("Size against time of {workload}, {}", common::name(&comparison.repository)),
+        title: format!("Size against time of {workload}, {}", common::place_name(place)),
         description: description(&scatter),
         notes,
         workload: Some(workload),
@@ -133,37 +133,16 @@ fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantCom
     table
 }
 
-/// A workload on several repositories. Revisions and needles differ between repositories by nature; whether the cache is cold
-/// does not.
-type Job<'a> = (&'a str, Option<&'a String>, ComparedTime);
-
-/// One figure for each job that several repositories have: geometric means over them.
-fn means(comparisons: &[&WorkloadComparison]) -> Vec<Figure> {
-    let mut order: Vec<Job<'_>> = Vec::new();
-    let mut groups: BTreeMap<String, Vec<&WorkloadComparison>> = BTreeMap::new();
-    for comparison in comparisons {
-        let workload = &comparison.workload;
-        let job: Job<'_> = (&workload.name, workload.parameters.get("cache"), comparison.compared_time);
-        if !order.contains(&job) {
-            order.push(job);
-        }
-        groups.entry(format!("{job:?}")).or_default().push(comparison);
-    }
-    let groups = order.iter().filter_map(|job| Some((job.0, groups.get(&format!("{job:?}"))?)));
-    groups.filter_map(|(name, group)| mean_figure(name, group)).collect()
+/// One figure for each job that several repositories did: geometric means over them.
+fn means(comparisons: &[WorkloadComparison]) -> Vec<Figure> {
+    joined_jobs(comparisons).iter().filter_map(|job| mean_figure(&job.name, &job.comparisons)).collect()
 }
 
-/// The points that several repositories have in common; `None` if one of them did the job in two ways.
+/// The points that several repositories have in common.
 fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
-    let is_once = |of: &&WorkloadComparison| {
-        group.iter().filter(|other| common::is_same(&of.repository, &other.repository)).count() == 1
-    };
-    let first = group.first().filter(|_| group.len() > 1 && group.iter().all(is_once))?;
+    let first = group.first()?;
     let baselines: Vec<&VariantComparison> = group.iter().filter_map(|of| common::baseline(of)).collect();
     let baseline = common::label(baselines.first()?);
-    if baselines.len() < group.len() || baselines.iter().any(|of| common::label(of) != baseline) {
-        return None;
-    }
     let means: Vec<Mean> = first.rows.iter().filter_map(|row| mean(row, group)).collect();
     let scatter = Scatter { points: means.iter().map(|mean| mean.point.clone()).collect(), baseline };
     if scatter.points.len() < 2 {

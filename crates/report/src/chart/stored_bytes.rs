@@ -1,6 +1,6 @@
 //! Where stored bytes go, and beside them what they unpack to.
 
-use repackbench_records::{ChunkForm, ObjectKind, RepositoryState, Role, SizeRecord};
+use repackbench_records::{ChunkForm, ObjectKind, Role, SizeRecord};
 
 use super::{
     Figure, FigureTable, Section, common,
@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Results,
+    bench::{self, Place},
     number::{megabytes, share, size_ratio},
 };
 
@@ -35,7 +36,7 @@ const DWARFS: f64 = 1.6;
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
-    for (repository, comparisons) in common::by_repository(&results.comparisons) {
+    for (place, comparisons) in bench::by_repository(&results.comparisons) {
         let mut sized: Vec<Sized<'_>> = Vec::new();
         for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
             // Who reads it, and with which cache, changes no byte.
@@ -45,7 +46,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
                 sized.push(Sized { label, size: &row.size, is_baseline: row.variant.role == Role::Baseline });
             }
         }
-        figures.extend(figure(Some(repository), is_alone, &sized));
+        figures.extend(figure(Some(place), is_alone, &sized));
     }
     let lines = results.sizes.iter().filter(|line| line.size.total_bytes > 0).enumerate();
     let sized: Vec<Sized<'_>> = lines
@@ -55,22 +56,20 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'_>]) -> Option<Figure> {
+fn figure(place: Option<Place<'_>>, is_alone: bool, sized: &[Sized<'_>]) -> Option<Figure> {
     let largest = sized.iter().map(|of| of.size.total_bytes).max()?;
     let payload = sized.iter().map(|of| of.size.objects.sum().payload_bytes).max()?;
     let dwarfs = payload as f64 > DWARFS * largest as f64;
     let baseline = sized.iter().find(|of| of.is_baseline);
     // Repositories side by side have no baseline, only a first.
-    let first = if repository.is_some() { "baseline" } else { "the first" };
+    let first = if place.is_some() { "baseline" } else { "the first" };
     let rows = sized.iter().map(|of| stored_row(of, baseline, first)).collect();
     let stored = Panel { heading: "On disk".to_owned(), rows, ..Panel::default() };
     let heading = if dwarfs { "Payload, uncompressed (scale of its own)" } else { "Payload, uncompressed" };
     let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
     let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
-    let (id, of) = match repository {
-        Some(repository) => {
-            (common::id(Section::StoredBytes, repository, is_alone, ""), common::name(repository).to_owned())
-        }
+    let (id, of) = match &place {
+        Some(place) => (common::id(Section::StoredBytes, place.repository, is_alone, ""), common::place_name(place)),
         None => (format!("{}-side-by-side", Section::StoredBytes.slug()), "side by side".to_owned()),
     };
     let mut notes = vec![
@@ -91,7 +90,7 @@ fn figure(repository: Option<&RepositoryState>, is_alone: bool, sized: &[Sized<'
         description: description(sized, baseline, first),
         notes,
         workload: None,
-        repository: repository.map(|repository| repository.name.clone()),
+        repository: place.map(|place| place.repository.name.clone()),
         table: table(sized, baseline),
         ..Figure::default()
     };

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CHART_STYLE, Figure};
-use crate::grid::plain_text;
+use crate::{bench::label_of_name, grid::plain_text};
 
 /// `text` as XML: control characters are made visible, as in tables, and so are characters that turn the direction of reading; what
 /// XML gives a meaning becomes a reference. Good for content and for quoted attributes.
@@ -138,7 +138,7 @@ impl Drawing {
     /// A group that is one datum: what `draw` draws, with what a reader is told of it.
     pub(super) fn mark(&mut self, variant: &str, tip: &[String], class: &str, draw: impl FnOnce(&mut Drawing)) {
         let lines: Vec<String> = tip.iter().map(|line| escape(line)).collect();
-        let (variant, space) = (escape(variant), if class.is_empty() { "" } else { " " });
+        let (variant, space) = (escape(label_of_name(variant)), if class.is_empty() { "" } else { " " });
         let _ = write!(
             self.body,
             r#"<g class="mark{space}{class}" data-variant="{variant}" data-tip="{}"><title>{}</title>"#,

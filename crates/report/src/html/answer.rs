@@ -9,13 +9,16 @@ use repackbench_records::{
 use crate::{
     Results, bench,
     number::{megabytes, size_ratio, thousands, time_ratio},
+    summary::jobs,
 };
 
 /// The answer for one repository, or for the repositories of a table of sizes.
 #[derive(Debug)]
 pub(super) struct Answer {
-    /// The repository.
-    pub(super) repository: String,
+    /// The repository, as a selection box knows it; `None` where it is about several.
+    pub(super) repository: Option<String>,
+    /// The repository, and the machine where there are several.
+    pub(super) title: String,
     /// What is known of it: revision, number of objects, bytes.
     pub(super) about: String,
     /// What the others are compared with.
@@ -89,13 +92,8 @@ pub(super) fn answers(results: &Results) -> Vec<Answer> {
     answers
 }
 
-/// Floors show what of a workload is its codec's; they are no jobs of anyone's.
-fn is_job(comparison: &WorkloadComparison) -> bool {
-    !comparison.workload.name.starts_with("floor:")
-}
-
 fn answer(place: bench::Place<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
-    let jobs: Vec<&WorkloadComparison> = comparisons.iter().copied().filter(|comparison| is_job(comparison)).collect();
+    let jobs = jobs(comparisons);
     let comparisons = if jobs.is_empty() { comparisons } else { &jobs };
     let mut variants: Vec<&VariantComparison> = Vec::new();
     for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
@@ -114,7 +112,8 @@ fn answer(place: bench::Place<'_>, comparisons: &[&WorkloadComparison]) -> Answe
         times: comparisons.iter().map(|comparison| time_cell(comparison, variant)).collect(),
     });
     Answer {
-        repository: place.name(),
+        repository: Some(place.repository.name.clone()),
+        title: place.name(),
         about: about(place.repository),
         baseline: baseline.map_or_else(|| "the baseline".to_owned(), |row| row.variant.label().into_owned()),
         time: match comparisons.iter().any(|comparison| comparison.compared_time == ComparedTime::Wall) {
@@ -142,10 +141,11 @@ fn about(repository: &RepositoryState) -> String {
 }
 
 fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
-    let (words, tone) = match (is_baseline, size_difference(bytes, baseline)) {
-        (true, _) => (String::new(), Tone::Even),
-        (false, Some((words, tone))) => (words, tone),
-        (false, None) => ("no difference".to_owned(), Tone::Even),
+    let (words, tone) = match size_difference(bytes, baseline) {
+        // Nothing can be said beside a baseline of which no bytes are known.
+        _ if is_baseline || baseline == 0 => (String::new(), Tone::Even),
+        Some((words, tone)) => (words, tone),
+        None => ("no difference".to_owned(), Tone::Even),
     };
     AnswerCell {
         workload: String::new(),
@@ -220,7 +220,8 @@ fn answer_of_sizes(sizes: &[&SizeRecord]) -> Option<Answer> {
         times: Vec::new(),
     });
     Some(Answer {
-        repository: "Sizes".to_owned(),
+        repository: None,
+        title: "Sizes".to_owned(),
         about: String::new(),
         baseline: first.label.clone(),
         time: "",

@@ -63,7 +63,7 @@ fn programs(results: &Results) -> String {
 fn machines(runs: &[Record]) -> Vec<Machine> {
     let mut hosts: Vec<(&Host, Vec<&Record>)> = Vec::new();
     for run in runs {
-        match hosts.iter_mut().find(|(host, _)| **host == run.host) {
+        match hosts.iter_mut().find(|(host, _)| host.machine() == run.host.machine()) {
             Some((_, of_host)) => of_host.push(run),
             None => hosts.push((&run.host, vec![run])),
         }
@@ -71,17 +71,35 @@ fn machines(runs: &[Record]) -> Vec<Machine> {
     let count = hosts.len();
     hosts
         .into_iter()
-        .zip(1..)
-        .map(|((host, runs), number)| Machine {
-            name: if count == 1 { "Machine".to_owned() } else { format!("Machine {number}") },
-            facts: facts(host, &runs),
+        .map(|(host, runs)| Machine {
+            name: if count == 1 { "Machine".to_owned() } else { host.description() },
+            facts: facts(&runs),
         })
         .collect()
 }
 
-fn facts(host: &Host, runs: &[&Record]) -> Vec<(&'static str, String)> {
+/// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
+fn facts(runs: &[&Record]) -> Vec<(&'static str, String)> {
+    let mut hosts: Vec<&Host> = Vec::new();
+    for run in runs {
+        if !hosts.contains(&&run.host) {
+            hosts.push(&run.host);
+        }
+    }
+    let known = |fact: fn(&Host) -> Option<String>| {
+        let mut facts: Vec<String> = Vec::new();
+        for fact in hosts.iter().filter_map(|host| fact(host)) {
+            if !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+        (!facts.is_empty()).then(|| facts.join("; "))
+    };
     let decoders: BTreeSet<&str> = runs.iter().map(|run| run.decoder.as_str()).collect();
-    let libraries: Vec<String> = host.libraries.iter().map(|(name, version)| format!("{name} {version}")).collect();
+    let libraries: BTreeSet<String> = hosts
+        .iter()
+        .flat_map(|host| host.libraries.iter().map(|(name, version)| format!("{name} {version}")))
+        .collect();
     let started = || runs.iter().map(|run| run.started_unix_ms);
     let when = match (started().min(), started().max()) {
         (Some(first), Some(last)) if date_and_time(first) != date_and_time(last) => {
@@ -91,17 +109,17 @@ fn facts(host: &Host, runs: &[&Record]) -> Vec<(&'static str, String)> {
     };
     let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
     [
-        ("Processor", host.cpu_model.clone()),
-        ("Cores", host.cores.map(|cores| cores.to_string())),
-        ("Memory", host.memory_bytes.map(|bytes| format!("{} MB", megabytes(bytes)))),
-        ("Hypervisor", host.virtualised.map(|is| if is { "yes" } else { "no" }.to_owned())),
-        ("Kernel", host.kernel.clone()),
-        ("Source on", host.source_storage.as_ref().and_then(storage)),
-        ("Variants on", host.variant_storage.as_ref().and_then(storage)),
-        ("git", host.git.clone()),
-        ("hg", host.hg.clone()),
+        ("Processor", known(|host| host.cpu_model.clone())),
+        ("Cores", known(|host| host.cores.map(|cores| cores.to_string()))),
+        ("Memory", known(|host| host.memory_bytes.map(|bytes| format!("{} MB", megabytes(bytes))))),
+        ("Hypervisor", known(|host| host.virtualised.map(|is| if is { "yes" } else { "no" }.to_owned()))),
+        ("Kernel", known(|host| host.kernel.clone())),
+        ("Source on", known(|host| host.source_storage.as_ref().and_then(storage))),
+        ("Variants on", known(|host| host.variant_storage.as_ref().and_then(storage))),
+        ("git", known(|host| host.git.clone())),
+        ("hg", known(|host| host.hg.clone())),
         ("Decoders", joined(decoders.into_iter().map(str::to_owned).collect())),
-        ("Libraries", joined(libraries)),
+        ("Libraries", joined(libraries.into_iter().collect())),
         ("When", when),
     ]
     .into_iter()
@@ -161,14 +179,15 @@ fn sessions(runs: &[Record]) -> PageTable {
     PageTable::from_grid("Times are in UTC", grid)
 }
 
-/// How the times come about, in five sentences; `None` where there are none.
+/// How the times come about, in five sentences.
 pub(super) const METHOD: [&str; 5] = [
     "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
      the only difference (but for rows called rechosen, of which hg chose the deltas again).",
     "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
      away.",
     "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \
-     block; its interval holds the true median with a probability of at least 95\u{a0}%.",
+     block; its interval holds the true median with a probability of at least 95\u{a0}% (of cold \
+     runs, the mean over copies, as nearly as so few copies tell).",
     "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1\u{a0}% \
      at least, and what withstands a correction for the number of ratios.",
     "No run is left out and nothing is subtracted; variants that do not decode to the same content stop the measurement; and sizes are \

@@ -58,10 +58,12 @@ pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
     sections.into_iter().map(|(_, section)| section).collect()
 }
 
-/// The full comparison of a repository, and what one has to know to read it.
+/// The full comparison of a repository on a machine, and what one has to know to read it.
 #[derive(Debug)]
 pub(super) struct RepositoryTables {
+    /// What a selection box picks it by: that of all that is about the repository, on whatever machine.
     pub(super) repository: String,
+    pub(super) title: String,
     pub(super) table: PageTable,
     pub(super) notes: Vec<String>,
 }
@@ -70,7 +72,8 @@ pub(super) fn comparisons(results: &Results) -> Vec<RepositoryTables> {
     let tables = bench::by_repository(&results.comparisons).into_iter().map(|(place, comparisons)| {
         let caption = format!("Every variant of {} in every workload", place.name());
         RepositoryTables {
-            repository: place.name(),
+            repository: place.repository.name.clone(),
+            title: place.name(),
             table: PageTable::from_grid(caption, bench::repository_grid(&comparisons)),
             notes: bench::notes(&comparisons),
         }
@@ -84,8 +87,28 @@ pub(super) fn joined(results: &Results) -> PageTable {
     PageTable::from_grid("All repositories together, as multiples of the baseline", crate::joined::joined_grid(&rows))
 }
 
-pub(super) fn budgets(results: &Results) -> PageTable {
-    PageTable::from_grid("Codecs at equal budgets", budget::budget_grid(&results.budgets.iter().collect::<Vec<_>>()))
+/// The equal budgets of a repository on a machine.
+#[derive(Debug)]
+pub(super) struct BudgetTables {
+    pub(super) repository: String,
+    /// Empty where there is one place only.
+    pub(super) title: String,
+    /// Empty where no codec comes to any budget.
+    pub(super) table: PageTable,
+    /// Which codecs never come to which budget.
+    pub(super) out_of_reach: Vec<String>,
+}
+
+pub(super) fn budgets(results: &Results) -> Vec<BudgetTables> {
+    let tables = budget::by_place(&results.budgets).into_iter().filter_map(|(place, budgets)| {
+        Some(BudgetTables {
+            repository: budgets.first()?.repository.name.clone(),
+            title: place.trim_start().trim_start_matches("in ").to_owned(),
+            table: PageTable::from_grid(format!("Codecs at equal budgets{place}"), budget::budget_grid(&budgets)),
+            out_of_reach: budget::out_of_reach(&budgets),
+        })
+    });
+    tables.collect()
 }
 
 /// A ratio split into factors.

@@ -1,6 +1,7 @@
 //! Tables of the page.
 
 use crate::{
+    bench::label_of_name,
     chart::FigureTable,
     grid::{Align, Grid},
 };
@@ -78,7 +79,7 @@ impl PageTable {
         let is_number: Vec<bool> = table.columns.iter().map(|column| column.is_number).collect();
         let variant_at = table.columns.iter().position(|column| column.name == "variant");
         let row = |cells: Vec<String>| PageRow {
-            variant: variant_at.and_then(|at| cells.get(at).cloned()),
+            variant: variant_at.and_then(|at| label(cells.get(at)?)),
             cells: cells.into_iter().zip(&is_number).map(|(text, &number)| PageCell::new(text, number)).collect(),
         };
         let columns =
@@ -98,7 +99,7 @@ impl PageTable {
 
 /// The label of the variant whose row has this name; `None` for rows of none, such as that of the noise.
 fn label(name: &str) -> Option<String> {
-    let label = name.strip_suffix(" [checksum=no]").unwrap_or(name);
+    let label = label_of_name(name);
     (!label.is_empty() && !label.starts_with("noise (")).then(|| label.to_owned())
 }
 

@@ -43,7 +43,7 @@ fn the_answer_names_best_and_worst() {
         [
             "Smallest zstd:5: 16.0 % smaller than zlib:6, 0.70 of the time of traverse",
             "Fastest lz4: 0.40 of the time of traverse; 19.0 % larger",
-            "Without loss zstd:5: 16.0 % smaller and slower in no workload that reads; 0.70 of the time of traverse",
+            "Without loss zstd:5: 16.0 % smaller, and no workload that reads is slower; 0.70 of the time of traverse",
             "Largest lz4: 19.0 % larger",
             "Slowest zstd:5: 3.00 times the time of encode",
         ]
@@ -242,4 +242,106 @@ fn sessions_machines_and_commands_stand_once_each() {
     assert_eq!(rows.len(), 1);
     assert_eq!(rows[0].cells[0].text, "2024-02-29 23:59 UTC");
     assert_eq!(rows[0].cells[5].text, "3");
+}
+
+#[test]
+fn the_fastest_is_faster_somewhere_and_slower_nowhere() {
+    let rows = |zstd: f64, lz4: f64| {
+        vec![
+            row(Role::Baseline, "zlib:6", 1000, None, 100),
+            row(Role::Candidate, "zstd:5", 700, Some(estimate(zstd, zstd - 0.01, zstd + 0.005)), 84),
+            row(Role::Candidate, "lz4", 400, Some(estimate(lz4, lz4 - 0.01, lz4 + 0.01)), 119),
+        ]
+    };
+    // Nothing is decided of the one with the least mean.
+    let mut comparisons = vec![comparison("traverse", rows(0.7, 0.4), None), comparison("diff", rows(0.8, 0.5), None)];
+    comparisons.iter_mut().for_each(|comparison| comparison.rows[2].verdict = None);
+    let fastest = |comparisons: &[WorkloadComparison]| {
+        let points = points(comparisons.to_vec());
+        points.into_iter().find(|point| point.starts_with("Fastest")).unwrap()
+    };
+    assert!(fastest(&comparisons).starts_with("Fastest zstd:5: 0.70 to 0.80 of the time of 2 workloads"));
+    // It is slower in one.
+    let comparisons = [comparison("traverse", rows(0.7, 0.1), None), comparison("diff", rows(0.8, 1.5), None)];
+    assert!(fastest(&comparisons).starts_with("Fastest zstd:5"));
+    // It was left out of the one where all are slow.
+    let mut comparisons = [comparison("traverse", rows(0.7, 0.6), None), comparison("diff", rows(0.9, 0.8), None)];
+    comparisons[1].rows.truncate(2);
+    assert!(fastest(&comparisons).starts_with("Fastest zstd:5"), "{}", fastest(&comparisons));
+    let comparisons = [comparison("traverse", rows(1.5, 1.4), None)];
+    assert!(fastest(&comparisons).starts_with("Fastest -: no variant is faster somewhere"));
+}
+
+/// Each value of an attribute in a page, once.
+fn values(page: &str, attribute: &str) -> std::collections::BTreeSet<String> {
+    let start = format!(" {attribute}=\"");
+    page.split(&start).skip(1).filter_map(|rest| rest.split('"').next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn all_of_a_repository_is_chosen_at_once_whatever_machine_it_is_from() {
+    let mut results = Results { comparisons: two_workloads(), ..hostile_results() };
+    results.comparisons.iter_mut().for_each(|comparison| comparison.repository.name = "/srv/some/sample".into());
+    let host = Host { cores: Some(4), ..Host::default() };
+    let there = results.comparisons.clone().into_iter().map(|of| WorkloadComparison { host: host.clone(), ..of });
+    results.comparisons.extend(there);
+    let repository = results.comparisons[0].repository.clone();
+    results.runs.clear();
+    results.sizes.clear();
+    results.explanations[0].repository = repository.clone();
+    results.traces[0].repository = repository.clone();
+    results.budgets[0].repository = repository.clone();
+    results.budgets.push(EqualBudget { host, ..results.budgets[0].clone() });
+    let page = html_report(&results);
+    assert_eq!(values(&page, "data-repository").into_iter().collect::<Vec<_>>(), ["/srv/some/sample"]);
+    assert!(page.contains("<h1>sample under other codecs</h1>"), "as charts name it");
+    assert!(page.contains("<h3>/srv/some/sample on 4 cores</h3>"));
+    assert_eq!(page.matches("is out of reach of").count(), 2, "budgets that no level reaches, of each machine");
+    assert!(page.contains("<h2 id=\"budgets\">"));
+}
+
+#[test]
+fn variants_to_choose_from_are_labels() {
+    let mut comparisons = two_workloads();
+    for row in comparisons.iter_mut().flat_map(|comparison| &mut comparison.rows) {
+        row.variant.checksum = row.variant.label() != "lz4";
+    }
+    let run = hostile_results().runs.remove(0);
+    let mut runs = Vec::new();
+    for row in &comparisons[0].rows {
+        let comparison = &comparisons[0];
+        let (repository, workload) = (comparison.repository.clone(), comparison.workload.clone());
+        let host = comparison.host.clone();
+        runs.push(Record { host, repository, workload, variant: row.variant.clone(), ..run.clone() });
+    }
+    let page = html_report(&Results { comparisons, runs, ..Results::default() });
+    assert!(page.contains("id=\"noise-traverse\""));
+    let labels: Vec<String> = values(&page, "data-variant").into_iter().collect();
+    assert_eq!(labels, ["as found", "lz4", "zlib:6", "zstd:5"]);
+}
+
+#[test]
+fn a_machine_is_named_once_whatever_is_installed_on_it() {
+    let mut results = hostile_results();
+    let old = Host { cores: Some(2), git: Some("git 1".into()), ..Host::default() };
+    let new = Host { git: Some("git 2".into()), ..old.clone() };
+    let other = Host { cores: Some(4), ..Host::default() };
+    let run = results.runs.remove(0);
+    results.runs.extend([&old, &new].map(|host| Record { host: host.clone(), ..run.clone() }));
+    let machines = origin::origin(&results).machines;
+    assert_eq!(machines.iter().map(|machine| machine.name.as_str()).collect::<Vec<_>>(), ["Machine"]);
+    assert!(machines[0].facts.contains(&("git", "git 1; git 2".to_owned())), "{:?}", machines[0].facts);
+    results.runs.push(Record { host: other, ..run });
+    let machines = origin::origin(&results).machines;
+    assert_eq!(machines.iter().map(|machine| machine.name.as_str()).collect::<Vec<_>>(), ["2 cores", "4 cores"]);
+}
+
+#[test]
+fn nothing_is_said_of_sizes_beside_none() {
+    let mut comparisons = two_workloads();
+    for comparison in &mut comparisons {
+        comparison.rows[1].size.total_bytes = 0;
+    }
+    let answers = answer::answers(&Results { comparisons, ..Results::default() });
+    assert!(answers[0].rows.iter().all(|row| row.size.words.is_empty()));
 }

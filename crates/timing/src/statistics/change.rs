@@ -6,7 +6,7 @@ use repackbench_records::{
     CellChange, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role, WorkloadLabel,
 };
 
-use super::{compare::SessionHosts, compare_records, ratio_estimate};
+use super::{compare::SessionHosts, compare_records, ratio_estimate, unify_spellings};
 
 /// A repository's name with its machine where that matters, a workload and a variant's label.
 type CellKey = (String, WorkloadLabel, String);
@@ -35,13 +35,29 @@ struct Cell {
     size: u64,
 }
 
+/// What the names of cells say because there are several.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    machines: bool,
+    baselines: bool,
+}
+
 /// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
 /// before and after a fetch, can be compared. Where either holds results of several machines, each machine's are held against its
-/// own.
+/// own; and ratios to another baseline are not held against each other.
 pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
+    let mut all = [old, new].concat();
+    unify_spellings(&mut all);
+    let (old, new) = all.split_at(old.len());
     let (old_machines, new_machines) = (machines(old), machines(new));
     let are_several = old_machines.len() > 1 || new_machines.len() > 1;
-    let (before, after) = (cells(old, measure, are_several), cells(new, measure, are_several));
+    let baselines: BTreeSet<_> = all
+        .iter()
+        .filter(|record| record.variant.role == Role::Baseline)
+        .map(|record| record.variant.label())
+        .collect();
+    let are_told = Told { machines: are_several, baselines: baselines.len() > 1 };
+    let (before, after) = (cells(old, measure, are_told), cells(new, measure, are_told));
     let one_of_each = old_machines.iter().next().zip(new_machines.iter().next()).filter(|_| !are_several);
     let changed_host = one_of_each.filter(|(old, new)| old.0 != new.0);
     let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
@@ -87,19 +103,24 @@ fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEsti
     }
 }
 
-fn cells(records: &[Record], measure: Measure, are_several: bool) -> BTreeMap<CellKey, Cell> {
+fn cells(records: &[Record], measure: Measure, are_told: Told) -> BTreeMap<CellKey, Cell> {
     let mut cells = BTreeMap::new();
     let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
+        let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
+        let beside = baseline.filter(|_| are_told.baselines && measure == Measure::RatioToBaseline);
+        let beside = beside.map(|baseline| format!(" beside {}", baseline.variant.label())).unwrap_or_default();
         for row in &comparison.rows {
             let label = row.variant.label().into_owned();
-            let repository = place(&comparison.repository, &comparison.host, are_several);
-            let key = (repository, comparison.workload.clone(), label);
+            let repository = place(&comparison.repository, &comparison.host, are_told.machines);
+            let mut key = (repository, comparison.workload.clone(), label);
             let time = match measure {
                 Measure::RatioToBaseline => row.ratio,
                 Measure::Time => times(records, &hosts, &comparison.host, &comparison.repository.name, &key),
             };
-            cells.insert(key, Cell { time, size: row.size.total_bytes });
+            key.2.push_str(&beside);
+            // Times are those of all comparisons in which the variant stands.
+            cells.entry(key).or_insert(Cell { time, size: row.size.total_bytes });
         }
     }
     cells
@@ -136,6 +157,8 @@ fn fingerprints(records: &[Record]) -> BTreeMap<String, BTreeSet<String>> {
 
 #[cfg(test)]
 mod tests {
+    use repackbench_records::SpecText;
+
     use super::*;
 
     fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
@@ -198,6 +221,37 @@ mod tests {
         assert!((candidate.time.unwrap().ratio - 2.0).abs() < 1e-9);
         let same = compare_results(&session("fast", 1, 2), &session("fast", 2, 2), Measure::Time);
         assert_eq!(same.changed_host, None);
+    }
+
+    #[test]
+    fn ratios_to_different_baselines_are_not_held_against_each_other() {
+        let beside = |number, baseline: &str| {
+            let mut records = session("fast", number, 2);
+            for record in records.iter_mut().filter(|record| record.variant.role != Role::Candidate) {
+                let spec = SpecText { typed: baseline.into(), canonical: baseline.into() };
+                record.variant.spec = Some(spec);
+            }
+            records
+        };
+        let both = [beside(1, "zlib:6"), beside(2, "zlib:9")].concat();
+        let change = compare_results(&both, &beside(3, "zlib:9"), Measure::RatioToBaseline);
+        let names: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
+        assert_eq!(names, ["codec-1 beside zlib:9", "zlib:9 beside zlib:9"]);
+        assert_eq!(change.only_old.len(), 2, "{change:?}");
+        let times = compare_results(&both, &beside(3, "zlib:9"), Measure::Time);
+        assert_eq!(times.cells.len(), 2, "times are to no baseline: {times:?}");
+    }
+
+    #[test]
+    fn a_variant_is_the_same_however_its_spec_was_typed() {
+        let mut new = session("fast", 2, 2);
+        new.iter_mut().filter_map(|record| record.variant.spec.as_mut()).for_each(|spec| spec.typed.push('!'));
+        for measure in [Measure::RatioToBaseline, Measure::Time] {
+            let change = compare_results(&session("fast", 1, 2), &new, measure);
+            assert!(change.only_old.is_empty() && change.only_new.is_empty(), "{change:?}");
+            let pairs = change.cells.iter().find(|cell| cell.variant == "codec-1").and_then(|cell| cell.time);
+            assert_eq!(pairs.map(|time| time.pairs), Some(6));
+        }
     }
 
     #[test]

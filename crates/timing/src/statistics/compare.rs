@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
     ChosenDecoder, ChosenDeltaCache, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine, RatioEstimate,
-    Record, Role, SpecText, TracedReads, VariantComparison, WorkloadComparison, WorkloadLabel,
+    Record, Role, SpecIdentity, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison,
+    WorkloadLabel,
 };
 
 use super::{
@@ -22,29 +23,130 @@ use super::{
 /// an interval that leaves out 1 says nothing yet: verdicts are about what lies beyond the noise floor, which the distance of A
 /// from A' sets, and which is wider than that shift whatever the noise (the tests of `simulation` show it).
 ///
-/// Runs of different machines are compared apart, as are those of different repositories and workloads.
+/// Runs of different machines are compared apart, as are those of different repositories and workloads; and so are sessions with
+/// another baseline, whose ratios are to something else, and sessions in which a workload saw other content.
 ///
 /// Verdicts are corrected for the number of ratios in `records`, so all records of a session belong into one call.
 ///
 /// A block in which a needed run is missing or took no measurable time gives no pair. Runs that name a physical copy get the
 /// interval of [`hierarchical`] instead of the sign test's.
 pub fn compare_records(records: &[Record]) -> Vec<WorkloadComparison> {
-    let mut groups: Vec<Vec<&Record>> = Vec::new();
-    let mut group_of: BTreeMap<(&str, &str, Machine<'_>, &WorkloadLabel, ComparedTime), usize> = BTreeMap::new();
-    let hosts = SessionHosts::of(records);
+    let (hosts, baselines) = (SessionHosts::of(records), SessionBaselines::of(records));
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    let mut group_of: BTreeMap<GroupKey<'_>, usize> = BTreeMap::new();
     for record in records {
         let repository = &record.repository;
-        let machine = hosts.of_record(record).machine();
-        let key = (&*repository.name, &*repository.fingerprint, machine, &record.workload, record.compared_time);
+        let key = GroupKey {
+            repository: (&repository.name, &repository.fingerprint),
+            machine: hosts.of_record(record).machine(),
+            workload: &record.workload,
+            jobs: record.jobs,
+            compared_time: record.compared_time,
+            content: (&record.digest.algorithm, &record.digest.hex),
+            baseline: baselines.of_record(record),
+        };
         let number = *group_of.entry(key).or_insert(groups.len());
         match groups.get_mut(number) {
-            Some(group) => group.push(record),
-            None => groups.push(vec![record]),
+            Some((_, group)) => group.push(record),
+            None => groups.push((key, vec![record])),
         }
     }
-    let mut comparisons: Vec<WorkloadComparison> = groups.iter().filter_map(|group| compare_workload(group)).collect();
+    let groups = with_baselines(groups);
+    let mut comparisons: Vec<WorkloadComparison> =
+        groups.iter().filter_map(|(_, group)| compare_workload(group)).collect();
     judge(&mut comparisons);
+    let spellings = Spellings::of(records.iter());
+    comparisons.iter_mut().flat_map(|of| &mut of.rows).for_each(|row| spellings.unify(&mut row.variant));
     comparisons
+}
+
+/// What runs have in common that are compared with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupKey<'a> {
+    repository: (&'a str, &'a str),
+    machine: Machine<'a>,
+    workload: &'a WorkloadLabel,
+    jobs: u32,
+    compared_time: ComparedTime,
+    content: (&'a str, &'a str),
+    baseline: Option<BaselineKey<'a>>,
+}
+
+type Group<'a> = (GroupKey<'a>, Vec<&'a Record>);
+
+/// A session that was stopped before its baseline was measured has nothing to be compared with, and stands with others of its kind,
+/// if there are any.
+fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
+    let (mut whole, stopped): (Vec<Group<'_>>, Vec<Group<'_>>) =
+        groups.into_iter().partition(|(key, _)| key.baseline.is_some());
+    for (key, records) in stopped {
+        match whole.iter_mut().find(|(other, _)| GroupKey { baseline: None, ..*other } == key) {
+            Some((_, others)) => others.extend(records),
+            None => whole.push((key, records)),
+        }
+    }
+    whole
+}
+
+/// What the ratios of a session are to: a variant, and who decodes it.
+type BaselineKey<'a> = (SpecKey<'a>, &'a str);
+
+/// A variant but for its role.
+type SpecKey<'a> = (Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
+
+/// The baseline of every session in every repository: that of its first record of one.
+struct SessionBaselines<'a>(BTreeMap<(u64, u64, &'a str), BaselineKey<'a>>);
+
+impl<'a> SessionBaselines<'a> {
+    fn of(records: &'a [Record]) -> Self {
+        let mut baselines = BTreeMap::new();
+        for record in records.iter().filter(|record| is_baseline(record.variant.role)) {
+            let (_, spec, deltas, decoder, delta_cache) = record.variant.identity();
+            let baseline = ((spec, deltas, decoder, delta_cache), &*record.decoder);
+            baselines.entry(Self::key(record)).or_insert(baseline);
+        }
+        SessionBaselines(baselines)
+    }
+
+    fn of_record(&self, record: &'a Record) -> Option<BaselineKey<'a>> {
+        self.0.get(&Self::key(record)).copied()
+    }
+
+    fn key(record: &'a Record) -> (u64, u64, &'a str) {
+        (record.place.session, record.place.seed, &record.repository.fingerprint)
+    }
+}
+
+fn is_baseline(role: Role) -> bool {
+    matches!(role, Role::Baseline | Role::BaselineAgain)
+}
+
+/// Gives all records of a spec the spelling of the first, so that they are known by one name.
+pub fn unify_spellings(records: &mut [Record]) {
+    let first: Vec<SpecText> = Spellings::of(records.iter()).0.into_values().cloned().collect();
+    let spellings = Spellings(first.iter().map(|spec| (spec.identity(), spec)).collect());
+    records.iter_mut().for_each(|record| spellings.unify(&mut record.variant));
+}
+
+/// How each spec is spelled where it comes first.
+pub(super) struct Spellings<'a>(BTreeMap<SpecIdentity<'a>, &'a SpecText>);
+
+impl<'a> Spellings<'a> {
+    pub(super) fn of(records: impl Iterator<Item = &'a Record>) -> Self {
+        let mut spellings = BTreeMap::new();
+        for spec in records.filter_map(|record| record.variant.spec.as_ref()) {
+            spellings.entry(spec.identity()).or_insert(spec);
+        }
+        Spellings(spellings)
+    }
+
+    pub(super) fn unify(&self, variant: &mut Variant) {
+        if let Some(spec) = &mut variant.spec
+            && let Some(first) = self.0.get(&spec.identity())
+        {
+            spec.typed.clone_from(&first.typed);
+        }
+    }
 }
 
 /// The machine of every session: that of its first record. One that goes on after a kernel was changed stays one.
@@ -107,14 +209,11 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     }
 }
 
-/// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it: a variant of
-/// several sessions is one row.
-type RowKey<'a> = (Role, Option<&'a SpecText>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
-
-fn row_key(record: &Record) -> RowKey<'_> {
-    let variant = &record.variant;
-    let role = if variant.role == Role::BaselineAgain { Role::Baseline } else { variant.role };
-    (role, variant.spec.as_ref(), variant.deltas, variant.decoder.as_ref(), variant.delta_cache)
+/// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it, nor how its
+/// spec was typed: a variant of several sessions is one row.
+fn row_key(record: &Record) -> VariantIdentity<'_> {
+    let (role, spec, deltas, decoder, delta_cache) = record.variant.identity();
+    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache)
 }
 
 /// A block, told apart from those of other sessions.
@@ -209,7 +308,7 @@ impl Pairs {
 
 fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
     let first = records.first()?;
-    let mut rows: BTreeMap<RowKey<'_>, Vec<&Record>> = BTreeMap::new();
+    let mut rows: BTreeMap<VariantIdentity<'_>, Vec<&Record>> = BTreeMap::new();
     for record in records {
         rows.entry(row_key(record)).or_default().push(record);
     }
@@ -239,7 +338,7 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
 /// One row from all runs of one variant, of which there is at least one. Its probability is that of the row alone.
 fn compare_variant(runs: &[&Record], baseline: &Baseline, log_floor: Option<f64>) -> Option<VariantComparison> {
     let mut variant = runs.first()?.variant.clone();
-    let is_baseline = matches!(variant.role, Role::Baseline | Role::BaselineAgain);
+    let is_baseline = is_baseline(variant.role);
     if is_baseline {
         variant.role = Role::Baseline;
     }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{EqualBudget, Quantity, Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{EqualBudget, Quantity, Role, VariantComparison, VariantIdentity, WorkloadComparison};
 
 /// The workload whose time is that of encoding.
 const ENCODE: &str = "encode";
@@ -54,6 +54,9 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
             other.workload.name == ENCODE
                 && other.repository.fingerprint == comparison.repository.fingerprint
                 && other.host.machine() == comparison.host.machine()
+                && other.is_valid
+                // Otherwise its multiples are of something else.
+                && baseline(other).is_some_and(|other| baseline(comparison) == Some(other))
         });
         for (codec, levels) in curves(comparison, encode) {
             for (budget, of) in VIEWS {
@@ -64,6 +67,10 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
         }
     }
     budgets
+}
+
+fn baseline(comparison: &WorkloadComparison) -> Option<VariantIdentity<'_>> {
+    comparison.rows.iter().find(|row| row.variant.role == Role::Baseline).map(|row| row.variant.identity())
 }
 
 /// The levels of each codec that has several, in order.

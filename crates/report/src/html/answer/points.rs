@@ -22,10 +22,14 @@ struct Cell<'a> {
 }
 
 impl Cell<'_> {
-    /// Whether the workload reads a repository, as opposed to those that make one.
     fn is_reading(&self) -> bool {
-        !matches!(self.comparison.workload.name.as_str(), "encode" | "ingest")
+        is_reading(self.comparison)
     }
+}
+
+/// Whether the workload reads a repository, as opposed to those that make one.
+fn is_reading(comparison: &WorkloadComparison) -> bool {
+    !matches!(comparison.workload.name.as_str(), "encode" | "ingest")
 }
 
 impl Candidate<'_> {
@@ -60,15 +64,24 @@ pub(super) fn points(
             times: comparisons.iter().filter_map(|comparison| cell(comparison, row)).collect(),
         })
         .collect();
+    // Means over other workloads cannot be held against each other.
+    let is_timed = |comparison: &&&WorkloadComparison| comparison.rows.iter().any(|row| row.ratio.is_some());
+    let timed = comparisons.iter().filter(is_timed).filter(|comparison| is_reading(comparison)).count();
+    let complete: Vec<&Candidate<'_>> =
+        candidates.iter().filter(|candidate| timed > 0 && candidate.reading().count() == timed).collect();
     let (name, bytes) = (baseline.variant.label(), baseline.size.total_bytes);
     match candidates.as_slice() {
         [] => Vec::new(),
         [only] => gain_and_loss(only, &name, bytes),
-        _ => [smallest(&candidates, &name, bytes), fastest(&candidates, bytes), both(&candidates, bytes)]
-            .into_iter()
-            .flatten()
-            .chain(worst(&candidates, &name, bytes))
-            .collect(),
+        _ => [
+            smallest(&candidates, &name, bytes),
+            (timed > 0).then(|| fastest(&complete, bytes)),
+            (timed > 0).then(|| both(&complete, bytes)),
+        ]
+        .into_iter()
+        .flatten()
+        .chain(worst(&candidates, &name, bytes))
+        .collect(),
     }
 }
 
@@ -134,16 +147,17 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
     }
 }
 
-fn fastest(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
-    let means = candidates.iter().filter_map(|candidate| Some((candidate, candidate.mean()?)));
-    let (fastest, mean) = means.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+/// The one of the least mean of those that are faster somewhere and slower nowhere.
+fn fastest(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
+    let name = "Fastest";
+    let is_faster = |of: &&&Candidate<'_>| of.count(Verdict::Faster) > 0 && of.count(Verdict::Slower) == 0;
+    let means = complete.iter().filter(is_faster).filter_map(|of| Some((*of, of.mean()?, range(of)?)));
+    let Some((fastest, mean, mut text)) = means.min_by(|(_, a, _), (_, b, _)| a.total_cmp(b)) else {
+        let text = "no variant is faster somewhere and slower nowhere, as far as these runs decide".to_owned();
+        return Point { name, variant: None, text };
+    };
     let workloads = fastest.reading().count();
     let faster = fastest.count(Verdict::Faster);
-    if faster == 0 {
-        let text = "no variant is, as far as these runs decide".to_owned();
-        return Some(Point { name: "Fastest", variant: None, text });
-    }
-    let mut text = range(fastest)?;
     if workloads > 1 {
         text.push_str(&format!(" (geometric mean {})", time_ratio(mean)));
         if faster < workloads {
@@ -153,7 +167,7 @@ fn fastest(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
     if let Some((words, _)) = size_difference(fastest.bytes, baseline_bytes) {
         text.push_str(&format!("; {words}"));
     }
-    Some(Point { name: "Fastest", variant: Some(fastest.label.clone()), text })
+    Point { name, variant: Some(fastest.label.clone()), text }
 }
 
 /// `0.40 to 0.71 of the time of 4 workloads`.
@@ -169,27 +183,24 @@ fn range(candidate: &Candidate<'_>) -> Option<String> {
 }
 
 /// The fastest of those that are no larger, faster somewhere and slower nowhere.
-fn both(candidates: &[Candidate<'_>], baseline_bytes: u64) -> Option<Point> {
+fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
     let name = "Without loss";
-    let (_, best) = candidates
+    let best = complete
         .iter()
         .filter(|candidate| {
             let is_larger = matches!(size_difference(candidate.bytes, baseline_bytes), Some((_, Tone::Worse)));
             let decided = candidate.count(Verdict::Faster) + candidate.count(Verdict::Same);
             !is_larger && candidate.count(Verdict::Faster) > 0 && decided == candidate.reading().count()
         })
-        .filter_map(|candidate| Some((candidate.mean()?, candidate)))
-        .min_by(|(a, _), (b, _)| a.total_cmp(b))
-        .unzip();
-    let text = match best {
-        Some(best) => {
-            let size =
-                size_difference(best.bytes, baseline_bytes).map_or_else(|| "no larger".to_owned(), |(words, _)| words);
-            format!("{size} and slower in no workload that reads; {}", range(best)?)
-        }
-        None => "no variant is both no larger and slower nowhere, as far as these runs decide".to_owned(),
+        .filter_map(|candidate| Some((candidate, candidate.mean()?, range(candidate)?)))
+        .min_by(|(_, a, _), (_, b, _)| a.total_cmp(b));
+    let Some((best, _, range)) = best else {
+        let text = "no variant is: each is larger, or slower somewhere, or not decided by these runs".to_owned();
+        return Point { name, variant: None, text };
     };
-    Some(Point { name, variant: best.map(|best| best.label.clone()), text })
+    let size = size_difference(best.bytes, baseline_bytes).map_or_else(|| "as small".to_owned(), |(words, _)| words);
+    let text = format!("{size}, and no workload that reads is slower; {range}");
+    Point { name, variant: Some(best.label.clone()), text }
 }
 
 /// The largest, and the slowest in any workload.

@@ -244,6 +244,80 @@ fn machines_stay_apart_and_sessions_together() {
     assert_eq!(fast.cells, 2, "both tables are one family");
 }
 
+/// A session beside another baseline.
+fn beside(baseline: &str, session: u64, slow: u64) -> Vec<Record> {
+    let mut records = steady("traverse", 9, 1.0, &[0.5]);
+    for record in &mut records {
+        record.place.session = session;
+        if record.variant.role != Role::Candidate {
+            record.variant.spec = Some(SpecText { typed: baseline.into(), canonical: baseline.into() });
+            record.sample.user_ns *= slow;
+        }
+    }
+    records
+}
+
+#[test]
+fn ratios_to_different_baselines_stay_apart() {
+    let mut both = [beside("zlib:6", 7, 1), beside("zlib:9", 8, 4)].concat();
+    // A third session was stopped in its first run.
+    both.push(Record { place: RunPlace { session: 9, ..both[2].place }, ..both[2].clone() });
+    let [six, nine] = compare_records(&both).try_into().unwrap();
+    for (comparison, baseline, ratio) in [(six, "zlib:6", 0.5), (nine, "zlib:9", 0.125)] {
+        let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
+        assert_eq!(labels, [baseline, "codec-1"]);
+        near(comparison.rows[1].ratio.unwrap().ratio, ratio);
+        assert_eq!(comparison.rows[1].ratio.unwrap().pairs, 9);
+    }
+    // The same codec by another decoder is another baseline too.
+    let mut again = [beside("zlib:6", 7, 1), beside("zlib:6", 8, 1)].concat();
+    assert_eq!(compare_records(&again).len(), 1);
+    again.iter_mut().skip(27).for_each(|record| record.decoder = "other".into());
+    assert_eq!(compare_records(&again).len(), 2);
+}
+
+#[test]
+fn sessions_that_saw_other_content_stay_apart() {
+    let mut both = [beside("zlib:6", 7, 1), beside("zlib:6", 8, 1)].concat();
+    both.iter_mut().skip(27).for_each(|record| record.digest.hex = "ab".into());
+    assert_eq!(compare_records(&both).len(), 2);
+    let mut both = [beside("zlib:6", 7, 1), beside("zlib:6", 8, 1)].concat();
+    both.iter_mut().skip(27).for_each(|record| record.jobs = 4);
+    assert_eq!(compare_records(&both).len(), 2, "nor are several copies at once pooled with one");
+}
+
+#[test]
+fn a_variant_has_one_row_under_its_first_spelling_however_it_was_typed() {
+    let mut later = beside("zlib:6", 8, 1);
+    for spec in later.iter_mut().filter_map(|record| record.variant.spec.as_mut()) {
+        spec.typed.push_str(",default");
+    }
+    later.extend(later.clone());
+    later.iter_mut().skip(27).for_each(|record| record.workload.name = "checkout".into());
+    let mut records = [beside("zlib:6", 7, 1), later].concat();
+    let comparisons = compare_records(&records);
+    assert_eq!(comparisons.len(), 2);
+    for (comparison, runs) in comparisons.iter().zip([18, 9]) {
+        let rows: Vec<_> = comparison.rows.iter().map(|row| (row.variant.label(), row.runs)).collect();
+        assert_eq!(rows, [("zlib:6".into(), 2 * runs), ("codec-1".into(), runs)]);
+    }
+    unify_spellings(&mut records);
+    assert!(records.iter().all(|record| !record.variant.label().contains("default")));
+}
+
+#[test]
+fn the_names_of_a_self_test_stay_apart() {
+    let mut records = steady("traverse", 9, 1.0, &[1.0, 1.0]);
+    for record in &mut records {
+        let row = record.variant.row;
+        let typed = if row == 0 { "zlib:6".to_owned() } else { format!("zlib:6 #{row}") };
+        record.variant.spec = Some(SpecText { typed, canonical: "zlib:6".into() });
+    }
+    let [comparison] = compare_records(&records).try_into().unwrap();
+    let labels: Vec<_> = comparison.rows.iter().map(|row| row.variant.label()).collect();
+    assert_eq!(labels, ["zlib:6", "zlib:6 #1", "zlib:6 #2"]);
+}
+
 #[test]
 fn workloads_and_sessions_stay_apart() {
     let mut records = vec![
