@@ -26,7 +26,7 @@ enum Sign {
     PythonRuns(&'static str),
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 10] = [
     Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
