@@ -26,7 +26,7 @@ enum Sign {
     PythonRuns(&'static str),
 }
 
-const NEEDS: [Need; 9] = [
+const NEEDS: [Need; 10] = [
     Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
@@ -59,6 +59,12 @@ const NEEDS: [Need; 9] = [
             "import os, sys, sysconfig; header = os.path.join(sysconfig.get_path('include'), 'Python.h'); \
              sys.exit(sys.version_info < (3, 12) and not os.path.exists(header))",
         ),
+    },
+    Need {
+        name: "python3's own tests",
+        package: "libpython3-testsuite",
+        purpose: "the library that stands in for zlib, which Python's zlib is tested on",
+        sign: Sign::PythonRuns("import test.test_zlib"),
     },
 ];
 
@@ -200,7 +206,7 @@ mod tests {
         assert_eq!(machine.install(), Ok(()));
         assert_eq!(
             machine.calls(),
-            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev\n"
+            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3-testsuite\n"
         );
     }
 
@@ -219,7 +225,10 @@ mod tests {
         machine.write("id", "echo 1000");
         fs::remove_file(machine.folder.join("cc")).expect("no compiler");
         let message = machine.install().expect_err("this is not root");
-        assert!(message.ends_with("as root: apt-get install build-essential python3-venv python3-dev"), "{message}");
+        assert!(
+            message.ends_with("as root: apt-get install build-essential python3-venv python3-dev libpython3-testsuite"),
+            "{message}"
+        );
         assert_eq!(machine.calls(), "", "apt-get is not even asked");
     }
 

@@ -12,6 +12,7 @@ use repackbench_writer::{WriterError, hg::rechosen::HgProgram};
 
 use crate::{
     compare_arguments::CompareArguments,
+    exec_arguments::ExecArguments,
     explain_arguments::ExplainArguments,
     failure::Failure,
     output_arguments::OutputArguments,
@@ -48,6 +49,7 @@ pub(crate) enum Command {
     Report(ReportArguments),
     Replay(ReplayArguments),
     Serve(ServeArguments),
+    Exec(ExecArguments),
     Chains(ChainsArguments),
     Trace(Box<TraceArguments>),
     Payloads(PayloadsArguments),

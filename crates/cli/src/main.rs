@@ -5,6 +5,7 @@ mod args;
 mod byte_size;
 mod commands;
 mod compare_arguments;
+mod exec_arguments;
 mod explain_arguments;
 mod failure;
 mod output_arguments;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
+        Command::Exec(arguments) => commands::exec::run(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),

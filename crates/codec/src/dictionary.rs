@@ -57,7 +57,7 @@ impl Dictionaries {
     }
 
     /// The dictionary with that Adler-32, and its number; only among those that an RFC 1950 stream can use.
-    pub(crate) fn by_adler32(&self, adler32: u32) -> Option<(u8, &Dictionary)> {
+    pub fn by_adler32(&self, adler32: u32) -> Option<(u8, &Dictionary)> {
         let at = self
             .numbered
             .iter()

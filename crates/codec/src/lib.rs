@@ -44,6 +44,7 @@ mod form;
 mod kind;
 mod kind_encoders;
 mod leb128;
+mod push_decoder;
 mod revlog;
 mod source;
 mod spec;
@@ -63,6 +64,7 @@ pub use error::{CodecError, FoundLength};
 pub use form::{SharedFormat, StoredForm};
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};
+pub use push_decoder::{PushDecoder, PushStep};
 pub use revlog::{BASE_REQUIREMENT, DICTIONARY_REQUIREMENT, RevlogDecoder, RevlogEncoder, RevlogEngine};
 pub use spec::{
     CodecChoice, CodecSpec, CodecSpecs, DictionarySource, SpecError, SpecErrorKind, SpecKind, named_specs, parse_size,

@@ -6,6 +6,7 @@ pub(crate) mod chains;
 pub(crate) mod codecs;
 pub(crate) mod compare;
 pub(crate) mod convert;
+pub(crate) mod exec;
 pub(crate) mod explain;
 pub(crate) mod payloads;
 mod plan;

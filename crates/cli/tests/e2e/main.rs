@@ -15,6 +15,7 @@ mod conversion;
 mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
+mod exec;
 mod hg;
 mod html;
 mod outputs;

@@ -18,7 +18,7 @@ pub(crate) mod raw_libdeflate;
 pub(crate) mod rfc1950;
 pub(crate) mod sirocco;
 pub(crate) mod snappy;
-mod steps;
+pub(crate) mod steps;
 pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod zlib;
@@ -29,6 +29,7 @@ pub(crate) mod zopfli;
 pub(crate) mod zstd;
 pub(crate) mod zstd_frame;
 pub(crate) mod zstd_prefix;
+mod zstd_steps;
 
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;

@@ -91,6 +91,11 @@ impl<M: Machine> Halves<M> {
         Halves { machine, deflater: None, inflater: None, pieces: Pieces::default(), delivered: Vec::new() }
     }
 
+    /// How halves are made.
+    pub(crate) fn machine(&self) -> &M {
+        &self.machine
+    }
+
     /// The compressing half and its scratch space.
     pub(crate) fn deflater(&mut self) -> Result<(&mut M::Deflater, &mut Pieces), CodecError> {
         let deflater = match &mut self.deflater {

@@ -32,6 +32,17 @@ impl<M: Machine> StreamCodec<M> {
     pub(super) fn of(machine: M) -> Self {
         StreamCodec { halves: Halves::new(machine), checksum: true }
     }
+
+    /// The decompressing half alone, for a caller that takes care of length and checksum.
+    ///
+    /// # Errors
+    /// When it cannot be set up.
+    pub(crate) fn new_inflater(&self) -> Result<Box<dyn Inflater>, CodecError>
+    where
+        M::Inflater: 'static,
+    {
+        Ok(Box::new(self.halves.machine().inflater()?))
+    }
 }
 
 /// Takes the payload length, which must be `expected`.

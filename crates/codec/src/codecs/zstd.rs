@@ -116,7 +116,7 @@ impl Zstd {
         Ok(encoder)
     }
 
-    fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
+    pub(super) fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
         let mut decoder = DCtx::try_create().ok_or_else(no_context)?;
         decoder.set_parameter(DParameter::Format(self.format)).map_err(failed)?;
         decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(failed)?;
@@ -149,7 +149,7 @@ impl Zstd {
     }
 
     /// Takes the frame's header and checks what must hold for every frame that this codec decodes.
-    fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
+    pub(super) fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
         let standard = self.format == FrameFormat::One;
         let header = FrameHeader::take(&mut StoredBytes::new(stored, FRAME), standard)?;
         if !standard && header.content_size.is_none() {
@@ -425,6 +425,6 @@ pub(super) fn failed(code: ErrorCode) -> CodecError {
 }
 
 /// An error that lies in stored data.
-fn damaged(code: ErrorCode) -> CodecError {
+pub(super) fn damaged(code: ErrorCode) -> CodecError {
     corrupt("a valid frame", zstd_safe::get_error_name(code).to_owned())
 }

@@ -6,6 +6,7 @@ mod changing;
 mod conversion;
 mod damage;
 mod exchange;
+mod exec;
 mod forged;
 mod kinds;
 mod lies;

@@ -11,14 +11,18 @@ use super::{fixture, program::exit};
 pub(crate) fn command(repo: &Path) -> Command {
     let mut command = Command::new("git");
     program::isolate(&mut command);
+    pin(&mut command);
+    command.arg("-C").arg(repo);
+    command
+}
+
+/// Pins what git heeds, for any command that runs it.
+pub(crate) fn pin(command: &mut Command) {
     command
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .env("GIT_CONFIG_GLOBAL", fixture::scripts().join("gitconfig"))
         .env("GIT_NO_LAZY_FETCH", "1")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .arg("-C")
-        .arg(repo);
-    command
+        .env("GIT_TERMINAL_PROMPT", "0");
 }
 
 /// Runs git, whatever comes of it.

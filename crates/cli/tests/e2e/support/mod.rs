@@ -6,6 +6,7 @@ pub(crate) mod git;
 pub(crate) mod hg;
 pub(crate) mod hg_extension;
 pub(crate) mod hg_server;
+pub(crate) mod preload;
 pub(crate) mod program;
 pub(crate) mod reseal;
 pub(crate) mod revlog;

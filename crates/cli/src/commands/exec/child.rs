@@ -1,0 +1,59 @@
+//! The command as a child: signals go to it, and its end becomes ours.
+
+use std::{
+    os::unix::process::ExitStatusExt,
+    process::{Command, ExitCode, ExitStatus},
+    thread,
+};
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+    iterator::Signals,
+    low_level::emulate_default_handler,
+};
+
+use crate::failure::{FAILED, Failure};
+
+/// What would end this program before the child's work is brought back.
+const PASSED_ON: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
+
+/// What a shell adds to a signal's number.
+const SIGNALLED: u8 = 128;
+
+/// Runs the command to its end, and ends alike.
+pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
+    end_alike(wait(command)?)
+}
+
+/// Runs the command to its end; signals that arrive meanwhile go to it.
+pub(super) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
+    let failed = |error: &dyn std::fmt::Display, command: &Command| {
+        Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
+    };
+    // Handled before there is a child, and kept until it is known; the child begins with the defaults.
+    let mut signals = Signals::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
+    let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
+    let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
+    thread::spawn(move || {
+        for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
+            // Gone already: then the signal is for nobody.
+            let _ = kill(pid, signal);
+        }
+    });
+    child.wait().map_err(|error| failed(&error, &command))
+}
+
+/// Ends as the child did: with its status, or by the same signal.
+pub(super) fn end_alike(ended: ExitStatus) -> Result<ExitCode, Failure> {
+    if let Some(code) = ended.code() {
+        return Ok(ExitCode::from(u8::try_from(code).unwrap_or(FAILED)));
+    }
+    let number = ended.signal().unwrap_or_default();
+    let _ = emulate_default_handler(number);
+    // One that cannot be had at will: what a shell would say of it.
+    Ok(ExitCode::from(SIGNALLED.saturating_add(u8::try_from(number).unwrap_or_default())))
+}

@@ -1,0 +1,67 @@
+//! The command line of `exec`.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+/// Run the user's own git or hg on a repository under any codec.
+///
+/// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
+/// every codec whose chunks can be decoded by themselves, with dictionaries too. What git writes
+/// stays zlib, and so does what leaves the repository by push, fetch, clone or bundle. Repositories
+/// that mix codecs stay readable. The command gets GIT_DIR: of a variant a view without the guard
+/// that stops plain git. What the command changes in it, the variant gets when it ends.
+///
+/// hg gets the repository by -R, and the extension that --hg-extension names.
+///
+/// The exit status is the command's; signals are passed on to it. Variants with prefix or patch are
+/// refused: git does not tell zlib the base of a delta.
+///
+/// Examples:
+///   repackbench exec linux.zstd-5 -- git log -Smalloc
+///   repackbench exec linux.lz4 -- git rev-list --objects --all
+///   repackbench exec --zlib zlib-rs linux -- git fsck --full
+///   repackbench exec linux.zstd-5 -- git --work-tree /tmp/tree checkout -f
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ExecArguments {
+    /// The repository, a variant or not.
+    pub(crate) repository: PathBuf,
+
+    /// Who reads and writes zlib streams for git.
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
+    pub(crate) zlib: Implementation,
+
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
+    #[arg(long = "hg-extension", value_name = "DIR")]
+    pub(crate) hg_extension: Option<PathBuf>,
+
+    /// The command and its arguments, behind `--`.
+    #[arg(last = true, required = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// The zlib that the preloaded library hands zlib streams to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Implementation {
+    /// The one that git is linked with.
+    Host,
+    /// Stock zlib.
+    Stock,
+    /// zlib-rs, a zlib written in Rust.
+    ZlibRs,
+    /// libdeflate where a stream is read at once, else the one that git is linked with.
+    Libdeflate,
+}
+
+impl Implementation {
+    /// The name that the library knows it by.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Implementation::Host => "host",
+            Implementation::Stock => "stock",
+            Implementation::ZlibRs => "zlib-rs",
+            Implementation::Libdeflate => "libdeflate",
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The codecs behind the zlib stand-in, in a library of its own: it holds several zlibs, whose functions have the names that the
+//! stand-in exports, and shows none of them.
+//!
+//! It exports one function, [`repackbench_preload_codecs`], which gives a table of others. No panic leaves them.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+
+mod decoder;
+mod dictionaries;
+mod libdeflate;
+mod zlibs;
+
+use std::sync::OnceLock;
+
+use repackbench_preload_abi::{ABI_VERSION, Codecs};
+
+/// The table, made when first asked for.
+static CODECS: OnceLock<Option<Codecs>> = OnceLock::new();
+
+fn codecs() -> Option<Codecs> {
+    Some(Codecs {
+        abi_version: ABI_VERSION,
+        open: decoder::open,
+        restart: decoder::restart,
+        step: decoder::step,
+        close: decoder::close,
+        libdeflate: libdeflate::decode,
+        dictionary: dictionaries::with_adler32,
+        stock: zlibs::stock()?,
+        zlib_rs: zlibs::zlib_rs()?,
+    })
+}
+
+/// The table of functions; null if it cannot be made. It lasts as long as the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn repackbench_preload_codecs() -> *const Codecs {
+    CODECS.get_or_init(codecs).as_ref().map_or(std::ptr::null(), std::ptr::from_ref)
+}

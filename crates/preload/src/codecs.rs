@@ -1,0 +1,79 @@
+//! Loading the library with the codecs.
+
+use std::{
+    env,
+    ffi::{CStr, CString, OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use libc::c_void;
+use repackbench_preload_abi::{ABI_VERSION, CODECS_SYMBOL, CODECS_VARIABLE, Codecs, CodecsFunction};
+
+use crate::complain;
+
+/// Its file's name, beside this library.
+const FILE: &str = "librepackbench_preload_codecs.so";
+
+/// The codecs, loaded when first asked for; none, with a complaint, if that fails.
+pub(crate) fn codecs() -> Option<&'static Codecs> {
+    static CODECS: OnceLock<Option<&'static Codecs>> = OnceLock::new();
+    *CODECS.get_or_init(|| {
+        let path = env::var_os(CODECS_VARIABLE).map_or_else(beside_this_library, PathBuf::from);
+        load(&path).inspect_err(|why| complain(&format!("{}: {why}", path.display()))).ok()
+    })
+}
+
+fn load(path: &Path) -> Result<&'static Codecs, String> {
+    let name = CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())?;
+    // SAFETY: a C string; the library's own initialisation does nothing but Rust's.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if library.is_null() {
+        return Err(last_error());
+    }
+    // SAFETY: a loaded library, which is never unloaded, and a C string.
+    let symbol = unsafe { libc::dlsym(library, CODECS_SYMBOL.as_ptr()) };
+    if symbol.is_null() {
+        return Err("expected the codecs of repackbench, found another library".to_owned());
+    }
+    // SAFETY: the symbol is that function in every library that exports it; it returns null or a table that lasts.
+    let codecs = unsafe { std::mem::transmute::<*mut c_void, CodecsFunction>(symbol)().as_ref() };
+    match codecs {
+        Some(codecs) if codecs.abi_version == ABI_VERSION => Ok(codecs),
+        _ => Err("expected the codecs of the same build, found those of another".to_owned()),
+    }
+}
+
+/// What the loader says about its last failure.
+fn last_error() -> String {
+    // SAFETY: dlerror returns null or a C string that lasts until this thread's next call.
+    let message = unsafe { libc::dlerror() };
+    if message.is_null() {
+        return "cannot be loaded".to_owned();
+    }
+    // SAFETY: not null, see above; it is copied.
+    unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
+}
+
+fn beside_this_library() -> PathBuf {
+    this_file().map_or_else(|| PathBuf::from(FILE), |this| Path::new(&this).with_file_name(FILE))
+}
+
+/// The file of this library.
+fn this_file() -> Option<OsString> {
+    let mut info = libc::Dl_info {
+        dli_fname: std::ptr::null(),
+        dli_fbase: std::ptr::null_mut(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    };
+    // SAFETY: any address may be asked for, and `info` is ours to be written.
+    let found = unsafe { libc::dladdr(this_file as *const c_void, &mut info) };
+    if found == 0 || info.dli_fname.is_null() {
+        return None;
+    }
+    // SAFETY: after success the name is a C string that lasts as long as the library; it is copied.
+    let name = unsafe { CStr::from_ptr(info.dli_fname) };
+    Some(OsString::from_vec(OsStr::from_bytes(name.to_bytes()).as_bytes().to_vec()))
+}

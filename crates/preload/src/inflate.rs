@@ -1,0 +1,152 @@
+//! Reading: zlib's functions, each for whoever's stream it is.
+
+use libc::{c_char, c_int, c_long, c_uint, c_void};
+use repackbench_preload_abi::{OK, STREAM_ERROR, VERSION_ERROR, ZStream};
+
+use crate::{
+    guarded,
+    stream::{self, Stream, Whose, find, is_plain},
+    zlib::zlib,
+};
+
+/// `DEF_WBITS`
+const WINDOW_BITS: c_int = 15;
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateInit_(stream: *mut ZStream, version: *const c_char, size: c_int) -> c_int {
+    // SAFETY: the caller's duties are those of `inflateInit2_`.
+    unsafe { inflateInit2_(stream, WINDOW_BITS, version, size) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateInit2_(
+    stream: *mut ZStream,
+    window_bits: c_int,
+    version: *const c_char,
+    size: c_int,
+) -> c_int {
+    guarded(STREAM_ERROR, || {
+        if !is_plain(window_bits) {
+            // SAFETY: the caller's arguments, unchanged.
+            return zlib().map_or(VERSION_ERROR, |zlib| unsafe {
+                (zlib.functions.inflate_init2)(stream, window_bits, version, size)
+            });
+        }
+        // SAFETY: null or a C string, as zlib.h wants it.
+        if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
+            return VERSION_ERROR;
+        }
+        // SAFETY: null or a valid stream, as zlib.h wants it.
+        let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
+        stream::open(caller, window_bits);
+        OK
+    })
+}
+
+/// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
+///
+/// # Safety
+/// As for [`find`].
+unsafe fn answer<T: From<i8>>(
+    stream: *mut ZStream,
+    ours: impl FnOnce(&mut ZStream, &mut Stream) -> T,
+    zlibs: impl FnOnce(&repackbench_preload_abi::ZlibFunctions) -> T,
+) -> T {
+    guarded(T::from(-2), || {
+        // SAFETY: as the caller vouches.
+        match unsafe { find(stream) } {
+            Whose::Ours(caller, state) => ours(caller, state),
+            Whose::Zlibs => zlib().map_or(T::from(-2), |zlib| zlibs(zlib.functions)),
+            Whose::Nobodys => T::from(-2),
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe { answer(stream, |caller, state| state.inflate(caller, flush), |zlib| (zlib.inflate)(stream, flush)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
+    guarded(STREAM_ERROR, || {
+        // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
+        unsafe {
+            match find(stream) {
+                Whose::Ours(caller, _) => Stream::end(caller),
+                Whose::Zlibs => zlib().map_or(STREAM_ERROR, |zlib| (zlib.functions.inflate_end)(stream)),
+                Whose::Nobodys => STREAM_ERROR,
+            }
+        }
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
+    // SAFETY: zlib.h's duties of the caller.
+    unsafe { answer(stream, |caller, state| state.reset_alike(caller), |zlib| (zlib.inflate_reset)(stream)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
+    // SAFETY: zlib.h's duties of the caller.
+    unsafe {
+        answer(
+            stream,
+            |caller, state| state.reset(caller, window_bits),
+            |zlib| (zlib.inflate_reset2)(stream, window_bits),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateSetDictionary(stream: *mut ZStream, dictionary: *const u8, length: c_uint) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe {
+        answer(
+            stream,
+            // A stream in zlib's format says first that it needs one.
+            |caller, state| match state.is_new() {
+                true => STREAM_ERROR,
+                false => {
+                    state.hand_over(caller, |zlib, inner| (zlib.inflate_set_dictionary)(inner, dictionary, length))
+                }
+            },
+            |zlib| (zlib.inflate_set_dictionary)(stream, dictionary, length),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int {
+    if to.is_null() {
+        return STREAM_ERROR;
+    }
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe { answer(from, |caller, state| state.copy(caller, to), |zlib| (zlib.inflate_copy)(to, from)) }
+}
+
+macro_rules! handed_over {
+    ($($symbol:ident => $field:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(stream: *mut ZStream, $($argument: $type),*) -> $result {
+            // SAFETY: zlib.h's duties of the caller cover both.
+            unsafe {
+                answer(
+                    stream,
+                    |caller, state| state.hand_over(caller, |zlib, inner| (zlib.$field)(inner, $($argument),*)),
+                    |zlib| (zlib.$field)(stream, $($argument),*),
+                )
+            }
+        })*
+    };
+}
+
+handed_over! {
+    inflateGetDictionary => inflate_get_dictionary(dictionary: *mut u8, length: *mut c_uint) -> c_int;
+    inflateSync => inflate_sync() -> c_int;
+    inflatePrime => inflate_prime(bits: c_int, value: c_int) -> c_int;
+    inflateMark => inflate_mark() -> c_long;
+    inflateGetHeader => inflate_get_header(header: *mut c_void) -> c_int;
+}

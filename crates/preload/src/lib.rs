@@ -1,0 +1,40 @@
+//! A library to preload into git, or into any program that is linked with zlib dynamically: it answers zlib's own functions, and so
+//! lets that program read every codec of repackbench whose chunks can be decoded by themselves.
+//!
+//! The first bytes of a stream decide, when they arrive: one with a tag byte and a standard zstd frame are decoded by the codecs, in
+//! a library of their own that is loaded when the first such stream is met. Everything else, and every stream that was opened as gzip
+//! or raw DEFLATE, goes to a real zlib: the one that the program is linked with, unless the environment names another.
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, or `libdeflate` for streams that are read whole |
+//! | `REPACKBENCH_DICTIONARIES` | the folder with the repository's dictionaries, uncompressed, in files `0`, `1` and so on |
+//! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
+//!
+//! A zlib calls its own functions by name, and so comes back here. That does no harm, because every function tells by the state in the
+//! stream whether it is one of ours, and hands over those that are not. No panic leaves this library.
+
+#![deny(unsafe_op_in_unsafe_fn)]
+#![allow(non_snake_case, reason = "the names are zlib's")]
+#![allow(clippy::missing_safety_doc, reason = "zlib.h says what the callers of its functions owe")]
+
+mod codecs;
+mod deflate;
+mod inflate;
+mod stream;
+mod zlib;
+
+use std::{
+    io::Write,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// Runs what a function of zlib's does; `failed` is its answer after a panic.
+fn guarded<T>(failed: T, run: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(run)).unwrap_or(failed)
+}
+
+/// Says on stderr what no return code of zlib's can say. Where even that fails there is nobody to tell.
+fn complain(message: &str) {
+    let _ = writeln!(std::io::stderr(), "repackbench: {message}");
+}

@@ -1,0 +1,66 @@
+//! The zlib that reads and writes zlib streams.
+
+use std::{env, ffi::CStr, sync::OnceLock};
+
+use libc::c_void;
+use repackbench_preload_abi::{ZLIB_VARIABLE, ZlibFunctions};
+
+use crate::{codecs::codecs, complain};
+
+/// The names that the environment may give.
+const NAMES: &str = "host, stock, zlib-rs or libdeflate";
+
+/// Which zlib is used.
+#[derive(Clone, Copy)]
+pub(crate) struct Zlib {
+    pub(crate) functions: &'static ZlibFunctions,
+    /// libdeflate is tried first on what is to be read.
+    pub(crate) tries_libdeflate: bool,
+}
+
+/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such.
+pub(crate) fn zlib() -> Option<Zlib> {
+    static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
+    *ZLIB.get_or_init(|| {
+        let name = env::var_os(ZLIB_VARIABLE);
+        let (functions, tries_libdeflate) = match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
+            Some("" | "host") => (host(), false),
+            Some("stock") => (codecs().map(|codecs| &codecs.stock), false),
+            Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false),
+            Some("libdeflate") => (host(), codecs().is_some()),
+            _ => {
+                let found = name.unwrap_or_default();
+                complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
+                (None, false)
+            }
+        };
+        functions.map(|functions| Zlib { functions, tries_libdeflate })
+    })
+}
+
+/// The zlib that the program would use without us.
+fn host() -> Option<&'static ZlibFunctions> {
+    static HOST: OnceLock<Option<ZlibFunctions>> = OnceLock::new();
+    let found = HOST.get_or_init(|| {
+        // SAFETY: RTLD_NEXT and C strings are what dlsym takes; symbols of these names behind ours are zlib's.
+        let behind_us = unsafe { ZlibFunctions::find(|name| libc::dlsym(libc::RTLD_NEXT, name.as_ptr())) };
+        behind_us.or_else(of_the_system)
+    });
+    if found.is_none() {
+        complain(
+            "found no zlib beside this library: the program is not linked with one, and libz.so.1 cannot be loaded",
+        );
+    }
+    found.as_ref()
+}
+
+/// The system's zlib: for programs that load it late, as Python does, so that it is not among the libraries behind us.
+fn of_the_system() -> Option<ZlibFunctions> {
+    // SAFETY: a C string; loading zlib runs no code of it. One that the program has loaded is found again.
+    let library: *mut c_void = unsafe { libc::dlopen(c"libz.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if library.is_null() {
+        return None;
+    }
+    // SAFETY: the library is loaded and stays so; its symbols of these names are zlib's.
+    unsafe { ZlibFunctions::find(|name: &CStr| libc::dlsym(library, name.as_ptr())) }
+}

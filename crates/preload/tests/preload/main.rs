@@ -1,0 +1,9 @@
+//! The stand-in against real zlib: the same calls on both, and zlib's own consumers on it.
+
+mod calls;
+mod chunks;
+mod consumers;
+mod fuzzed;
+mod library;
+mod same_as_zlib;
+mod samples;

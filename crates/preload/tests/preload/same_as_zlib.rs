@@ -1,0 +1,170 @@
+//! Zlib streams: whatever is done, the stand-in shows what zlib shows.
+
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+
+use crate::calls::{Stream, outcome, read};
+use crate::library::{ours, zlibs};
+use crate::samples::{deflated, payload};
+
+/// Reads on both in the same way; fails the test where anything differs. Returns payload and last code.
+fn compare(
+    stored: &[u8],
+    window_bits: i32,
+    piece: impl Fn() -> usize,
+    room: impl Fn() -> usize,
+    flush: i32,
+    about: &str,
+) -> (Vec<u8>, i64) {
+    let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+        let (mut stream, code) = Stream::open(functions, window_bits);
+        let mut all = if code == 0 { read(&mut stream, stored, &piece, &room, flush) } else { Vec::new() };
+        all.push(stream.end());
+        (code, all)
+    });
+    assert_eq!(ours, zlibs, "{about}");
+    outcome(&ours.1[..ours.1.len() - 1])
+}
+
+/// Streams in zlib's format, of each level and several windows: with 10 bits they begin as a zstd frame does.
+fn streams() -> Vec<(Vec<u8>, Vec<u8>)> {
+    let mut streams = Vec::new();
+    for length in [0, 1, 60, 700, 5_000] {
+        for (level, window_bits) in [(0, 15), (1, 15), (6, 15), (9, 15), (6, 10), (6, 9)] {
+            let payload = payload(length);
+            streams.push((deflated(&payload, level, window_bits, None), payload));
+        }
+    }
+    streams
+}
+
+#[test]
+fn split_at_every_byte() {
+    for (stored, payload) in streams() {
+        let followed = [&stored[..], b"what follows"].concat();
+        for at in 0..=stored.len() {
+            for flush in [0, 4] {
+                let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+                    let mut stream = Stream::opened(functions);
+                    let mut pieces = [at].into_iter();
+                    read(
+                        &mut stream,
+                        &followed,
+                        || pieces.next().unwrap_or(usize::MAX / 2),
+                        || payload.len() + 1,
+                        flush,
+                    )
+                });
+                assert_eq!(ours, zlibs, "{} bytes split at {at}", payload.len());
+                assert_eq!(outcome(&ours), (payload.clone(), 1));
+            }
+        }
+    }
+}
+
+#[test]
+fn small_pieces_and_small_windows() {
+    for (stored, payload) in streams() {
+        for (piece, room) in [(1, 1), (1, 20), (7, 3), (usize::MAX / 2, 1), (usize::MAX / 2, 20), (1, 8192), (64, 64)] {
+            for flush in [0, 2, 4, 5, 6] {
+                let read = compare(&stored, 15, || piece, || room, flush, &format!("{piece} {room} {flush}"));
+                // Flush 5 and 6 stop at the borders of DEFLATE blocks.
+                assert!(read == (payload.clone(), 1) || flush > 4, "{piece} {room} {flush}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gzip_and_raw_streams_are_zlibs() {
+    let payload = payload(3_000);
+    for (written, read_as) in
+        [(31, 31), (31, 47), (15, 47), (-15, -15), (-9, -9), (15, 0), (15, 31), (31, 15), (15, 8), (15, 16), (15, 7)]
+    {
+        let stored = deflated(&payload, 6, written, None);
+        for (piece, room) in [(1, 1_000), (500, 77), (usize::MAX / 2, 4_000)] {
+            compare(&stored, read_as, || piece, || room, 0, &format!("{written} {read_as}"));
+        }
+    }
+}
+
+#[test]
+fn damaged_and_cut_off_streams() {
+    let mut random = SmallRng::seed_from_u64(0x5eed);
+    for (stored, payload) in streams() {
+        for _ in 0..60 {
+            let mut damaged = stored.clone();
+            let place = random.random_range(0..damaged.len());
+            match random.random_range(0..4) {
+                0 => damaged.truncate(place),
+                1 => drop(damaged.remove(place)),
+                _ => damaged[place] ^= 1 << random.random_range(0..8),
+            }
+            // Another first byte may make it a chunk of ours.
+            if damaged.first() != stored.first() || damaged.starts_with(&[0x28, 0xb5]) {
+                continue;
+            }
+            let (piece, room) = (random.random_range(1..damaged.len() + 2), random.random_range(1..payload.len() + 9));
+            for flush in [0, 4] {
+                compare(&damaged, 15, || piece, || room, flush, &format!("{damaged:02x?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn first_bytes_that_begin_nothing() {
+    for first in 0..=u8::MAX {
+        let is_chunk =
+            repackbench_codec::ChunkDecoder::identify(&[first, 0x20, 0, 0, 0]).is_some() && first & 0x0f != 8;
+        if !is_chunk {
+            compare(&[first, 0x9c, 3, 0, 0, 0, 0, 1], 15, || 9, || 9, 0, &format!("{first:02x}"));
+        }
+    }
+}
+
+#[test]
+fn preset_dictionaries_are_asked_for() {
+    let (dictionary, payload) = (payload(500), payload(900));
+    let stored = deflated(&payload, 6, 15, Some(&dictionary));
+    let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+        let mut stream = Stream::opened(functions);
+        let mut all = read(&mut stream, &stored, || 4, || 1_000, 0);
+        let at: usize = all.iter().map(|seen| seen.taken).sum();
+        for bytes in [&b"another"[..], &dictionary] {
+            all.push(stream.call("inflateSetDictionary", |functions, stream| {
+                // SAFETY: an open stream, and as many bytes as it says.
+                i64::from(unsafe { (functions.inflate_set_dictionary)(stream, bytes.as_ptr(), bytes.len() as u32) })
+            }));
+        }
+        all.extend(read(&mut stream, &stored[at..], || 100, || 1_000, 4));
+        all
+    });
+    assert_eq!(ours, zlibs);
+    assert_eq!(outcome(&ours), (payload, 1));
+}
+
+#[test]
+fn misuse_is_answered_alike() {
+    for functions in [ours(), zlibs()] {
+        let null = std::ptr::null_mut();
+        // SAFETY: zlib.h lets a stream be null, and checks version and length.
+        unsafe {
+            assert_eq!((functions.inflate)(null, 0), -2);
+            assert_eq!((functions.inflate_end)(null), -2);
+            assert_eq!((functions.inflate_reset)(null), -2);
+            assert_eq!((functions.inflate_copy)(null, null), -2);
+            assert_eq!((functions.inflate_init2)(null, 15, c"1.2.11".as_ptr(), 112), -2);
+            let mut stream = repackbench_preload_abi::ZStream::zeroed();
+            assert_eq!((functions.inflate)(&mut stream, 0), -2, "never opened");
+            assert_eq!((functions.inflate_init2)(&mut stream, 15, c"2.0".as_ptr(), 112), -6);
+            assert_eq!((functions.inflate_init2)(&mut stream, 15, c"1.2.11".as_ptr(), 111), -6);
+            assert_eq!((functions.inflate_init2)(&mut stream, 15, std::ptr::null(), 112), -6);
+            assert_eq!((functions.inflate_init2)(&mut stream, 15, c"1.2.11".as_ptr(), 112), 0);
+            let mut moved = stream;
+            assert_eq!((functions.inflate)(&mut moved, 0), -2, "moved");
+            assert_eq!((functions.inflate_end)(&mut stream), 0);
+            assert_eq!((functions.inflate_end)(&mut stream), -2, "closed before");
+        }
+    }
+}
