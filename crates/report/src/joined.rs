@@ -57,7 +57,7 @@ pub(crate) struct Job<'a> {
 /// several states is left out of it, as none of them is the one.
 pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
     let machines: BTreeSet<_> = comparisons.iter().map(|comparison| comparison.host.machine()).collect();
-    let is_joined = |of: &&WorkloadComparison| of.is_valid && !of.workload.name.starts_with("floor:");
+    let is_joined = |of: &&WorkloadComparison| of.is_valid && !of.workload.name.starts_with(crate::bench::FLOOR);
     let mut groups: Vec<(_, Vec<&WorkloadComparison>)> = Vec::new();
     for comparison in comparisons.iter().filter(is_joined) {
         let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { continue };

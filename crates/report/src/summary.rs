@@ -92,7 +92,11 @@ pub(crate) fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcom
 
 /// Without floors: they show what of a workload is its codec's, and are no jobs of anyone's.
 pub(crate) fn jobs<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
-    comparisons.iter().copied().filter(|comparison| !comparison.workload.name.starts_with("floor:")).collect()
+    comparisons
+        .iter()
+        .copied()
+        .filter(|comparison| !comparison.workload.name.starts_with(crate::bench::FLOOR))
+        .collect()
 }
 
 fn of_repository(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
