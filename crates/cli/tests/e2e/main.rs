@@ -20,6 +20,7 @@ mod hg;
 mod html;
 mod outputs;
 mod payloads;
+mod rechosen;
 mod refused;
 mod replay;
 mod report;
