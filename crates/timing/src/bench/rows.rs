@@ -147,6 +147,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subj
         deltas: DeltaOrigin::Kept,
         decoder: None,
         delta_cache: None,
+        client: None,
     };
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
@@ -173,6 +174,7 @@ fn variant(source: &Repository, spec: &CodecSpec, role: Role, deltas: DeltaOrigi
         deltas,
         decoder: None,
         delta_cache: None,
+        client: None,
     }
 }
 
