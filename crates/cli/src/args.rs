@@ -12,6 +12,7 @@ use repackbench_timing::{
 use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
 
 use crate::{
+    client_arguments::{BenchWorkload, ClientArguments},
     compare_arguments::CompareArguments,
     exec_arguments::ExecArguments,
     explain_arguments::ExplainArguments,
@@ -235,6 +236,16 @@ pub(crate) struct SizeArguments {
 ///   serve:push   the last N commits (--commits, 100) to a server that only reads zlib
 /// floor: before the name of any but sizes and encode is what its codec alone costs.
 ///
+/// --client stock lets commands of git do the jobs of the same names, and those below, each in
+/// a process of its own. Its defaults are those that only read: checkout, traverse, diff:raw,
+/// diff:pickaxe, diff:patch, sizes, cat-all, fsck. Named only:
+///   repack              git repack -adF in a copy, of the zlib variant
+///   repack:incremental  git repack -d where the newest commits (--commits, 100) are loose
+///   clone:zlib          a bare clone by a client without the library
+///   clone:same          the same by one that has it where the sender does
+///   fetch:zlib          the newest commits (--commits, 100), as clone:zlib
+///   fetch:same          the same as clone:same
+///
 /// Examples:
 ///   repackbench bench . --codec zlib:6 --codec zstd:5
 ///   repackbench bench . --codec zstd:3 --codec lz4 --workload traverse --blocks 15
@@ -242,6 +253,8 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
 ///   repackbench bench . --codec zstd:5 --delta-cache 96M,0,unlimited --time 10m
 ///   repackbench bench . --codec zstd:5 --workload checkout --device hdd --device nvme
+///   repackbench bench . --codec zstd:5 --client stock --zlib zlib-rs,libdeflate
+///   repackbench bench . --codec zstd:5 --client both --workload traverse
 ///   repackbench bench . --self-test --workload traverse
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -251,7 +264,7 @@ pub(crate) struct BenchArguments {
 
     /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
     /// repeated, in whatever spelling, is measured once.
-    #[arg(long = "codec", value_name = "SPEC", required_unless_present = "self_test")]
+    #[arg(long = "codec", value_name = "SPEC", required_unless_present_any = ["self_test", "zlibs"])]
     codecs: Vec<CodecSpecs>,
 
     /// Measure the same files under several names: every difference is a false one.
@@ -272,7 +285,10 @@ pub(crate) struct BenchArguments {
 
     /// A workload to run; may be given several times.
     #[arg(long = "workload", value_name = "W")]
-    workloads: Vec<WorkloadSpec>,
+    pub(crate) workloads: Vec<BenchWorkload>,
+
+    #[command(flatten)]
+    pub(crate) client: ClientArguments,
 
     #[command(flatten)]
     pub(crate) range: RangeArguments,
@@ -333,10 +349,6 @@ impl BenchArguments {
             }
         }
         devices
-    }
-
-    pub(crate) fn workloads(&self) -> Vec<WorkloadSpec> {
-        if self.workloads.is_empty() { WorkloadSpec::all() } else { self.workloads.clone() }
     }
 }
 

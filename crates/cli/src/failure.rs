@@ -8,7 +8,7 @@ use std::{
 
 use repackbench_client::ClientError;
 use repackbench_reader::ReaderError;
-use repackbench_timing::{bench::BenchError, chains::ChainError, workloads::WorkloadError};
+use repackbench_timing::{bench::BenchError, chains::ChainError, stock::StockError, workloads::WorkloadError};
 use repackbench_writer::{
     WriterError,
     cache::{CacheError, GetOrMakeError},
@@ -139,6 +139,8 @@ impl From<BenchError> for Failure {
             BenchError::Resume { .. } => Failure::new(USAGE, error)
                 .with_hint("give the options of the session that wrote the records, or --json FILE for a new one"),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
+            BenchError::Stock(StockError::Client(error)) => error.into(),
+            BenchError::Stock(error) => Failure::new(FAILED, error),
             BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
         }
     }

@@ -4,6 +4,7 @@
 mod args;
 mod byte_size;
 mod child;
+mod client_arguments;
 mod commands;
 mod compare_arguments;
 mod exec_arguments;

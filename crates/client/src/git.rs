@@ -43,9 +43,21 @@ impl GitClient {
     /// # Errors
     /// The library is missing, git does not call it, or the repository's chunks cannot be decoded by themselves.
     pub fn new(repository: &GitRepository, place: &Path, program: &OsStr, zlib: Zlib) -> Result<Self, ClientError> {
+        GitClient::with_git(repository, place, git_to_probe(program), zlib)
+    }
+
+    /// Makes everything ready for commands by `git`, whatever its file is called, or by none. The rest is as in [`Self::new`].
+    ///
+    /// # Errors
+    /// As of [`Self::new`].
+    pub fn with_git(
+        repository: &GitRepository,
+        place: &Path,
+        git: Option<PathBuf>,
+        zlib: Zlib,
+    ) -> Result<Self, ClientError> {
         refuse_bases(repository)?;
         let preload = Preload::find()?;
-        let git = git_to_probe(program);
         let scratch = tempfile::Builder::new().prefix("repackbench-exec-").tempdir()?;
         write_dictionaries(repository, &dictionaries(&scratch))?;
         let mut exec_path = None;
@@ -130,14 +142,31 @@ fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
     Err(ClientError::refused(message).with_hint("convert it under the same codec without prefix and patch"))
 }
 
+/// The program that `name` starts: a path, or the first of its name on the PATH.
+///
+/// # Errors
+/// There is none.
+pub fn find_program(name: &OsStr) -> Result<PathBuf, ClientError> {
+    let path = Path::new(name);
+    let found = match path.components().count() {
+        0 | 1 => on_path(name),
+        _ => std::path::absolute(path).ok().filter(|path| is_program(path)),
+    };
+    found.ok_or_else(|| ClientError::refused(format!("{}: not found, or not a program", name_of(path))))
+}
+
 /// The git that will run: the command itself, or the one that the command would find.
 fn git_to_probe(program: &OsStr) -> Option<PathBuf> {
     match Path::new(program).file_name() {
         Some(name) if name == "git" && Path::new(program).components().count() > 1 => std::path::absolute(program).ok(),
-        _ => env::split_paths(&env::var_os("PATH")?)
-            .filter_map(|folder| std::path::absolute(folder.join("git")).ok())
-            .find(|candidate| is_program(candidate)),
+        _ => on_path(OsStr::new("git")),
     }
+}
+
+fn on_path(name: &OsStr) -> Option<PathBuf> {
+    env::split_paths(&env::var_os("PATH")?)
+        .filter_map(|folder| std::path::absolute(folder.join(name)).ok())
+        .find(|candidate| is_program(candidate))
 }
 
 fn is_program(path: &Path) -> bool {

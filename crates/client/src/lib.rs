@@ -17,7 +17,7 @@ use std::{fmt::Display, io, path::Path};
 use repackbench_reader::ReaderError;
 
 pub use self::{
-    git::GitClient,
+    git::{GitClient, find_program},
     hg::hg_command,
     library::{Preload, Zlib},
 };

@@ -259,6 +259,7 @@ mod tests {
                 deltas: DeltaOrigin::Kept,
                 decoder: None,
                 delta_cache: None,
+                client: None,
             },
             decoder: "zlib 1.3.1".into(),
             workload: WorkloadLabel {

@@ -14,6 +14,7 @@
 
 mod budget;
 mod chains;
+mod client;
 mod comparison;
 mod explanation;
 mod host;
@@ -31,6 +32,7 @@ mod trace;
 
 pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
+pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::{Host, Machine, Storage};

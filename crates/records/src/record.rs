@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads};
+use crate::{Checks, ChosenDeltaCache, Client, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads};
 
 /// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
 ///
@@ -164,6 +164,10 @@ pub struct Variant {
     /// baseline has. Left out of the JSON form where it is `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta_cache: Option<ChosenDeltaCache>,
+    /// Who read it, if it was a program of the user's. `None` for this program, in-process, which is how everything was read in
+    /// records from before there was a choice; left out of the JSON form then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client: Option<Client>,
 }
 
 /// An implementation that was chosen to read a format which several can read.
@@ -187,18 +191,24 @@ pub enum DeltaOrigin {
 }
 
 /// What a variant is, however its spec was typed and wherever it stands: see [`Variant::identity`].
-pub type VariantIdentity<'a> =
-    (Role, Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
+pub type VariantIdentity<'a> = (
+    Role,
+    Option<SpecIdentity<'a>>,
+    DeltaOrigin,
+    Option<&'a ChosenDecoder>,
+    Option<ChosenDeltaCache>,
+    Option<&'a Client>,
+);
 
 impl Variant {
     /// What tells it from others of its repository: not its row, which differs between sessions, and not how its spec was typed.
     pub fn identity(&self) -> VariantIdentity<'_> {
         let spec = self.spec.as_ref().map(SpecText::identity);
-        (self.role, spec, self.deltas, self.decoder.as_ref(), self.delta_cache)
+        (self.role, spec, self.deltas, self.decoder.as_ref(), self.delta_cache, self.client.as_ref())
     }
 
     /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
-    /// chosen again; and the limit of the cache where it is another one than the baseline's.
+    /// chosen again; the limit of the cache where it is another one than the baseline's; and the user's program, if one read it.
     pub fn label(&self) -> Cow<'_, str> {
         let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
         if let Some(decoder) = &self.decoder {
@@ -209,6 +219,9 @@ impl Variant {
         }
         if let Some(cache) = &self.delta_cache {
             label.to_mut().push_str(&format!(", cache {cache}"));
+        }
+        if let Some(client) = &self.client {
+            label.to_mut().push_str(&format!(" · {client}"));
         }
         label
     }
@@ -330,6 +343,7 @@ pub struct ContentDigest {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ClientKind;
 
     #[test]
     fn workload_label_shows_parameters_in_brackets() {
@@ -345,8 +359,16 @@ mod tests {
         let spec = SpecText { typed: "zstd:05".into(), canonical: "zstd:5".into() };
         let deltas = DeltaOrigin::Kept;
         let (role, decoder) = (Role::Candidate, None);
-        let mut variant =
-            Variant { role, row: 2, spec: Some(spec), checksum: true, deltas, decoder, delta_cache: None };
+        let mut variant = Variant {
+            role,
+            row: 2,
+            spec: Some(spec),
+            checksum: true,
+            deltas,
+            decoder,
+            delta_cache: None,
+            client: None,
+        };
         assert_eq!(variant.label(), "zstd:05");
         variant.deltas = DeltaOrigin::Rechosen;
         assert_eq!(variant.label(), "zstd:05, rechosen");
@@ -358,6 +380,15 @@ mod tests {
         assert_eq!(variant.label(), "as found");
         variant.delta_cache = Some(ChosenDeltaCache { limit_bytes: Some(16 << 20) });
         assert_eq!(variant.label(), "as found, cache 16M");
+        variant.delta_cache = None;
+        variant.client = Some(Client {
+            kind: ClientKind::Stock,
+            program: "git".into(),
+            version: "git version 2.39.5".into(),
+            library: true,
+            zlib: "zlib-rs".into(),
+        });
+        assert_eq!(variant.label(), "as found · git + zlib-rs");
     }
 
     #[test]

@@ -284,6 +284,7 @@ mod tests {
                 deltas: DeltaOrigin::Kept,
                 decoder: None,
                 delta_cache: None,
+                client: None,
             },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             page_len: 4096,

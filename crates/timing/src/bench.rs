@@ -10,6 +10,7 @@ mod rows;
 mod runs;
 mod software;
 mod start;
+mod stock;
 
 use std::{
     collections::BTreeSet,
@@ -19,7 +20,7 @@ use std::{
 
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, ReaderError, Repository};
-use repackbench_records::{Record, RepositoryState, Vcs};
+use repackbench_records::{Record, RepositoryState, Vcs, WorkloadLabel};
 use repackbench_writer::{
     Progress, ProgressUnit, Rechooser, WriterError,
     cache::{Cache, GetOrMakeError},
@@ -38,6 +39,7 @@ use crate::{
     cold::ColdError,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
+    stock::{StockError, StockPlan},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
@@ -86,8 +88,10 @@ pub struct BenchPlan {
     pub rechooser: Option<Rechooser>,
     /// Other implementations that read variants once more, a row for each variant that has chunks for one.
     pub decoders: Vec<DecoderChoice>,
-    /// The jobs.
+    /// The jobs that are replayed in-process. None if the user's own client does them all.
     pub workloads: Vec<WorkloadSpec>,
+    /// The jobs that the user's own client does; `None` if it does none.
+    pub stock: Option<StockPlan>,
     /// The revision that checkout and diff start from, and how far diff goes.
     pub range: HistoryRange,
     /// How many times each variant does each job.
@@ -133,8 +137,11 @@ impl BenchPlan {
     }
 
     /// Refuses what would be measured wrongly.
-    fn check(&self) -> Result<(), BenchError> {
+    fn check(&self, source: &Repository) -> Result<(), BenchError> {
         let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+        if self.stock.is_some() {
+            stock::check(self, source)?;
+        }
         // The others make what they need anew in each copy, which would be in the time.
         if let Some(workload) = self.workloads.iter().find(|workload| self.jobs > 1 && !workload.is_traced()) {
             return refused(format!("{workload} cannot run as several jobs at once"));
@@ -159,7 +166,9 @@ impl BenchPlan {
 
     /// Whether some job starts from [`Self::range`]'s revision. A traversal starts from all refs.
     fn needs_revision(&self) -> bool {
+        let stock = self.stock.iter().flat_map(|stock| &stock.workloads);
         self.workloads.iter().any(WorkloadSpec::needs_revision)
+            || stock.into_iter().any(|workload| workload.needs_revision())
     }
 }
 
@@ -202,6 +211,9 @@ pub enum BenchError {
     /// Something cannot be read cold.
     #[error(transparent)]
     Cold(ColdError),
+    /// The user's own client could not do a job.
+    #[error(transparent)]
+    Stock(StockError),
     /// Earlier records are not of the session that is to go on.
     #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
     Resume {
@@ -238,6 +250,17 @@ impl From<ColdError> for BenchError {
         match error {
             ColdError::Interrupted => BenchError::Interrupted,
             error => BenchError::Cold(error),
+        }
+    }
+}
+
+impl From<StockError> for BenchError {
+    fn from(error: StockError) -> Self {
+        match error {
+            StockError::Interrupted => BenchError::Interrupted,
+            StockError::Files(error) => BenchError::Workload(error),
+            StockError::Clock(source) => BenchError::Io { action: "read the clock", source },
+            error => BenchError::Stock(error),
         }
     }
 }
@@ -297,40 +320,95 @@ pub fn bench(
     recorder: &mut dyn Recorder,
 ) -> Result<Measured, BenchError> {
     let snapshot = source.snapshot()?;
-    plan.check()?;
+    plan.check(source)?;
     let mut as_found = rows::as_found(source, plan)?;
     // Before variants are made: a misspelt revision or decoder should not cost the time that those take.
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
-    let mut subjects = rows::subjects(source, as_found, plan, cache, progress)?;
+    let subjects = rows::subjects(source, as_found, plan, cache, progress)?;
     let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
+    // Before the rows that are commands: those are removed first.
+    let stock = plan.stock.as_ref().map(|stock| stock::StockPart::new(stock, cache)).transpose()?;
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
-    let mut jobs: Vec<Job<'_>> = plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect();
-    let labels: Vec<_> = jobs.iter().map(Job::label).collect();
-    let rows: Vec<usize> =
-        jobs.iter().map(|job| subjects.iter().filter(|subject| job.is_for(subject)).count()).collect();
-    let earlier = Earlier::new(&session, &subjects, &labels, &rows)?;
-    recorder.keep(earlier.records()).map_err(|source| BenchError::Io { action: "write a record", source })?;
-    let mut measured = Measured::default();
+    let commands = match &stock {
+        Some(stock) => Some(stock.part(&session, &subjects)?),
+        None => None,
+    };
+    let replays = Part { jobs: plan.workloads.iter().map(|spec| Job::new(spec, plan)).collect(), subjects };
+    // Variants of a part without jobs are kept: the other one's rows read them.
+    let mut parts: Vec<Part<'_>> = std::iter::once(replays).chain(commands).collect();
+    let earlier = earlier_of(&session, &parts)?;
+    let kept: Vec<Record> = earlier.iter().flat_map(Earlier::records).cloned().collect();
+    recorder.keep(&kept).map_err(|source| BenchError::Io { action: "write a record", source })?;
+    let rows: Vec<usize> = parts.iter().flat_map(Part::rows).collect();
     let mut pace = Pace::new(plan, &rows, session.elapsed()?);
-    for (job, label) in jobs.iter_mut().zip(&labels) {
-        let mut records = earlier.of(label);
-        let result = measure_workload(&session, job, &mut subjects, &mut pace, &mut records, recorder);
-        progress.finish();
-        measured.records.append(&mut records);
-        match result {
-            // What was measured is worth something; what was not even begun is no failure.
-            Err(BenchError::Interrupted) => {
-                measured.is_interrupted = true;
-                break;
-            }
-            result => result?,
-        }
+    let mut measured = Measured::default();
+    for (part, earlier) in parts.iter_mut().zip(&earlier) {
+        measure_part(&session, part, earlier, &mut pace, &mut measured, recorder)?;
     }
     snapshot.check()?;
     Ok(measured)
+}
+
+/// Rows with a baseline of their own, and what they do: in-process, or by commands.
+struct Part<'a> {
+    jobs: Vec<Job<'a>>,
+    subjects: Vec<Subject>,
+}
+
+impl Part<'_> {
+    /// How many rows each job has.
+    fn rows(&self) -> Vec<usize> {
+        let rows = |job: &Job<'_>| self.subjects.iter().filter(|subject| job.is_for(subject)).count();
+        self.jobs.iter().map(rows).collect()
+    }
+
+    fn labels(&self) -> Vec<WorkloadLabel> {
+        self.jobs.iter().map(Job::label).collect()
+    }
+}
+
+/// What of an earlier session each part goes on with.
+fn earlier_of(session: &Session<'_>, parts: &[Part<'_>]) -> Result<Vec<Earlier>, BenchError> {
+    let at_work = parts.iter().filter(|part| !part.jobs.is_empty()).count();
+    let of_part = |part: &Part<'_>| {
+        let is_stock = part.subjects.iter().any(|subject| subject.stock.is_some());
+        // Where there is one part only, a record of the other is an error.
+        let is_its = |record: &Record| match at_work {
+            1 => !part.jobs.is_empty(),
+            _ => record.variant.client.is_some() == is_stock,
+        };
+        Earlier::new(session, &part.subjects, &part.labels(), &part.rows(), is_its)
+    };
+    parts.iter().map(of_part).collect()
+}
+
+/// Does all jobs of a part, unless the user has stopped the benchmark.
+fn measure_part(
+    session: &Session<'_>,
+    part: &mut Part<'_>,
+    earlier: &Earlier,
+    pace: &mut Pace,
+    measured: &mut Measured,
+    recorder: &mut dyn Recorder,
+) -> Result<(), BenchError> {
+    for job in &mut part.jobs {
+        if measured.is_interrupted {
+            break;
+        }
+        let mut records = earlier.of(&job.label());
+        let result = measure_workload(session, job, &mut part.subjects, pace, &mut records, recorder);
+        session.progress.finish();
+        measured.records.append(&mut records);
+        match result {
+            // What was measured is worth something; what was not even begun is no failure.
+            Err(BenchError::Interrupted) => measured.is_interrupted = true,
+            result => result?,
+        }
+    }
+    Ok(())
 }
 
 /// Milliseconds since 1970-01-01 UTC.
@@ -413,7 +491,7 @@ impl Pace {
             rule: plan.blocks.rule(cells),
             end: plan.time.map(|time| now.saturating_add(time)),
             deadline: None,
-            workloads_left: u32::try_from(plan.workloads.len()).unwrap_or(u32::MAX),
+            workloads_left: u32::try_from(rows.len()).unwrap_or(u32::MAX),
         }
     }
 

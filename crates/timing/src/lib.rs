@@ -10,6 +10,7 @@
 //! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
+//! - [`stock`]: workloads as commands of the user's own git;
 //! - [`statistics`]: from records to medians, ratios and intervals.
 
 #![forbid(unsafe_code)]
@@ -25,5 +26,6 @@ pub mod rollout;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;
+pub mod stock;
 pub mod trace;
 pub mod workloads;

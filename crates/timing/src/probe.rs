@@ -50,7 +50,16 @@ pub(crate) struct Faults {
 
 impl Faults {
     pub(crate) fn now() -> Self {
-        let usage = getrusage(UsageWho::RUSAGE_THREAD).ok();
+        Faults::of(UsageWho::RUSAGE_THREAD)
+    }
+
+    /// Those of all child processes that were waited for.
+    pub(crate) fn of_children() -> Self {
+        Faults::of(UsageWho::RUSAGE_CHILDREN)
+    }
+
+    fn of(who: UsageWho) -> Self {
+        let usage = getrusage(who).ok();
         let count = |count: Option<i64>| count.and_then(|count| u64::try_from(count).ok());
         Faults {
             minor: count(usage.map(|usage| usage.minor_page_faults())),

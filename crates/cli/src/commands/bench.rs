@@ -59,6 +59,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         true => Some(arguments.programs.rechooser(source)?),
         false => None,
     };
+    let (workloads, stock) = arguments.client.plans(&arguments.workloads)?;
     let plan = plan_with(
         PlanParts {
             pace: &arguments.pace,
@@ -66,13 +67,14 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
             effort: &arguments.effort,
             seed: arguments.seed,
             baseline: &arguments.baseline,
-            workloads: arguments.workloads(),
+            workloads,
         },
         source,
         earlier,
     );
     Ok(BenchPlan {
         rechooser,
+        stock,
         codecs: arguments.codecs()?,
         decoders: arguments.decoders(),
         devices: arguments.devices(),

@@ -34,6 +34,7 @@ pub(super) fn plan_with(parts: PlanParts<'_>, source: &Repository, earlier: Vec<
         rechooser: None,
         decoders: Vec::new(),
         workloads,
+        stock: None,
         range: range.range(source.default_revision()),
         blocks: pace.blocks(),
         time: pace.time(),

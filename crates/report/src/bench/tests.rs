@@ -28,6 +28,7 @@ pub(crate) fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstima
             deltas: DeltaOrigin::Kept,
             decoder: None,
             delta_cache: None,
+            client: None,
         },
         runs: 10,
         compared_median: Duration::from_millis(millis),

@@ -40,7 +40,8 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
         let mut sized: Vec<Sized<'_>> = Vec::new();
         for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
             // Who reads it, and with which cache, changes no byte.
-            let variant = repackbench_records::Variant { decoder: None, delta_cache: None, ..row.variant.clone() };
+            let variant =
+                repackbench_records::Variant { decoder: None, delta_cache: None, client: None, ..row.variant.clone() };
             let label = variant.label().into_owned();
             if row.size.total_bytes > 0 && !sized.iter().any(|other| other.label == label) {
                 sized.push(Sized { label, size: &row.size, is_baseline: row.variant.role == Role::Baseline });

@@ -28,7 +28,16 @@ fn estimate(ratio: f64) -> RatioEstimate {
 fn variant(role: Role, row: u32, spec: &str) -> Variant {
     let spec = SpecText { typed: spec.into(), canonical: spec.into() };
     let spec = (role != Role::AsFound).then_some(spec);
-    Variant { role, row, spec, checksum: true, deltas: DeltaOrigin::Kept, decoder: None, delta_cache: None }
+    Variant {
+        role,
+        row,
+        spec,
+        checksum: true,
+        deltas: DeltaOrigin::Kept,
+        decoder: None,
+        delta_cache: None,
+        client: None,
+    }
 }
 
 fn size(label: &str, bytes: u64) -> SizeRecord {

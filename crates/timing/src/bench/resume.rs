@@ -18,7 +18,8 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// The whole blocks of the records that `session` goes on with. Each of the workloads that `labels` names has so many `rows`.
+    /// The whole blocks of the records that `session` goes on with, of those that are `subjects`' as `is_its` has it. Each of the
+    /// workloads that `labels` names has so many `rows`.
     ///
     /// # Errors
     /// [`BenchError::Resume`] where a record is not one that this very session would have made.
@@ -27,14 +28,17 @@ impl Earlier {
         subjects: &[Subject],
         labels: &[WorkloadLabel],
         rows: &[usize],
+        is_its: impl Fn(&Record) -> bool,
     ) -> Result<Self, BenchError> {
-        let records = &session.plan.earlier;
-        let orders = Orders::new(records, subjects.len(), session.plan.seed);
+        let numbered = (1..).zip(&session.plan.earlier).filter(|(_, record)| is_its(record));
+        let numbered: Vec<(u64, &Record)> = numbered.collect();
+        let records: Vec<Record> = numbered.iter().map(|(_, record)| (*record).clone()).collect();
+        let orders = Orders::new(&records, subjects.len(), session.plan.seed);
         // Workloads first: with others the plan may look at another revision, which would say less.
-        for (number, record) in (1..).zip(records) {
+        for (number, record) in numbered.iter().copied() {
             check_workload(record, labels).map_err(|mismatch| mismatch.of_record(number))?;
         }
-        for (number, record) in (1..).zip(records) {
+        for (number, record) in numbered.iter().copied() {
             check(session, record)
                 .and_then(|()| check_turn(record, subjects, &orders))
                 .map_err(|mismatch| mismatch.of_record(number))?;
@@ -43,7 +47,7 @@ impl Earlier {
             let rows = labels.iter().zip(rows).find(|(known, _)| *known == label);
             rows.map_or(0, |(_, rows)| rows + 1)
         };
-        Ok(Earlier { records: whole_blocks(records, turns_of) })
+        Ok(Earlier { records: whole_blocks(&records, turns_of) })
     }
 
     /// All of them, in the order of the file.
@@ -134,7 +138,11 @@ fn check_turn(record: &Record, subjects: &[Subject], orders: &Orders) -> Result<
     let Some(subject) = slot.and_then(|slot| subjects.get(slot.variant())) else { return Ok(()) };
     let limit = |limit: Option<u64>| limit.map_or_else(|| "none".to_owned(), |bytes| format!("{bytes} bytes"));
     let recorded = record.delta_cache.map(|used| used.limit_bytes);
-    Mismatch::check("limit of the delta cache", limit(subject.delta_cache), recorded.map_or_else(String::new, limit))?;
+    // git's own cache tells nothing.
+    let expected = if subject.stock.is_some() { String::new() } else { limit(subject.delta_cache) };
+    Mismatch::check("limit of the delta cache", expected, recorded.map_or_else(String::new, limit))?;
+    let version = |variant: &Variant| variant.client.as_ref().map_or(String::new(), |client| client.version.clone());
+    Mismatch::check("version of the client", version(&subject.variant), version(&record.variant))?;
     Mismatch::check("decoder", &subject.decoder, &record.decoder)?;
     Mismatch::check("size of the variant", subject.size.total_bytes, record.size.total_bytes)?;
     let iterations = record.iterations.clamp(1, MAX_ITERATIONS);

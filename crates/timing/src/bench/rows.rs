@@ -12,6 +12,7 @@ use repackbench_writer::{
 use super::{
     BenchError, BenchPlan,
     decoders::{self, Readable},
+    stock::StockSubject,
 };
 use crate::{
     schedule::BASELINE,
@@ -34,10 +35,31 @@ pub(super) struct Subject {
     pub(super) checks: Checks,
     /// What making the variant took, where it was made.
     pub(super) conversion: Option<ConversionCost>,
+    /// The user's own client that reads it; `None` if this program does.
+    pub(super) stock: Option<StockSubject>,
     /// Which of its chunks' formats several implementations read.
     formats: SharedFormats,
     /// Keeps a cached variant from being pruned.
     _in_use: Option<VariantDir>,
+}
+
+impl Subject {
+    /// The same variant in a row of another reader.
+    pub(super) fn read_by(&self, stock: StockSubject, variant: Variant, decoder: String) -> Self {
+        Subject {
+            size: SizeRecord { label: variant.label().into_owned(), ..self.size.clone() },
+            variant,
+            decoder,
+            histories: Vec::new(),
+            place: self.place.clone(),
+            delta_cache: self.delta_cache,
+            checks: self.checks,
+            conversion: self.conversion,
+            stock: Some(stock),
+            formats: self.formats.clone(),
+            _in_use: None,
+        }
+    }
 }
 
 /// A variant that is about to be opened.
@@ -77,6 +99,7 @@ impl Opening<'_> {
                 variant,
                 decoder,
                 delta_cache,
+                stock: None,
                 _in_use: None,
             })
         };
@@ -147,6 +170,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subj
         deltas: DeltaOrigin::Kept,
         decoder: None,
         delta_cache: None,
+        client: None,
     };
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
@@ -173,6 +197,7 @@ fn variant(source: &Repository, spec: &CodecSpec, role: Role, deltas: DeltaOrigi
         deltas,
         decoder: None,
         delta_cache: None,
+        client: None,
     }
 }
 

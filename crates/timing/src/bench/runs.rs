@@ -9,7 +9,7 @@ use std::{
 
 use repackbench_reader::{CacheLookups, History};
 use repackbench_records::{
-    ComparedTime, ContentDigest, DeltaCacheUse, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
+    Checks, ComparedTime, ContentDigest, DeltaCacheUse, Host, Record, RepositoryState, Role, RunPlace, SCHEMA_VERSION,
     TracedReads, WorkloadLabel,
 };
 use repackbench_writer::Progress;
@@ -24,6 +24,7 @@ use crate::{
     clock::{Clock, ClockReading, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     schedule::{Slot, Turn},
+    stock::{Caches, StockJob},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
@@ -55,8 +56,8 @@ pub(super) struct Session<'a> {
 
 /// What every run of a workload has to see.
 pub(super) struct Reference {
-    counts: Counts,
-    digest: ContentDigest,
+    pub(super) counts: Counts,
+    pub(super) digest: ContentDigest,
     /// What each row reads, in the order of the schedule; `None` where the workload has no access trace.
     reads: Vec<Option<TracedReads>>,
     /// How many times a run does the job.
@@ -64,27 +65,43 @@ pub(super) struct Reference {
 }
 
 impl Reference {
-    fn of(counts: Counts, digest: ContentDigest) -> Self {
+    pub(super) fn of(counts: Counts, digest: ContentDigest) -> Self {
         Reference { counts, digest, reads: Vec::new(), iterations: 1 }
     }
 }
 
 /// A workload, ready to be run.
 pub(super) struct Job<'a> {
-    spec: &'a WorkloadSpec,
-    workload: Box<dyn Workload>,
+    work: Work<'a>,
     jobs: u32,
     is_cold: bool,
 }
 
+/// How a workload is done.
+enum Work<'a> {
+    /// In-process.
+    Replay { spec: &'a WorkloadSpec, workload: Box<dyn Workload> },
+    /// By a command, of whose times this one is compared.
+    Command(StockJob, ComparedTime),
+}
+
 impl<'a> Job<'a> {
     pub(super) fn new(spec: &'a WorkloadSpec, plan: &BenchPlan) -> Self {
-        Job { spec, workload: spec.build(&plan.range, None::<PathBuf>), jobs: plan.jobs, is_cold: plan.is_cold }
+        let workload = spec.build(&plan.range, None::<PathBuf>);
+        Job { work: Work::Replay { spec, workload }, jobs: plan.jobs, is_cold: plan.is_cold }
+    }
+
+    /// One that a command does.
+    pub(super) fn of_command(job: StockJob, compared: ComparedTime) -> Self {
+        Job { work: Work::Command(job, compared), jobs: 1, is_cold: false }
     }
 
     /// Its name. Several copies at once are another workload than one, and so are cold runs.
     pub(super) fn label(&self) -> WorkloadLabel {
-        let mut label = self.workload.label();
+        let mut label = match &self.work {
+            Work::Replay { workload, .. } => workload.label(),
+            Work::Command(job, _) => job.label.clone(),
+        };
         if self.jobs > 1 {
             label.parameters.insert("jobs".to_owned(), self.jobs.to_string());
         }
@@ -97,12 +114,26 @@ impl<'a> Job<'a> {
     /// Whether it runs on `subject`. A row with another limit of the cache of delta bases is no other for a workload that never
     /// asks it.
     pub(super) fn is_for(&self, subject: &Subject) -> bool {
-        subject.variant.delta_cache.is_none() || self.spec.uses_delta_cache()
+        match (&self.work, &subject.stock) {
+            (Work::Replay { spec, .. }, None) => subject.variant.delta_cache.is_none() || spec.uses_delta_cache(),
+            (Work::Command(job, _), Some(stock)) => stock.client.is_for(job),
+            _ => false,
+        }
+    }
+
+    /// What reading checks and uses: caches are the job's, not the row's.
+    fn checks(&self, subject: &Subject) -> Checks {
+        let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
+        Checks { commit_graph: is_forge, bitmaps: is_forge, ..subject.checks }
     }
 
     /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.
     fn compared_time(&self) -> ComparedTime {
-        if self.jobs > 1 || self.is_cold { ComparedTime::Wall } else { self.workload.compared_time() }
+        match &self.work {
+            _ if self.jobs > 1 || self.is_cold => ComparedTime::Wall,
+            Work::Replay { workload, .. } => workload.compared_time(),
+            Work::Command(_, compared) => *compared,
+        }
     }
 }
 
@@ -117,7 +148,7 @@ pub(super) struct JobRun {
 
 impl Session<'_> {
     /// Stops the benchmark if the user wants that. A job cannot be stopped, so this is asked before each.
-    fn go_on(&self) -> Result<(), BenchError> {
+    pub(super) fn go_on(&self) -> Result<(), BenchError> {
         if self.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(()) }
     }
 
@@ -129,13 +160,19 @@ impl Session<'_> {
     /// Runs the job on every variant without a clock and holds what they see against each other. In the same pass what each reads is
     /// traced, if the job has a trace.
     pub(super) fn check_content(&self, job: &mut Job<'_>, subjects: &mut [Subject]) -> Result<Reference, BenchError> {
+        let workload_label = job.label();
+        let is_for: Vec<bool> = subjects.iter().map(|subject| job.is_for(subject)).collect();
+        let (spec, workload) = match &mut job.work {
+            Work::Replay { spec, workload } => (*spec, workload),
+            Work::Command(command, _) => return self.check_output(command, subjects),
+        };
         let places: Vec<&VariantPlace> = subjects.iter().map(|subject| &subject.place).collect();
-        job.workload.announce(&places);
+        workload.announce(&places);
         let mut reference: Option<(Reference, String)> = None;
         let mut reads = Vec::new();
-        for subject in &mut *subjects {
+        for (subject, is_for) in subjects.iter_mut().zip(is_for) {
             self.go_on()?;
-            if !job.is_for(subject) {
+            if !is_for {
                 reads.push(None);
                 continue;
             }
@@ -145,22 +182,22 @@ impl Session<'_> {
             };
             let mut digester = Digester::default();
             history.forget();
-            job.workload.prepare(&subject.place)?;
-            let is_traced = job.spec.is_traced();
+            workload.prepare(&subject.place)?;
+            let is_traced = spec.is_traced();
             if is_traced {
                 history.record_accesses(NEW_PAGES);
             }
-            let result = job.workload.run(history.as_mut(), &mut digester);
+            let result = workload.run(history.as_mut(), &mut digester);
             let trace = is_traced.then(|| history.take_accesses());
             result?;
-            job.workload.clean_up()?;
+            workload.clean_up()?;
             history.forget();
             reads.push(trace.map(|trace| traced_reads(&trace, &self.plan.devices)));
             let seen = Reference::of(digester.counts(), digester.digest());
             match &reference {
                 None => reference = Some((seen, subject.variant.label().into_owned())),
                 Some((expected, label)) if expected.digest != seen.digest || expected.counts != seen.counts => {
-                    return Err(differs(job, subject, label, expected, &seen));
+                    return Err(differs(&workload_label, subject, label, expected, &seen));
                 }
                 Some(_) => {}
             }
@@ -187,8 +224,10 @@ impl Session<'_> {
             if !job.is_for(subject) {
                 continue;
             }
-            wall = self.run_once(job, subject, None, reference)?.sample.wall;
+            let run = self.run_once(job, subject, None, reference)?;
+            wall = run.sample.wall;
             if !wall.is_zero() {
+                self.warn_of_start(&job.label(), subject, run.sample);
                 break;
             }
         }
@@ -210,14 +249,17 @@ impl Session<'_> {
         reference: &Reference,
     ) -> Result<JobRun, BenchError> {
         self.go_on()?;
-        let run = match (copy, subject.histories.as_mut_slice()) {
-            (Some(copy), _) => cold::run(job.workload.as_mut(), subject, copy, self.clock)?,
-            (None, [history]) => self.run_alone(job.workload.as_mut(), history.as_mut(), &subject.place)?,
-            (None, histories) => self.run_copies(job.spec, histories, &subject.place)?,
+        let run = match (&mut job.work, copy, subject.histories.as_mut_slice()) {
+            (Work::Command(command, _), ..) => self.run_command(command, subject)?,
+            (Work::Replay { workload, .. }, Some(copy), _) => cold::run(workload.as_mut(), subject, copy, self.clock)?,
+            (Work::Replay { workload, .. }, None, [history]) => {
+                self.run_alone(workload.as_mut(), history.as_mut(), &subject.place)?
+            }
+            (Work::Replay { spec, .. }, None, histories) => self.run_copies(spec, histories, &subject.place)?,
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
             let seen = Reference::of(counts.clone(), reference.digest.clone());
-            return Err(differs(job, subject, "the run before the timed ones", reference, &seen));
+            return Err(differs(&job.label(), subject, "the run before the timed ones", reference, &seen));
         }
         Ok(run)
     }
@@ -295,7 +337,9 @@ impl Session<'_> {
             (lookups, extra) = (run.lookups, run.extra);
         }
         let mut usage = used.mean_of(u64::from(reference.iterations) * u64::from(self.plan.jobs.max(1)));
-        memory.end(&mut usage);
+        if subject.stock.is_none() {
+            memory.end(&mut usage);
+        }
         let disturbance = machine.until(Machine::now());
         let mut variant = subject.variant.clone();
         if turn.slot == Slot::BaselineAgain {
@@ -322,8 +366,13 @@ impl Session<'_> {
             sample: sum.mean_of(reference.iterations).into(),
             usage,
             disturbance,
-            delta_cache: Some(DeltaCacheUse { limit_bytes: subject.delta_cache, hits, misses }),
-            checks: Some(subject.checks),
+            // git's own cache tells nothing.
+            delta_cache: subject.stock.is_none().then_some(DeltaCacheUse {
+                limit_bytes: subject.delta_cache,
+                hits,
+                misses,
+            }),
+            checks: Some(job.checks(subject)),
             jobs: self.plan.jobs.max(1),
             iterations: reference.iterations,
             counts: reference.counts.clone(),
@@ -398,13 +447,19 @@ pub(super) fn clock_error(source: io::Error) -> BenchError {
     BenchError::Io { action: "read the clock", source }
 }
 
-fn differs(job: &Job<'_>, subject: &Subject, reference: &str, expected: &Reference, found: &Reference) -> BenchError {
+pub(super) fn differs(
+    workload: &WorkloadLabel,
+    subject: &Subject,
+    reference: &str,
+    expected: &Reference,
+    found: &Reference,
+) -> BenchError {
     let show = |seen: &Reference| {
         let counts: Vec<String> = seen.counts.iter().map(|(name, count)| format!("{count} {name}")).collect();
         format!("{} (digest {})", counts.join(", "), seen.digest.hex)
     };
     BenchError::Differs {
-        workload: job.label().to_string(),
+        workload: workload.to_string(),
         variant: subject.variant.label().into_owned(),
         reference: reference.to_owned(),
         expected: show(expected),

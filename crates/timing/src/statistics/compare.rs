@@ -3,9 +3,9 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ChosenDecoder, ChosenDeltaCache, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine, RatioEstimate,
-    Record, Role, SpecIdentity, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison,
-    WorkloadLabel,
+    ChosenDecoder, ChosenDeltaCache, Client, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine,
+    RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity,
+    WorkloadComparison, WorkloadLabel,
 };
 
 use super::{
@@ -92,17 +92,22 @@ fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 type BaselineKey<'a> = (SpecKey<'a>, &'a str);
 
 /// A variant but for its role.
-type SpecKey<'a> = (Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>);
+type SpecKey<'a> =
+    (Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>, Option<&'a Client>);
 
-/// The baseline of every session in every repository: that of its first record of one.
-struct SessionBaselines<'a>(BTreeMap<(u64, u64, &'a str), BaselineKey<'a>>);
+/// The baseline of every session in every repository: that of its first record of one. A session in which both this program and the
+/// user's read has two.
+struct SessionBaselines<'a>(BTreeMap<SessionKey<'a>, BaselineKey<'a>>);
+
+/// Session and seed, repository, and whether a program of the user's read.
+type SessionKey<'a> = (u64, u64, &'a str, bool);
 
 impl<'a> SessionBaselines<'a> {
     fn of(records: &'a [Record]) -> Self {
         let mut baselines = BTreeMap::new();
         for record in records.iter().filter(|record| is_baseline(record.variant.role)) {
-            let (_, spec, deltas, decoder, delta_cache) = record.variant.identity();
-            let baseline = ((spec, deltas, decoder, delta_cache), &*record.decoder);
+            let (_, spec, deltas, decoder, delta_cache, client) = record.variant.identity();
+            let baseline = ((spec, deltas, decoder, delta_cache, client), &*record.decoder);
             baselines.entry(Self::key(record)).or_insert(baseline);
         }
         SessionBaselines(baselines)
@@ -112,8 +117,9 @@ impl<'a> SessionBaselines<'a> {
         self.0.get(&Self::key(record)).copied()
     }
 
-    fn key(record: &'a Record) -> (u64, u64, &'a str) {
-        (record.place.session, record.place.seed, &record.repository.fingerprint)
+    fn key(record: &'a Record) -> SessionKey<'a> {
+        let place = &record.place;
+        (place.session, place.seed, &record.repository.fingerprint, record.variant.client.is_some())
     }
 }
 
@@ -212,8 +218,8 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
 /// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it, nor how its
 /// spec was typed: a variant of several sessions is one row.
 fn row_key(record: &Record) -> VariantIdentity<'_> {
-    let (role, spec, deltas, decoder, delta_cache) = record.variant.identity();
-    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache)
+    let (role, spec, deltas, decoder, delta_cache, client) = record.variant.identity();
+    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache, client)
 }
 
 /// A block, told apart from those of other sessions.

@@ -99,10 +99,11 @@ fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) 
     curves
 }
 
-/// Codec and options, and the level, of a row that is read by its own decoder under the first limit of the cache.
+/// Codec and options, and the level, of a row that is read in-process by its own decoder under the first limit of the cache.
 fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
     let variant = &row.variant;
-    let is_plain = variant.decoder.is_none() && variant.delta_cache.is_none() && variant.role != Role::AsFound;
+    let is_own = variant.decoder.is_none() && variant.delta_cache.is_none() && variant.client.is_none();
+    let is_plain = is_own && variant.role != Role::AsFound;
     let canonical = &variant.spec.as_ref().filter(|_| is_plain)?.canonical;
     let (codec, rest) = canonical.split_once(':')?;
     let (level, options) = rest.split_at(rest.find(',').unwrap_or(rest.len()));

@@ -80,7 +80,16 @@ impl TracePlan {
             let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
             subjects.push(Subject {
                 repository: Some(Repository::open(folder.path())?),
-                variant: Variant { role, row, spec: Some(text), checksum, deltas, decoder: None, delta_cache: None },
+                variant: Variant {
+                    role,
+                    row,
+                    spec: Some(text),
+                    checksum,
+                    deltas,
+                    decoder: None,
+                    delta_cache: None,
+                    client: None,
+                },
                 decoders: Decoders::for_spec(spec),
                 _in_use: Some(folder),
             });
@@ -95,6 +104,7 @@ impl TracePlan {
                 deltas,
                 decoder: None,
                 delta_cache: None,
+                client: None,
             },
             decoders: recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec),
             _in_use: None,

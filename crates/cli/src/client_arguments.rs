@@ -1,0 +1,180 @@
+//! Who does the jobs of a benchmark: this program, or the user's own git.
+
+use std::{ffi::OsString, str::FromStr};
+
+use clap::{Args, ValueEnum};
+use repackbench_timing::{
+    stock::{Caches, NoStockWorkload, StockPlan, StockWorkload},
+    workloads::WorkloadSpec,
+};
+
+use crate::{
+    exec_arguments::Implementation,
+    failure::{Failure, USAGE},
+};
+
+/// Who does the jobs.
+#[derive(Debug, Args)]
+pub(crate) struct ClientArguments {
+    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git, unpatched, with a library
+    /// that is preloaded into it (see `exec`), and their CPU time is compared; both, one after the other in one session, with a
+    /// table of both side by side. The baseline of stock git is read without the library, and a row shows what that costs.
+    #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
+    client: ClientChoice,
+
+    /// The git of --client stock.
+    #[arg(long, value_name = "PROGRAM", default_value = "git")]
+    git: OsString,
+
+    /// Let stock git read the baseline by another zlib, too: stock, zlib-rs, libdeflate; several after commas, a row for each.
+    #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',')]
+    zlibs: Vec<Implementation>,
+
+    /// Which caches stock git has that do a part of the work beforehand: off, none; forge, commit-graph and bitmaps, written into
+    /// copies of the variants. Both, after a comma, are two workloads.
+    #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',', default_value = "off")]
+    caches: Vec<CachesChoice>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum ClientChoice {
+    InProcess,
+    Stock,
+    Both,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum CachesChoice {
+    Off,
+    Forge,
+}
+
+impl From<CachesChoice> for Caches {
+    fn from(choice: CachesChoice) -> Self {
+        match choice {
+            CachesChoice::Off => Caches::Off,
+            CachesChoice::Forge => Caches::Forge,
+        }
+    }
+}
+
+/// A workload of either client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BenchWorkload {
+    /// One that can be replayed.
+    Replay(WorkloadSpec),
+    /// One that only commands do.
+    Command(StockWorkload),
+}
+
+impl FromStr for BenchWorkload {
+    type Err = NoStockWorkload;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse() {
+            Ok(spec) => Ok(BenchWorkload::Replay(spec)),
+            Err(_) => text.parse().map(BenchWorkload::Command),
+        }
+    }
+}
+
+impl ClientArguments {
+    /// What is replayed, and what commands do; `named` are the workloads that the user named.
+    pub(crate) fn plans(&self, named: &[BenchWorkload]) -> Result<(Vec<WorkloadSpec>, Option<StockPlan>), Failure> {
+        let usage = |error: &dyn std::fmt::Display| Failure::new(USAGE, error);
+        let replays = || -> Result<Vec<WorkloadSpec>, Failure> {
+            let replay = |workload: &BenchWorkload| match workload {
+                BenchWorkload::Replay(spec) => Ok(spec.clone()),
+                BenchWorkload::Command(command) => {
+                    Err(usage(&format!("{command}: only commands of stock git do that: --client stock")))
+                }
+            };
+            if named.is_empty() { Ok(WorkloadSpec::all()) } else { named.iter().map(replay).collect() }
+        };
+        let commands = || -> Result<Vec<StockWorkload>, Failure> {
+            let command = |workload: &BenchWorkload| match workload {
+                BenchWorkload::Replay(spec) => StockWorkload::try_from(spec.clone()).map_err(|error| usage(&error)),
+                BenchWorkload::Command(command) => Ok(command.clone()),
+            };
+            if named.is_empty() { Ok(StockWorkload::all()) } else { named.iter().map(command).collect() }
+        };
+        match self.client {
+            ClientChoice::InProcess if !self.zlibs.is_empty() => {
+                Err(usage(&"--zlib is for --client stock; --decoder lets another implementation read in-process"))
+            }
+            ClientChoice::InProcess => Ok((replays()?, None)),
+            ClientChoice::Stock => Ok((Vec::new(), Some(self.stock(commands()?)))),
+            ClientChoice::Both => {
+                // Those that have the same name in both: what only one of them does has nothing to stand beside.
+                let both: Vec<StockWorkload> = match named.is_empty() {
+                    true => WorkloadSpec::all().into_iter().filter_map(|spec| spec.try_into().ok()).collect(),
+                    false => commands()?,
+                };
+                let replayed = both.iter().filter_map(|workload| workload.replay().cloned()).collect();
+                Ok((replayed, Some(self.stock(both))))
+            }
+        }
+    }
+
+    fn stock(&self, workloads: Vec<StockWorkload>) -> StockPlan {
+        let mut zlibs = Vec::new();
+        for zlib in self.zlibs.iter().filter(|zlib| **zlib != Implementation::Host) {
+            if !zlibs.contains(&(*zlib).into()) {
+                zlibs.push((*zlib).into());
+            }
+        }
+        let mut caches: Vec<Caches> = Vec::new();
+        for choice in &self.caches {
+            if !caches.contains(&(*choice).into()) {
+                caches.push((*choice).into());
+            }
+        }
+        StockPlan { program: self.git.clone(), zlibs, caches, workloads }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        client: ClientArguments,
+        #[arg(long)]
+        self_test: bool,
+    }
+
+    fn plans(words: &[&str], named: &[&str]) -> Result<(Vec<String>, Vec<String>), String> {
+        let line = Line::try_parse_from([&["bench"], words].concat()).map_err(|error| error.to_string())?;
+        assert!(!line.self_test);
+        let named: Vec<BenchWorkload> = named.iter().map(|name| name.parse().unwrap()).collect();
+        let (replays, stock) = line.client.plans(&named).map_err(|failure| failure.to_string())?;
+        let commands = stock.iter().flat_map(|stock| &stock.workloads).map(ToString::to_string).collect();
+        Ok((replays.iter().map(ToString::to_string).collect(), commands))
+    }
+
+    #[test]
+    fn each_client_has_its_workloads() {
+        let (replays, commands) = plans(&[], &[]).unwrap();
+        assert!(replays.contains(&"checkout:sink".to_owned()) && commands.is_empty());
+        let (replays, commands) = plans(&["--client", "stock"], &[]).unwrap();
+        assert!(replays.is_empty() && commands.contains(&"fsck".to_owned()));
+        assert!(!commands.iter().any(|name| name.contains("repack") || name.contains("clone")));
+        let (replays, commands) = plans(&["--client", "both"], &[]).unwrap();
+        assert_eq!(replays, commands);
+        assert_eq!(plans(&["--client", "both"], &["traverse", "fsck"]).unwrap().0, ["traverse"]);
+    }
+
+    #[test]
+    fn what_a_client_does_not_do_is_refused_by_name() {
+        assert!(plans(&[], &["fsck"]).unwrap_err().starts_with("fsck: only commands"));
+        assert!(
+            plans(&["--client", "stock"], &["checkout:sink"]).unwrap_err().starts_with("checkout:sink: no command")
+        );
+        assert!(plans(&["--zlib", "zlib-rs"], &[]).unwrap_err().starts_with("--zlib is for"));
+        assert!("nothing".parse::<BenchWorkload>().is_err());
+    }
+}

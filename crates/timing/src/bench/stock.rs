@@ -1,0 +1,316 @@
+//! Rows that the user's own client reads, and their runs: each a process.
+
+use std::{path::Path, rc::Rc, time::Duration};
+
+use repackbench_client::Zlib;
+use repackbench_codec::{Algorithm, catalogue};
+use repackbench_reader::{CacheLookups, ReaderError, Repository};
+use repackbench_records::{ContentDigest, Role, Variant, WorkloadLabel};
+use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
+
+use super::{
+    BenchError, BenchPlan, Part, decoders,
+    rows::Subject,
+    runs::{Job, JobRun, Reference, Session, differs},
+};
+use crate::{
+    clock::Sample,
+    stock::{
+        Git, GitRow, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        child::{self, Sink},
+        output::{OutputCounter, OutputDigester, OutputForm, files},
+    },
+    workloads::{Counts, WorkloadError},
+};
+
+/// How often a process that does nothing is started to learn what a start costs.
+const STARTS: u32 = 5;
+/// A start that is a larger part of a job than this is worth a note.
+const NOTABLE_START: f64 = 0.1;
+/// The count of a start's CPU time in records, which differs between rows.
+const START: &str = "process start ns";
+
+/// The client of a row.
+pub(super) struct StockSubject {
+    pub(super) client: Box<dyn StockClient>,
+    /// CPU time of a process that does nothing.
+    start: Duration,
+}
+
+/// Refuses what stock clients cannot do, before anything is made.
+pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchError> {
+    let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    if matches!(source, Repository::Hg(_)) {
+        return refused("commands of stock hg are not measured yet: --client in-process replays".to_owned());
+    }
+    let specs = plan.specs(source);
+    if let Some(spec) = specs.iter().find(|spec| spec.uses_bases()) {
+        return refused(format!(
+            "{spec}: stock git cannot read it, as its deltas need their base's content, which git does not tell zlib"
+        ));
+    }
+    if !is_read_by_plain_git(plan) {
+        let baseline = &plan.baseline;
+        return refused(format!("{baseline}: git without the library has to read the baseline, such as zlib:6"));
+    }
+    let only_in_process = [
+        (plan.is_cold, "cold runs"),
+        (plan.jobs > 1, "several jobs at once"),
+        (plan.is_self_test, "the self-test"),
+        (plan.rechooser.is_some(), "rechosen deltas"),
+        (plan.workloads.is_empty() && !plan.decoders.is_empty(), "decoders"),
+        (plan.workloads.is_empty() && plan.delta_caches().1.len() > 0, "several limits of the delta cache"),
+        (plan.workloads.is_empty() && !plan.devices.is_empty(), "modelled devices"),
+    ];
+    match only_in_process.into_iter().find(|(is_asked, _)| *is_asked) {
+        Some((_, what)) => refused(format!("{what}: in-process only, not by commands of stock git")),
+        None => Ok(()),
+    }
+}
+
+fn is_read_by_plain_git(plan: &BenchPlan) -> bool {
+    let is_zlib = |algorithm: Algorithm| algorithm.is_zlib_family();
+    plan.baseline.choices().all(|choice| is_zlib(choice.algorithm())) && !plan.baseline.to_string().contains("dict")
+}
+
+/// The client of a session, and where its commands work.
+pub(super) struct StockPart<'p> {
+    plan: &'p StockPlan,
+    git: Rc<Git>,
+    /// Removed at the end.
+    _folder: ScratchFolder,
+}
+
+impl<'p> StockPart<'p> {
+    pub(super) fn new(plan: &'p StockPlan, cache: &Cache) -> Result<Self, BenchError> {
+        // Where the variants are, so that what is copied can be linked.
+        let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
+        let git = Rc::new(Git::new(&plan.program, folder.path())?);
+        Ok(StockPart { plan, git, _folder: folder })
+    }
+
+    /// The rows on variants of `subjects`, which are kept meanwhile, and their jobs.
+    pub(super) fn part<'a>(&self, session: &Session<'a>, subjects: &[Subject]) -> Result<Part<'a>, BenchError> {
+        let range = &session.plan.range;
+        let head = session.repository.head.as_deref();
+        let jobs = self.plan.workloads.iter().flat_map(|workload| {
+            let compared = workload.compared_time(range);
+            let jobs = workload.jobs(self.git.name(), &self.plan.caches, range, head);
+            jobs.into_iter().map(move |job| Job::of_command(job, compared))
+        });
+        Ok(Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? })
+    }
+
+    /// The rows in the order of the schedule, the baseline first.
+    fn rows(&self, session: &Session<'_>, subjects: &[Subject]) -> Result<Vec<Subject>, BenchError> {
+        let mut rows: Vec<Subject> = Vec::new();
+        let own = |subject: &&Subject| subject.variant.decoder.is_none() && subject.variant.delta_cache.is_none();
+        for subject in subjects.iter().filter(own) {
+            for (zlib, role) in self.readers(subject)? {
+                let row = self.row(session, subject, zlib, role, rows.len())?;
+                rows.push(row);
+            }
+        }
+        // The table shows the source first.
+        let of_source = rows.iter().filter(|row| row.variant.role == Role::AsFound).count();
+        let of_baseline = rows.iter().position(|row| row.variant.role == Role::AsFound).unwrap_or(0);
+        let mut in_table: Vec<&mut Subject> = rows.iter_mut().collect();
+        in_table.get_mut(..of_baseline + of_source).unwrap_or_default().rotate_left(of_baseline);
+        for (row, subject) in (0..).zip(in_table) {
+            subject.variant.row = row;
+        }
+        Ok(rows)
+    }
+
+    /// Who reads a variant: git without the library, or with it and this zlib.
+    fn readers(&self, subject: &Subject) -> Result<Vec<(Option<Zlib>, Role)>, ReaderError> {
+        let library = Some(Zlib::Host);
+        Ok(match subject.variant.role {
+            Role::AsFound if is_plain(&subject.place.folder)? => vec![(None, Role::AsFound)],
+            Role::AsFound => vec![(library, Role::AsFound)],
+            Role::Baseline | Role::BaselineAgain => {
+                let zlibs = self.plan.zlibs.iter().map(|zlib| (Some(*zlib), Role::Candidate));
+                [(None, Role::Baseline), (library, Role::Candidate)].into_iter().chain(zlibs).collect()
+            }
+            Role::Candidate => vec![(library, Role::Candidate)],
+        })
+    }
+
+    fn row(
+        &self,
+        session: &Session<'_>,
+        subject: &Subject,
+        zlib: Option<Zlib>,
+        role: Role,
+        number: usize,
+    ) -> Result<Subject, BenchError> {
+        let folder = &subject.place.folder;
+        let Repository::Git(repository) = Repository::open(folder)? else {
+            let why = format!("{}: expected a Git repository", folder.display());
+            return Err(WorkloadError::Refused { why }.into());
+        };
+        let row = GitRow::new(&self.git, &repository, zlib, number, role == Role::AsFound)?;
+        let start = session.start_of(&row)?;
+        let decoder = match zlib {
+            Some(zlib) if subject.decoder_is_zlib() => zlib_name(zlib, row.client().version.as_str()),
+            Some(_) => subject.decoder.clone(),
+            None => zlib_name(Zlib::Host, row.client().version.as_str()),
+        };
+        let variant = Variant { role, client: Some(row.client().clone()), ..subject.variant.clone() };
+        Ok(subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder))
+    }
+}
+
+/// Whether git without the library reads the repository.
+fn is_plain(folder: &Path) -> Result<bool, ReaderError> {
+    Ok(match Repository::open(folder)? {
+        Repository::Git(git) => git.extension_spec().is_none(),
+        Repository::Hg(_) => true,
+    })
+}
+
+/// Who decodes zlib streams for git.
+fn zlib_name(zlib: Zlib, version: &str) -> String {
+    let algorithm = match zlib {
+        Zlib::Host => return format!("zlib of {version}"),
+        Zlib::Stock => Algorithm::Zlib,
+        Zlib::ZlibRs => Algorithm::ZlibRs,
+        Zlib::Libdeflate => Algorithm::Libdeflate,
+    };
+    let codec = catalogue().into_iter().find(|codec| codec.algorithm == algorithm);
+    codec.map_or_else(|| zlib.name().to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
+}
+
+impl Subject {
+    fn decoder_is_zlib(&self) -> bool {
+        let is_zlib = |spec: &repackbench_codec::CodecSpec| spec.algorithm().is_zlib_family();
+        self.place.spec.as_ref().is_none_or(is_zlib) && decoders::name(self.place.spec.as_ref(), None) == self.decoder
+    }
+}
+
+/// What is not looked at.
+struct Ignored;
+
+impl Sink for Ignored {
+    fn take(&mut self, _bytes: &[u8]) {}
+}
+
+impl Session<'_> {
+    /// CPU time of a process that does nothing: the median of a few.
+    fn start_of(&self, client: &dyn StockClient) -> Result<Duration, BenchError> {
+        let mut times = Vec::new();
+        for _ in 0..STARTS {
+            self.go_on()?;
+            let started = child::run(&mut client.start()?, self.clock, self.progress, &mut Ignored)?;
+            times.push(started.sample.user.saturating_add(started.sample.sys));
+        }
+        Ok(crate::statistics::median_duration(&mut times).unwrap_or_default())
+    }
+
+    /// Notes that a job is mostly the start of its process.
+    pub(super) fn warn_of_start(&self, workload: &WorkloadLabel, subject: &Subject, sample: Sample) {
+        let Some(stock) = &subject.stock else { return };
+        let cpu = sample.user.saturating_add(sample.sys).as_secs_f64();
+        let share = if cpu > 0.0 { stock.start.as_secs_f64() / cpu } else { 1.0 };
+        if share > NOTABLE_START {
+            self.progress.note(&format!(
+                "{workload}: {:.0} % of the time on {} is the start of its process, which no codec changes: on a larger \
+                 repository ratios are further from 1",
+                (share * 100.0).min(100.0),
+                subject.variant.label()
+            ));
+        }
+    }
+
+    /// Runs the job on every row without a clock, and holds what they print or make against each other.
+    pub(super) fn check_output(&self, job: &StockJob, subjects: &[Subject]) -> Result<Reference, BenchError> {
+        let mut reference: Option<(Reference, &Subject)> = None;
+        for subject in subjects {
+            self.go_on()?;
+            let Some(stock) = subject.stock.as_ref().filter(|stock| stock.client.is_for(job)) else { continue };
+            let seen = self.look(job, stock).map_err(|error| of_row(subject, error))?;
+            match &reference {
+                None => reference = Some((seen, subject)),
+                Some((expected, of)) if expected.digest != seen.digest || expected.counts != seen.counts => {
+                    return Err(differs(&job.label, subject, &of.variant.label(), expected, &seen));
+                }
+                Some(_) => {}
+            }
+        }
+        let none = || Reference::of(Counts::new(), ContentDigest { algorithm: "none".to_owned(), hex: String::new() });
+        Ok(reference.map_or_else(none, |(reference, _)| reference))
+    }
+
+    /// What a job prints or makes on one row.
+    fn look(&self, job: &StockJob, stock: &StockSubject) -> Result<Reference, StockError> {
+        let scratch = self.scratch_of(stock)?;
+        let mut prepared = stock.client.prepare(job, scratch.path())?;
+        let mut digester = OutputDigester::new(prepared.form);
+        child::run(&mut prepared.command, self.clock, self.progress, &mut digester)?;
+        let mut counts = digester.counts();
+        let (more, made) = self.made(&mut prepared, true)?;
+        counts.extend(more);
+        let digest = match made {
+            Some(made) => made,
+            None => digester.digest().map_err(|why| StockError::failed(&prepared.command, &why))?,
+        };
+        Ok(Reference::of(counts, digest))
+    }
+
+    /// A folder for one run.
+    fn scratch_of(&self, stock: &StockSubject) -> Result<tempfile::TempDir, StockError> {
+        let place = stock.client.scratch();
+        tempfile::tempdir_in(place).map_err(|error| StockError::files("create a folder in", place, error))
+    }
+
+    /// What a command made besides its output.
+    fn made(&self, prepared: &mut Prepared, is_hashed: bool) -> Result<(Counts, Option<ContentDigest>), StockError> {
+        match &mut prepared.made {
+            Made::Nothing => Ok((Counts::new(), None)),
+            Made::Files(folder) => files(folder, is_hashed),
+            Made::Objects(list) => {
+                let mut digester = OutputDigester::new(OutputForm::Text);
+                child::run(list, self.clock, self.progress, &mut digester)?;
+                let objects = digester.counts().get("output lines").copied().unwrap_or_default();
+                let digest = digester.digest().map_err(|why| StockError::failed(list, &why))?;
+                Ok((Counts::from([("objects".to_owned(), objects)]), is_hashed.then_some(digest)))
+            }
+        }
+    }
+
+    /// Runs the job once on one row.
+    pub(super) fn run_command(&self, job: &StockJob, subject: &Subject) -> Result<JobRun, BenchError> {
+        let Some(stock) = &subject.stock else {
+            let why = format!("{}: no client of its own", subject.variant.label());
+            return Err(WorkloadError::Refused { why }.into());
+        };
+        self.time(job, stock).map_err(|error| of_row(subject, error))
+    }
+
+    fn time(&self, job: &StockJob, stock: &StockSubject) -> Result<JobRun, StockError> {
+        let scratch = self.scratch_of(stock)?;
+        let mut prepared = stock.client.prepare(job, scratch.path())?;
+        let mut counter = OutputCounter::default();
+        let finished = child::run(&mut prepared.command, self.clock, self.progress, &mut counter)?;
+        let mut counts = counter.counts();
+        counts.extend(self.made(&mut prepared, false)?.0);
+        let start = u64::try_from(stock.start.as_nanos()).unwrap_or(u64::MAX);
+        Ok(JobRun {
+            counts: vec![counts],
+            extra: Counts::from([(START.to_owned(), start)]),
+            sample: finished.sample,
+            usage: finished.usage,
+            lookups: CacheLookups::default(),
+        })
+    }
+}
+
+/// Says whose command failed.
+fn of_row(subject: &Subject, error: StockError) -> BenchError {
+    match error {
+        StockError::Failed { command, why } => {
+            StockError::Failed { command: format!("{}: {command}", subject.variant.label()), why }.into()
+        }
+        error => error.into(),
+    }
+}

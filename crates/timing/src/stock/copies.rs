@@ -1,0 +1,70 @@
+//! Copies of repositories that commands may write to.
+//!
+//! What git replaces or removes but never writes to again, packs and objects, is linked: a copy costs no space, and the page cache that
+//! holds the one holds the other.
+
+use std::{fs, path::Path};
+
+use walkdir::WalkDir;
+
+use super::StockError;
+
+/// Files of packs that git never writes to again.
+const PACK_FILES: [&str; 3] = ["pack", "idx", "rev"];
+
+/// Copies the git directory `from` to `to`, which is made.
+pub(super) fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
+    for entry in WalkDir::new(from) {
+        let entry = entry.map_err(|error| StockError::files("read", from, error))?;
+        let inside = entry.path().strip_prefix(from).unwrap_or(entry.path());
+        let place = to.join(inside);
+        let made = if entry.file_type().is_dir() {
+            fs::create_dir(&place)
+        } else if is_immutable(inside) {
+            // On another file system it is copied after all.
+            fs::hard_link(entry.path(), &place).or_else(|_| fs::copy(entry.path(), &place).map(drop))
+        } else {
+            fs::copy(entry.path(), &place).map(drop)
+        };
+        made.map_err(|error| StockError::files("copy to", &place, error))?;
+    }
+    Ok(())
+}
+
+/// Whether a file of a git directory is a pack's, or a loose object.
+fn is_immutable(inside: &Path) -> bool {
+    let mut parts = inside.iter().filter_map(|part| part.to_str());
+    if parts.next() != Some("objects") {
+        return false;
+    }
+    let is_pack = inside.extension().and_then(|found| found.to_str()).is_some_and(|found| PACK_FILES.contains(&found));
+    let is_fan_out = |part: &str| part.len() == 2 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_pack || parts.next().is_some_and(is_fan_out)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[test]
+    fn packs_and_objects_are_linked_and_the_rest_is_copied() {
+        let folder = tempfile::tempdir().unwrap();
+        let (from, to) = (folder.path().join("from"), folder.path().join("to"));
+        let files =
+            ["objects/pack/pack-1.pack", "objects/ab/cd", "objects/info/commit-graph", "HEAD", "refs/heads/ab/x.pack"];
+        for file in files {
+            let path = from.join(file);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, file).unwrap();
+        }
+        copy_repository(&from, &to).unwrap();
+        let is_linked = files.map(|file| {
+            assert_eq!(fs::read_to_string(to.join(file)).unwrap(), file);
+            fs::metadata(to.join(file)).unwrap().ino() == fs::metadata(from.join(file)).unwrap().ino()
+        });
+        assert_eq!(is_linked, [true, true, false, false, false]);
+        assert!(copy_repository(&folder.path().join("none"), &folder.path().join("other")).is_err());
+    }
+}

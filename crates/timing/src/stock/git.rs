@@ -1,0 +1,503 @@
+//! What a job is in words of git, and the surroundings that git has: the same for every row, and nothing of the user's.
+
+use std::{
+    cell::OnceCell,
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::PermissionsExt,
+    },
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    rc::Rc,
+};
+
+use repackbench_client::{GitClient, Zlib, find_program};
+use repackbench_reader::git::GitRepository;
+use repackbench_records::{Client, ClientKind};
+
+use super::{
+    Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
+    output::OutputForm,
+};
+use crate::workloads::WorkloadSpec;
+
+/// Whether what git writes into the store of a variant has the variant's codec. While it is zlib instead, a job that writes is
+/// another job than the baseline's on every other codec, and is left out there.
+const WRITES_THE_CODEC: bool = false;
+
+/// Environment that does not depend on the job.
+const ENVIRONMENT: [(&str, &str); 11] = [
+    ("LC_ALL", "C"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    // A partial clone's missing objects are not fetched meanwhile.
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "file"),
+    ("GIT_AUTHOR_DATE", "2005-04-07T22:13:13Z"),
+    ("GIT_COMMITTER_DATE", "2005-04-07T22:13:13Z"),
+    ("XDG_CONFIG_HOME", "/dev/null"),
+];
+
+/// Settings that do not depend on the job.
+const SETTINGS: [(&str, &str); 13] = [
+    ("core.fsmonitor", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("pack.threads", "1"),
+    ("index.threads", "1"),
+    ("checkout.workers", "1"),
+    ("grep.threads", "1"),
+    ("repack.writeBitmaps", "false"),
+    ("fetch.writeCommitGraph", "false"),
+    ("advice.detachedHead", "false"),
+    ("safe.directory", "*"),
+    ("init.defaultBranch", "main"),
+    ("uploadpack.allowAnySHA1InWant", "true"),
+];
+
+/// What does a part of the work beforehand.
+const CACHE_SETTINGS: [&str; 3] = ["core.commitGraph", "core.multiPackIndex", "pack.useBitmaps"];
+
+/// The git of a session.
+#[derive(Debug)]
+pub(crate) struct Git {
+    program: PathBuf,
+    /// Its name and what it says of its version.
+    name: String,
+    version: String,
+    /// A folder for what lives as long as the session.
+    scratch: PathBuf,
+}
+
+impl Git {
+    /// Finds the git that `program` names; `scratch` is an empty folder that outlives it.
+    pub(crate) fn new(program: &OsStr, scratch: &Path) -> Result<Self, StockError> {
+        let program = find_program(program)?;
+        let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
+        let git = Git { program, name, version: String::new(), scratch: scratch.to_owned() };
+        for caches in [Caches::Off, Caches::Forge] {
+            let lines: String = settings(caches).map(|(key, value)| config_line(key, value)).collect();
+            let path = git.config(caches);
+            fs::write(&path, lines).map_err(|error| StockError::files("write", &path, error))?;
+        }
+        let mut command = git.command(Caches::Off);
+        let said = output(command.arg("--version"))?;
+        let version = String::from_utf8_lossy(&said).trim_end().to_owned();
+        match version.starts_with("git version ") {
+            true => Ok(Git { version, ..git }),
+            false => Err(StockError::failed(&command, &format!("expected \"git version ...\", found {version:?}"))),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn config(&self, caches: Caches) -> PathBuf {
+        self.scratch.join(if caches == Caches::Off { "config" } else { "config-forge" })
+    }
+
+    /// A command in pinned surroundings, without a repository.
+    fn command(&self, caches: Caches) -> Command {
+        let mut command = Command::new(&self.program);
+        let of_user =
+            |name: &OsStr| name.as_bytes().starts_with(b"GIT_") || name.as_bytes().starts_with(b"REPACKBENCH_");
+        env::vars_os().map(|(name, _)| name).filter(|name| of_user(name)).for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(ENVIRONMENT).env("HOME", &self.scratch).current_dir(&self.scratch);
+        // For what git starts in other repositories: they lose what follows.
+        command.env("GIT_CONFIG_GLOBAL", self.config(caches));
+        // A repository's own configuration would win over that.
+        let mut count = 0_u32;
+        for (key, value) in settings(caches) {
+            command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+        // The index of a work tree knows attributes that no variant has.
+        command.env("GIT_INDEX_FILE", self.scratch.join("no-index"));
+        command.stdin(Stdio::null());
+        command
+    }
+}
+
+fn settings(caches: Caches) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let state = if caches == Caches::Forge { "true" } else { "false" };
+    SETTINGS.into_iter().chain(CACHE_SETTINGS.map(|key| (key, state)))
+}
+
+fn config_line(key: &str, value: &str) -> String {
+    let (section, name) = key.split_once('.').unwrap_or((key, ""));
+    format!("[{section}]\n\t{name} = {value}\n")
+}
+
+/// Runs a command whose time does not matter, and returns what it prints.
+fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
+    let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(StockError::failed(command, &format!("{}: {}", output.status, said.trim_end())))
+}
+
+/// git on one variant, with the library or without.
+#[derive(Debug)]
+pub(crate) struct GitRow {
+    git: Rc<Git>,
+    client: Client,
+    /// Where the library is in place.
+    library: Option<GitClient>,
+    /// The variant, or the repository as found.
+    git_dir: PathBuf,
+    /// Whether git without the library reads it.
+    is_plain: bool,
+    is_source: bool,
+    /// A folder of its own for what lives as long as the session.
+    folder: PathBuf,
+    /// A copy with commit-graph and bitmaps.
+    forge: OnceCell<PathBuf>,
+    /// A repository that lacks so many of the newest commits, and one that has them loose.
+    without_newest: OnceCell<PathBuf>,
+    with_loose: OnceCell<PathBuf>,
+}
+
+impl GitRow {
+    /// git on `repository`, with the library if a zlib is named. `number` is the row's.
+    pub(crate) fn new(
+        git: &Rc<Git>,
+        repository: &GitRepository,
+        zlib: Option<Zlib>,
+        number: usize,
+        is_source: bool,
+    ) -> Result<Self, StockError> {
+        let git_dir = repository.git_dir().to_owned();
+        let git_dir = fs::canonicalize(&git_dir).map_err(|error| StockError::files("find", &git_dir, error))?;
+        let folder = git.scratch.join(format!("row-{number}"));
+        fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
+        let library = match zlib {
+            Some(zlib) => Some(GitClient::with_git(repository, &git_dir, Some(git.program.clone()), zlib)?),
+            None => None,
+        };
+        let client = Client {
+            kind: ClientKind::Stock,
+            program: git.name.clone(),
+            version: git.version.clone(),
+            library: library.is_some(),
+            zlib: zlib.unwrap_or_default().name().to_owned(),
+        };
+        Ok(GitRow {
+            git: Rc::clone(git),
+            client,
+            library,
+            git_dir,
+            is_plain: repository.extension_spec().is_none(),
+            is_source,
+            folder,
+            forge: OnceCell::new(),
+            without_newest: OnceCell::new(),
+            with_loose: OnceCell::new(),
+        })
+    }
+
+    /// git on the variant.
+    fn command(&self, caches: Caches) -> Result<Command, StockError> {
+        let mut command = self.git.command(caches);
+        match &self.library {
+            Some(library) => library.set_up(&mut command)?,
+            None => {
+                command.env("GIT_DIR", &self.git_dir);
+            }
+        }
+        command.env_remove("GIT_WORK_TREE");
+        Ok(command)
+    }
+
+    /// git on another repository, with or without the library as on the variant.
+    fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
+        let mut command = self.command(caches)?;
+        command.env("GIT_DIR", git_dir);
+        Ok(command)
+    }
+
+    /// git on the variant with the caches that the job wants.
+    fn command_for(&self, job: &StockJob) -> Result<Command, StockError> {
+        match job.caches {
+            Caches::Off => self.command(Caches::Off),
+            Caches::Forge => self.command_on(self.forge()?, Caches::Forge),
+        }
+    }
+
+    /// The repository that a job's transport serves from.
+    fn served(&self, job: &StockJob) -> Result<PathBuf, StockError> {
+        match (job.caches, &self.library) {
+            (Caches::Forge, _) => Ok(self.forge()?.to_owned()),
+            (Caches::Off, Some(library)) => Ok(library.git_dir().to_owned()),
+            (Caches::Off, None) => Ok(self.git_dir.clone()),
+        }
+    }
+
+    /// A copy at `place` that commands may write to, without the guard.
+    fn copy(&self, place: &Path) -> Result<(), StockError> {
+        copy_repository(&self.git_dir, place)?;
+        if !self.is_plain {
+            let mut command = self.git.command(Caches::Off);
+            command.arg("config").arg("--file").arg(place.join("config"));
+            output(command.args(["--unset-all", "extensions.repackbench"]))?;
+        }
+        Ok(())
+    }
+
+    /// The copy that has what a forge's repository has.
+    fn forge(&self) -> Result<&Path, StockError> {
+        made_once(&self.forge, self.folder.join("forge"), |place| {
+            self.copy(place)?;
+            output(self.command_on(place, Caches::Forge)?.args(["commit-graph", "write", "--reachable"]))?;
+            let mut bitmaps = self.command_on(place, Caches::Forge)?;
+            output(bitmaps.args(["multi-pack-index", "write", "--bitmap"]))?;
+            let pack_folder = place.join("objects").join("pack");
+            let names = fs::read_dir(&pack_folder).map_err(|error| StockError::files("read", &pack_folder, error))?;
+            let is_bitmap = |name: OsString| Path::new(&name).extension() == Some(OsStr::new("bitmap"));
+            if names.filter_map(Result::ok).any(|entry| is_bitmap(entry.file_name())) {
+                return Ok(());
+            }
+            let why = "wrote no bitmap: not everything that is reachable lies in packs; repack the repository first";
+            Err(StockError::failed(&bitmaps, why))
+        })
+    }
+
+    /// The commit so many before the job's, by first parents.
+    fn commit_before(&self, job: &StockJob) -> Result<String, StockError> {
+        let (revision, commits) = (revision(job)?, job.commits.unwrap_or_default());
+        let mut command = self.command(Caches::Off)?;
+        let name = format!("{revision}~{commits}^{{commit}}");
+        let said = output(command.args(["rev-parse", "--verify", &name])).map_err(|_| {
+            StockError::refused(format!(
+                "{}: {revision} has fewer than {commits} commits before it; --commits names fewer",
+                job.label.name
+            ))
+        })?;
+        Ok(String::from_utf8_lossy(&said).trim_end().to_owned())
+    }
+
+    /// A bare repository that has all but the newest commits.
+    fn without_newest(&self, job: &StockJob) -> Result<&Path, StockError> {
+        made_once(&self.without_newest, self.folder.join("old"), |place| {
+            let before = self.commit_before(job)?;
+            self.init(place)?;
+            let mut fetch = self.transport(job, Receiver::Zlib)?;
+            fetch.env("GIT_DIR", place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack(job)?);
+            output(fetch.arg(url(&self.served(job)?)).arg(format!("{before}:refs/heads/main"))).map(drop)
+        })
+    }
+
+    /// One that has those loose beside a pack.
+    fn with_loose(&self, job: &StockJob) -> Result<&Path, StockError> {
+        let old = self.without_newest(job)?;
+        made_once(&self.with_loose, self.folder.join("loose"), |place| {
+            copy_repository(old, place)?;
+            let mut fetch = self.transport(job, Receiver::Zlib)?;
+            fetch.env("GIT_DIR", place).args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);
+            fetch.arg(self.upload_pack(job)?).arg(url(&self.served(job)?));
+            output(fetch.arg(format!("{}:refs/heads/main", revision(job)?))).map(drop)
+        })
+    }
+
+    fn init(&self, place: &Path) -> Result<(), StockError> {
+        let mut command = self.git.command(Caches::Off);
+        output(command.args(["init", "-q", "--bare"]).arg(place)).map(drop)
+    }
+
+    /// git that receives, from no repository of ours.
+    fn transport(&self, job: &StockJob, receiver: Receiver) -> Result<Command, StockError> {
+        let mut command = match receiver {
+            Receiver::Zlib => self.git.command(job.caches),
+            Receiver::Same => self.command(job.caches)?,
+        };
+        command.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
+        Ok(command)
+    }
+
+    /// The sending side's program: git with the library, if the row has it, whoever receives.
+    fn upload_pack(&self, job: &StockJob) -> Result<PathBuf, StockError> {
+        let place = self.folder.join(if job.caches == Caches::Off { "upload-pack" } else { "upload-pack-forge" });
+        if place.exists() {
+            return Ok(place);
+        }
+        let mut command = Command::new(&self.git.program);
+        if let Some(library) = &self.library {
+            library.set_up(&mut command)?;
+        }
+        let mut script = b"#!/bin/sh\n".to_vec();
+        for (name, value) in command.get_envs().filter(|(name, _)| *name != "GIT_DIR") {
+            match value {
+                Some(value) => script.extend([b"export ", name.as_bytes(), b"=", &quoted(value), b"\n"].concat()),
+                None => script.extend([b"unset ", name.as_bytes(), b"\n"].concat()),
+            }
+        }
+        script.extend([b"exec ", quoted(self.git.program.as_os_str()).as_slice(), b" upload-pack \"$@\"\n"].concat());
+        let made =
+            fs::write(&place, script).and_then(|()| fs::set_permissions(&place, PermissionsExt::from_mode(0o755)));
+        made.map_err(|error| StockError::files("write", &place, error))?;
+        Ok(place)
+    }
+
+    /// The command that lists all objects of a repository.
+    fn objects_of(&self, git_dir: &Path) -> Result<Made, StockError> {
+        let mut command = self.command_on(git_dir, Caches::Off)?;
+        command.args(["cat-file", "--batch-check", "--batch-all-objects"]);
+        Ok(Made::Objects(Box::new(command)))
+    }
+
+    fn replayed(&self, spec: &WorkloadSpec, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
+        let mut command = self.command_for(job)?;
+        let mut form = OutputForm::Text;
+        let log = |command: &mut Command, arguments: &[&str]| {
+            command.args(["log", "--no-renames", "--no-textconv"]).args(arguments);
+            if let Some(commits) = job.commits {
+                command.arg(format!("-n{commits}"));
+            }
+            command.arg(revision(job)?);
+            Ok::<(), StockError>(())
+        };
+        match spec {
+            WorkloadSpec::Checkout => return self.checkout(command, job, scratch),
+            WorkloadSpec::Traverse => {
+                command.args(["rev-list", "--objects", "--all"]);
+                if job.caches == Caches::Forge {
+                    command.arg("--use-bitmap-index");
+                    form = OutputForm::Lines;
+                }
+            }
+            WorkloadSpec::RawDiff => log(&mut command, &["--raw", "--no-abbrev", "--format=commit %H"])?,
+            WorkloadSpec::PickaxeDiff(needle) => log(&mut command, &[&format!("-S{needle}"), "--format=%H"])?,
+            WorkloadSpec::PatchDiff => log(&mut command, &["-p", "--full-index", "--format=commit %H"])?,
+            WorkloadSpec::Sizes => {
+                command.args(["cat-file", "--batch-check", "--batch-all-objects"]);
+            }
+            WorkloadSpec::CatAll => {
+                command.args(["cat-file", "--batch", "--batch-all-objects", "--unordered"]);
+                form = OutputForm::Objects;
+            }
+            other => return Err(StockError::refused(format!("{other}: no command of git does that"))),
+        }
+        Ok(Prepared { command, form, made: Made::Nothing })
+    }
+
+    fn checkout(&self, mut command: Command, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
+        let tree = scratch.join("tree");
+        fs::create_dir(&tree).map_err(|error| StockError::files("create", &tree, error))?;
+        command.env("GIT_WORK_TREE", &tree).env("GIT_INDEX_FILE", scratch.join("index")).current_dir(&tree);
+        command.args(["checkout", "-q", "-f", revision(job)?, "--", "."]);
+        Ok(Prepared { command, form: OutputForm::Text, made: Made::Files(tree) })
+    }
+}
+
+impl StockClient for GitRow {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn is_for(&self, job: &StockJob) -> bool {
+        let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::RepackIncremental);
+        let copies = writes || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
+        // A source may have alternates, which a copy would look for elsewhere.
+        !(copies && self.is_source) && (!writes || self.is_plain || WRITES_THE_CODEC)
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.folder
+    }
+
+    fn start(&self) -> Result<Command, StockError> {
+        let mut command = self.command(Caches::Off)?;
+        command.arg("--version");
+        Ok(command)
+    }
+
+    fn prepare(&self, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
+        let form = OutputForm::Text;
+        let place = scratch.join("git");
+        match &job.workload {
+            StockWorkload::Replayed(spec) => self.replayed(spec, job, scratch),
+            StockWorkload::Fsck => {
+                let mut command = self.command_for(job)?;
+                command.args(["fsck", "--full", "--no-dangling", "--no-progress"]);
+                Ok(Prepared { command, form: OutputForm::Lines, made: Made::Nothing })
+            }
+            StockWorkload::Repack => {
+                self.copy(&place)?;
+                let mut command = self.command_on(&place, Caches::Off)?;
+                command.args(["repack", "-adF", "-q"]);
+                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+            }
+            StockWorkload::RepackIncremental => {
+                copy_repository(self.with_loose(job)?, &place)?;
+                let mut command = self.command_on(&place, Caches::Off)?;
+                command.args(["repack", "-d", "-q"]);
+                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+            }
+            StockWorkload::Clone(receiver) => {
+                let mut command = self.transport(job, *receiver)?;
+                command.args(["clone", "-q", "--bare", "--no-local", "--upload-pack"]).arg(self.upload_pack(job)?);
+                command.arg(url(&self.served(job)?)).arg(&place);
+                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+            }
+            StockWorkload::Fetch(receiver) => {
+                copy_repository(self.without_newest(job)?, &place)?;
+                let mut command = self.transport(job, *receiver)?;
+                command.env("GIT_DIR", &place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack(job)?);
+                command.arg(url(&self.served(job)?)).arg(format!("{}:refs/heads/main", revision(job)?));
+                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+            }
+        }
+    }
+}
+
+/// The folder that `make` makes when it is asked for first.
+fn made_once(
+    cell: &OnceCell<PathBuf>,
+    place: PathBuf,
+    make: impl FnOnce(&Path) -> Result<(), StockError>,
+) -> Result<&Path, StockError> {
+    if cell.get().is_none() {
+        make(&place)?;
+    }
+    Ok(cell.get_or_init(|| place))
+}
+
+fn revision(job: &StockJob) -> Result<&str, StockError> {
+    job.revision.as_deref().ok_or_else(|| StockError::refused(format!("{}: no revision to start from", job.label.name)))
+}
+
+/// The place as a URL, by which git takes no short cut.
+fn url(place: &Path) -> OsString {
+    let mut url = b"file://".to_vec();
+    for byte in place.as_os_str().as_bytes() {
+        match byte {
+            b'%' => url.extend(b"%25"),
+            byte => url.push(*byte),
+        }
+    }
+    OsString::from_vec(url)
+}
+
+/// In quotes that a shell takes off.
+fn quoted(text: &OsStr) -> Vec<u8> {
+    let mut quoted = vec![b'\''];
+    for byte in text.as_bytes() {
+        match byte {
+            b'\'' => quoted.extend(b"'\\''"),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}

@@ -1,0 +1,135 @@
+//! Workloads as the users' own commands: stock git, unpatched, each job a process.
+//!
+//! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
+//! - `git`: what a job is in words of git, under which settings, with or without the library;
+//! - `copies`: repositories that commands may write to;
+//! - `child`: one process, its time and its end;
+//! - `output`: what it leaves, counted and hashed.
+//!
+//! A row reads through a [`StockClient`]; another client, such as hg, is one more of those.
+
+pub(crate) mod child;
+mod copies;
+mod git;
+pub(crate) mod output;
+mod workload;
+
+use std::{
+    ffi::OsString,
+    fmt::Display,
+    io,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use repackbench_client::{ClientError, Zlib};
+use repackbench_records::{Client, WorkloadLabel};
+
+pub(crate) use self::git::{Git, GitRow};
+use self::output::OutputForm;
+pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
+use crate::workloads::WorkloadError;
+
+/// Which jobs the user's own client does, and which clients.
+#[derive(Debug, Clone)]
+pub struct StockPlan {
+    /// The git to run, by name or path.
+    pub program: OsString,
+    /// Further implementations of zlib that the baseline is read by, a row for each.
+    pub zlibs: Vec<Zlib>,
+    /// Whether caches that hide work are off, or as a forge has them, or both.
+    pub caches: Vec<Caches>,
+    /// The jobs.
+    pub workloads: Vec<StockWorkload>,
+}
+
+/// Why a command could not be measured.
+#[derive(Debug, thiserror::Error)]
+pub enum StockError {
+    /// The client cannot be run on a repository.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    /// A command failed, or did what it should not.
+    #[error("{command}: {why}")]
+    Failed {
+        /// The command, as a shell would read it but for quotes.
+        command: String,
+        /// What it said.
+        why: String,
+    },
+    /// Files around it cannot be written or read.
+    #[error(transparent)]
+    Files(#[from] WorkloadError),
+    /// The clock cannot be read.
+    #[error("cannot read the clock: {0}")]
+    Clock(io::Error),
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl StockError {
+    pub(crate) fn failed(command: &Command, why: &str) -> Self {
+        let words = std::iter::once(command.get_program()).chain(command.get_args());
+        let command = words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ");
+        StockError::Failed { command, why: why.to_owned() }
+    }
+
+    pub(crate) fn files(action: &'static str, path: &Path, error: impl Display) -> Self {
+        let path = path.display().to_string();
+        StockError::Files(WorkloadError::Files { action, path, message: error.to_string() })
+    }
+
+    fn refused(why: impl Into<String>) -> Self {
+        StockError::Files(WorkloadError::Refused { why: why.into() })
+    }
+}
+
+/// One job: a workload, and what helps it.
+#[derive(Debug, Clone)]
+pub(crate) struct StockJob {
+    pub(crate) workload: StockWorkload,
+    pub(crate) caches: Caches,
+    pub(crate) label: WorkloadLabel,
+    /// The commit that it starts from.
+    pub(crate) revision: Option<String>,
+    /// The most commits that it looks at.
+    pub(crate) commits: Option<u64>,
+}
+
+/// A command that is ready to be started.
+#[derive(Debug)]
+pub(crate) struct Prepared {
+    pub(crate) command: Command,
+    pub(crate) form: OutputForm,
+    pub(crate) made: Made,
+}
+
+/// What a command makes besides its output.
+#[derive(Debug)]
+pub(crate) enum Made {
+    /// Nothing.
+    Nothing,
+    /// The files of a work tree.
+    Files(PathBuf),
+    /// Objects, which this command lists.
+    Objects(Box<Command>),
+}
+
+/// One row's client: it knows the variant, and what a job is in its words.
+pub(crate) trait StockClient {
+    /// What records say of it.
+    fn client(&self) -> &Client;
+
+    /// Whether it can do the job.
+    fn is_for(&self, job: &StockJob) -> bool;
+
+    /// A folder for what lives as long as one run.
+    fn scratch(&self) -> &Path;
+
+    /// What costs nothing but the start of its process.
+    fn start(&self) -> Result<Command, StockError>;
+
+    /// Makes ready what `job` needs, in the empty folder `scratch`; not timed. The folder is removed afterwards.
+    fn prepare(&self, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError>;
+}

@@ -1,0 +1,230 @@
+//! Which jobs stock clients do, as the user names them.
+
+use std::{fmt, str::FromStr};
+
+use repackbench_records::{ComparedTime, WorkloadLabel};
+
+use super::StockJob;
+use crate::workloads::{HistoryRange, WorkloadSpec};
+
+/// The parameter of a label that tells a stock client's job from the replay of the same name.
+pub(crate) const CLIENT: &str = "client";
+/// The parameter that says that caches are not off.
+const CACHES: &str = "caches";
+/// How many commits come anew where nothing else is said.
+const NEW_COMMITS: u64 = 100;
+
+/// Caches that do a part of the work beforehand: commit-graph, bitmaps and multi-pack-index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caches {
+    /// None is used.
+    Off,
+    /// All are there and used, as on a forge.
+    Forge,
+}
+
+/// Who receives a clone or a fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Receiver {
+    /// Stock git without the library.
+    Zlib,
+    /// The same as the sender: with the library where that has it.
+    Same,
+}
+
+/// A job of a stock client.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum StockWorkload {
+    /// One that is replayed in-process, too.
+    Replayed(WorkloadSpec),
+    /// `fsck`: check everything.
+    Fsck,
+    /// `repack`: choose all deltas anew, and write everything.
+    Repack,
+    /// `repack:incremental`: pack the objects of the newest commits.
+    RepackIncremental,
+    /// `clone:zlib` and `clone:same`: a bare clone over a local transport.
+    Clone(Receiver),
+    /// `fetch:zlib` and `fetch:same`: the newest commits over a local transport.
+    Fetch(Receiver),
+}
+
+/// A name of no stock client's job.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NoStockWorkload {
+    /// Nothing is called so.
+    #[error("{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same")]
+    Unknown(String),
+    /// No command does just that.
+    #[error("{0}: no command of git does that and nothing else; it is replayed in-process only")]
+    NoCommand(WorkloadSpec),
+}
+
+/// Those that no replay does, with their names.
+const OWN: [(&str, StockWorkload); 7] = [
+    ("fsck", StockWorkload::Fsck),
+    ("repack", StockWorkload::Repack),
+    ("repack:incremental", StockWorkload::RepackIncremental),
+    ("clone:zlib", StockWorkload::Clone(Receiver::Zlib)),
+    ("clone:same", StockWorkload::Clone(Receiver::Same)),
+    ("fetch:zlib", StockWorkload::Fetch(Receiver::Zlib)),
+    ("fetch:same", StockWorkload::Fetch(Receiver::Same)),
+];
+
+impl StockWorkload {
+    /// Those that run when none is named: all that only read.
+    pub fn all() -> Vec<StockWorkload> {
+        let replayed = WorkloadSpec::all().into_iter().chain([WorkloadSpec::Sizes, WorkloadSpec::CatAll]);
+        let replayed = replayed.filter_map(|spec| StockWorkload::try_from(spec).ok());
+        replayed.chain([StockWorkload::Fsck]).collect()
+    }
+
+    /// The replay that does the same, if there is one.
+    pub fn replay(&self) -> Option<&WorkloadSpec> {
+        match self {
+            StockWorkload::Replayed(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
+    /// Whether it starts from a revision.
+    pub fn needs_revision(&self) -> bool {
+        match self {
+            StockWorkload::Replayed(spec) => spec.needs_revision(),
+            StockWorkload::RepackIncremental | StockWorkload::Fetch(_) => true,
+            StockWorkload::Fsck | StockWorkload::Repack | StockWorkload::Clone(_) => false,
+        }
+    }
+
+    /// Whether commit-graph or bitmaps do a part of it.
+    fn has_caches(&self) -> bool {
+        match self {
+            StockWorkload::Replayed(spec) => matches!(
+                spec,
+                WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
+            ),
+            StockWorkload::Clone(_) | StockWorkload::Fetch(_) => true,
+            StockWorkload::Fsck | StockWorkload::Repack | StockWorkload::RepackIncremental => false,
+        }
+    }
+
+    /// Its jobs under each of `caches`: one where they make no difference.
+    pub(crate) fn jobs(
+        &self,
+        program: &str,
+        caches: &[Caches],
+        range: &HistoryRange,
+        head: Option<&str>,
+    ) -> Vec<StockJob> {
+        let caches = if self.has_caches() { caches } else { &[Caches::Off] };
+        caches.iter().map(|caches| self.job(program, *caches, range, head)).collect()
+    }
+
+    fn job(&self, program: &str, caches: Caches, range: &HistoryRange, head: Option<&str>) -> StockJob {
+        let mut label = match self {
+            StockWorkload::Replayed(spec) => spec.build(range, None).label(),
+            _ => WorkloadLabel { name: self.to_string(), parameters: Default::default() },
+        };
+        let commits = match self {
+            StockWorkload::RepackIncremental | StockWorkload::Fetch(_) => {
+                let commits = range.commits.unwrap_or(NEW_COMMITS);
+                label.parameters.insert("commits".to_owned(), commits.to_string());
+                Some(commits)
+            }
+            _ => range.commits,
+        };
+        label.parameters.insert(CLIENT.to_owned(), program.to_owned());
+        if caches == Caches::Forge {
+            label.parameters.insert(CACHES.to_owned(), "forge".to_owned());
+        }
+        StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits }
+    }
+
+    /// Which of the times of a run is compared: as in the replay.
+    pub(crate) fn compared_time(&self, range: &HistoryRange) -> ComparedTime {
+        self.replay().map_or(ComparedTime::Cpu, |spec| spec.build(range, None).compared_time())
+    }
+}
+
+impl TryFrom<WorkloadSpec> for StockWorkload {
+    type Error = NoStockWorkload;
+
+    fn try_from(spec: WorkloadSpec) -> Result<Self, Self::Error> {
+        match spec {
+            WorkloadSpec::Checkout
+            | WorkloadSpec::Traverse
+            | WorkloadSpec::RawDiff
+            | WorkloadSpec::PickaxeDiff(_)
+            | WorkloadSpec::PatchDiff
+            | WorkloadSpec::Sizes
+            | WorkloadSpec::CatAll => Ok(StockWorkload::Replayed(spec)),
+            WorkloadSpec::CheckoutToSink
+            | WorkloadSpec::Encode
+            | WorkloadSpec::Ingest
+            | WorkloadSpec::Serve(_)
+            | WorkloadSpec::Floor(_) => Err(NoStockWorkload::NoCommand(spec)),
+        }
+    }
+}
+
+impl FromStr for StockWorkload {
+    type Err = NoStockWorkload;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if let Some((_, own)) = OWN.iter().find(|(name, _)| *name == text) {
+            return Ok(own.clone());
+        }
+        let spec: WorkloadSpec =
+            text.parse().map_err(|error| NoStockWorkload::Unknown(format!("{error}; of stock git also")))?;
+        spec.try_into()
+    }
+}
+
+impl fmt::Display for StockWorkload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StockWorkload::Replayed(spec) => write!(f, "{spec}"),
+            own => f.write_str(OWN.iter().find(|(_, other)| other == own).map_or("", |(name, _)| name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip() {
+        for (name, own) in OWN {
+            assert_eq!((own.to_string().as_str(), name.parse()), (name, Ok(own)));
+        }
+        for workload in StockWorkload::all() {
+            assert_eq!(workload.to_string().parse(), Ok(workload));
+        }
+        let error = |name: &str| name.parse::<StockWorkload>().unwrap_err().to_string();
+        assert!(
+            error("floor:traverse").starts_with("floor:traverse: no command of git"),
+            "{}",
+            error("floor:traverse")
+        );
+        assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("fetch:same"));
+    }
+
+    #[test]
+    fn a_job_has_the_replay_s_name_and_says_whose_it_is() {
+        let range = HistoryRange { revision: "HEAD".into(), commits: Some(7) };
+        let labels = |name: &str, caches: &[Caches]| {
+            let workload: StockWorkload = name.parse().unwrap();
+            let jobs = workload.jobs("git", caches, &range, Some("id"));
+            jobs.iter().map(|job| job.label.to_string()).collect::<Vec<_>>()
+        };
+        let both = [Caches::Off, Caches::Forge];
+        assert_eq!(labels("traverse", &both), ["traverse (client=git)", "traverse (caches=forge, client=git)"]);
+        assert_eq!(labels("cat-all", &both), ["cat-all (client=git)"]);
+        assert_eq!(labels("fetch:zlib", &both[..1]), ["fetch:zlib (client=git, commits=7)"]);
+        let pickaxe = WorkloadSpec::PickaxeDiff("a".into());
+        let mut replayed = pickaxe.build(&range, None).label();
+        replayed.parameters.insert("client".into(), "git".into());
+        assert_eq!(labels("diff:pickaxe=a", &both[..1]), [replayed.to_string()]);
+    }
+}
