@@ -123,20 +123,20 @@ impl ConvertArguments {
     }
 }
 
-/// Which programs choose deltas again.
+/// The user's own programs.
 #[derive(Debug, Args)]
 pub(crate) struct ProgramArguments {
-    /// The git that chooses deltas again for --rechosen.
+    /// The git to run, for --rechosen and --client stock.
     #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
-    git: PathBuf,
+    pub(crate) git: PathBuf,
 
-    /// The hg that chooses deltas again for --rechosen.
+    /// The hg to run, for --rechosen and --client stock.
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
-    hg: PathBuf,
+    pub(crate) hg: PathBuf,
 
     /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
     #[arg(long = "hg-extension", value_name = "DIR")]
-    hg_extension: Option<PathBuf>,
+    pub(crate) hg_extension: Option<PathBuf>,
 }
 
 impl ProgramArguments {

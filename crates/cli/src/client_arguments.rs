@@ -1,14 +1,16 @@
-//! Who does the jobs of a benchmark: this program, or the user's own git.
+//! Who does the jobs of a benchmark: this program, or the user's own git or hg.
 
-use std::{ffi::OsString, str::FromStr};
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use repackbench_records::Vcs;
 use repackbench_timing::{
     stock::{Caches, NoStockWorkload, StockPlan, StockWorkload},
     workloads::WorkloadSpec,
 };
 
 use crate::{
+    args::ProgramArguments,
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
 };
@@ -16,22 +18,19 @@ use crate::{
 /// Who does the jobs.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git, unpatched, with a library
-    /// that is preloaded into it (see `exec`), and their CPU time is compared; both, one after the other in one session, with a
-    /// table of both side by side. The baseline of stock git is read without the library, and a row shows what that costs.
+    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git or hg, unpatched, with a
+    /// library that is preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is compared;
+    /// both, one after the other in one session, with a table of both side by side. The baseline of stock clients is read without library
+    /// and extension, and a row shows what those cost.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
     client: ClientChoice,
-
-    /// The git of --client stock.
-    #[arg(long, value_name = "PROGRAM", default_value = "git")]
-    git: OsString,
 
     /// Let stock git read the baseline by another zlib, too: stock, zlib-rs, libdeflate; several after commas, a row for each.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',')]
     zlibs: Vec<Implementation>,
 
-    /// Which caches stock git has that do a part of the work beforehand: off, none; forge, commit-graph and bitmaps, written into
-    /// copies of the variants. Both, after a comma, are two workloads.
+    /// Which caches stock clients have that do a part of the work beforehand: off, none; forge, git's commit-graph and bitmaps or all
+    /// caches of hg, written into copies of the variants. Both, after a comma, are two workloads.
     #[arg(long, value_enum, value_name = "STATE", value_delimiter = ',', default_value = "off")]
     caches: Vec<CachesChoice>,
 }
@@ -79,44 +78,58 @@ impl FromStr for BenchWorkload {
 }
 
 impl ClientArguments {
-    /// What is replayed, and what commands do; `named` are the workloads that the user named.
-    pub(crate) fn plans(&self, named: &[BenchWorkload]) -> Result<(Vec<WorkloadSpec>, Option<StockPlan>), Failure> {
+    /// What is replayed, and what commands do in a repository of `vcs`; `named` are the workloads that the user named.
+    pub(crate) fn plans(
+        &self,
+        named: &[BenchWorkload],
+        vcs: Vcs,
+        programs: &ProgramArguments,
+    ) -> Result<(Vec<WorkloadSpec>, Option<StockPlan>), Failure> {
         let usage = |error: &dyn std::fmt::Display| Failure::new(USAGE, error);
         let replays = || -> Result<Vec<WorkloadSpec>, Failure> {
             let replay = |workload: &BenchWorkload| match workload {
                 BenchWorkload::Replay(spec) => Ok(spec.clone()),
                 BenchWorkload::Command(command) => {
-                    Err(usage(&format!("{command}: only commands of stock git do that: --client stock")))
+                    Err(usage(&format!("{command}: only commands of stock git or hg do that: --client stock")))
                 }
             };
             if named.is_empty() { Ok(WorkloadSpec::all()) } else { named.iter().map(replay).collect() }
         };
         let commands = || -> Result<Vec<StockWorkload>, Failure> {
-            let command = |workload: &BenchWorkload| match workload {
-                BenchWorkload::Replay(spec) => StockWorkload::try_from(spec.clone()).map_err(|error| usage(&error)),
-                BenchWorkload::Command(command) => Ok(command.clone()),
+            let command = |workload: &BenchWorkload| {
+                let command = match workload {
+                    BenchWorkload::Replay(spec) => {
+                        StockWorkload::try_from(spec.clone()).map_err(|error| usage(&error))?
+                    }
+                    BenchWorkload::Command(command) => command.clone(),
+                };
+                if command.is_of(vcs) { Ok(command) } else { Err(usage(&NoStockWorkload::NotOf(command, vcs))) }
             };
-            if named.is_empty() { Ok(StockWorkload::all()) } else { named.iter().map(command).collect() }
+            if named.is_empty() { Ok(StockWorkload::all(vcs)) } else { named.iter().map(command).collect() }
         };
         match self.client {
             ClientChoice::InProcess if !self.zlibs.is_empty() => {
                 Err(usage(&"--zlib is for --client stock; --decoder lets another implementation read in-process"))
             }
             ClientChoice::InProcess => Ok((replays()?, None)),
-            ClientChoice::Stock => Ok((Vec::new(), Some(self.stock(commands()?)))),
+            ClientChoice::Stock => Ok((Vec::new(), Some(self.stock(commands()?, programs)))),
             ClientChoice::Both => {
                 // Those that have the same name in both: what only one of them does has nothing to stand beside.
                 let both: Vec<StockWorkload> = match named.is_empty() {
-                    true => WorkloadSpec::all().into_iter().filter_map(|spec| spec.try_into().ok()).collect(),
+                    true => {
+                        let all = StockWorkload::all(vcs).into_iter();
+                        all.filter(|command| command.replay().is_some_and(|spec| WorkloadSpec::all().contains(spec)))
+                            .collect()
+                    }
                     false => commands()?,
                 };
                 let replayed = both.iter().filter_map(|workload| workload.replay().cloned()).collect();
-                Ok((replayed, Some(self.stock(both))))
+                Ok((replayed, Some(self.stock(both, programs))))
             }
         }
     }
 
-    fn stock(&self, workloads: Vec<StockWorkload>) -> StockPlan {
+    fn stock(&self, workloads: Vec<StockWorkload>, programs: &ProgramArguments) -> StockPlan {
         let mut zlibs = Vec::new();
         for zlib in self.zlibs.iter().filter(|zlib| **zlib != Implementation::Host) {
             if !zlibs.contains(&(*zlib).into()) {
@@ -129,7 +142,8 @@ impl ClientArguments {
                 caches.push((*choice).into());
             }
         }
-        StockPlan { program: self.git.clone(), zlibs, caches, workloads }
+        let ProgramArguments { git, hg, hg_extension } = programs;
+        StockPlan { git: git.into(), hg: hg.into(), hg_extension: hg_extension.clone(), zlibs, caches, workloads }
     }
 }
 
@@ -143,6 +157,8 @@ mod tests {
     struct Line {
         #[command(flatten)]
         client: ClientArguments,
+        #[command(flatten)]
+        programs: ProgramArguments,
         #[arg(long)]
         self_test: bool,
     }
@@ -151,7 +167,8 @@ mod tests {
         let line = Line::try_parse_from([&["bench"], words].concat()).map_err(|error| error.to_string())?;
         assert!(!line.self_test);
         let named: Vec<BenchWorkload> = named.iter().map(|name| name.parse().unwrap()).collect();
-        let (replays, stock) = line.client.plans(&named).map_err(|failure| failure.to_string())?;
+        let (replays, stock) =
+            line.client.plans(&named, Vcs::Git, &line.programs).map_err(|failure| failure.to_string())?;
         let commands = stock.iter().flat_map(|stock| &stock.workloads).map(ToString::to_string).collect();
         Ok((replays.iter().map(ToString::to_string).collect(), commands))
     }

@@ -16,6 +16,29 @@ const ENGINES: &str = "exp-compression-";
 /// The one of them that hg knows.
 const NONE: &str = "exp-compression-none";
 
+/// Whether hg can read `repository`, with the extension where one was named.
+///
+/// # Errors
+/// It needs an extension that was not named, or what no hg can read.
+pub fn check_hg(repository: &HgRepository, extension: Option<&Path>) -> Result<(), ClientError> {
+    let place = name_of(repository.hg_dir());
+    let requirements = repository.requirements();
+    let required = || requirements.work_tree.iter().chain(&requirements.store);
+    let unreadable = [DICTIONARY_REQUIREMENT, repackbench_codec::BASE_REQUIREMENT];
+    if let Some(name) = required().find(|name| unreadable.contains(&name.as_str())) {
+        let message = format!("{place}: expected what hg can read with repackbench's extension, found {name}");
+        return Err(ClientError::refused(message));
+    }
+    match required().find(|name| name.starts_with(ENGINES) && *name != NONE) {
+        Some(engine) if extension.is_none() => {
+            let message = format!("{place}: {engine}: hg has this codec only with repackbench's extension");
+            let hint = "`cargo xtask hg-extension` builds it and prints the folder for --hg-extension";
+            Err(ClientError::refused(message).with_hint(hint))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// The command, on `repository` and with the extension where one was named.
 ///
 /// # Errors
@@ -31,29 +54,14 @@ pub fn hg_command(
         let message = format!("{place}: a Mercurial repository: expected hg behind --, found {}", program.display());
         return Err(ClientError::Usage { message });
     }
-    let requirements = repository.requirements();
-    let required = || requirements.work_tree.iter().chain(&requirements.store);
-    let unreadable = [DICTIONARY_REQUIREMENT, repackbench_codec::BASE_REQUIREMENT];
-    if let Some(name) = required().find(|name| unreadable.contains(&name.as_str())) {
-        let message = format!("{place}: expected what hg can read with repackbench's extension, found {name}");
-        return Err(ClientError::refused(message));
-    }
-    let engine = required().find(|name| name.starts_with(ENGINES) && *name != NONE);
+    check_hg(repository, extension)?;
     let mut command = Command::new(program);
-    match (extension, engine) {
-        (Some(extension), _) => {
-            let mut setting = OsString::from("extensions.repackbench=");
-            setting.push(extension);
-            command.arg("--config").arg(setting);
-            // An hg that reads revlogs in Rust knows no codecs of extensions.
-            command.env("HGMODULEPOLICY", "c");
-        }
-        (None, Some(engine)) => {
-            let message = format!("{place}: {engine}: hg has this codec only with repackbench's extension");
-            let hint = "`cargo xtask hg-extension` builds it and prints the folder for --hg-extension";
-            return Err(ClientError::refused(message).with_hint(hint));
-        }
-        (None, None) => {}
+    if let Some(extension) = extension {
+        let mut setting = OsString::from("extensions.repackbench=");
+        setting.push(extension);
+        command.arg("--config").arg(setting);
+        // An hg that reads revlogs in Rust knows no codecs of extensions.
+        command.env("HGMODULEPOLICY", "c");
     }
     let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
     command.arg("--repository").arg(root).args(words);

@@ -18,7 +18,7 @@ use repackbench_reader::ReaderError;
 
 pub use self::{
     git::{GitClient, find_program},
-    hg::hg_command,
+    hg::{check_hg, hg_command},
     library::{Preload, Zlib},
 };
 

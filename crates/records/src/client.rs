@@ -29,16 +29,18 @@ pub struct Client {
     pub version: String,
     /// Whether the library that stands in for zlib, or the extension of hg, was in place.
     pub library: bool,
-    /// Who reads and writes zlib streams: `host`, the zlib that it is linked with, or `stock`, `zlib-rs`, `libdeflate`.
+    /// Who reads and writes zlib streams: `host`, the zlib that it is linked with, or `stock`, `zlib-rs`, `libdeflate`. Empty where an
+    /// extension takes its place.
     pub zlib: String,
 }
 
 impl fmt::Display for Client {
-    /// As it stands in a row's name: `plain git`, `git + library`, `git + zlib-rs`.
+    /// As it stands in a row's name: `plain git`, `git + library`, `git + zlib-rs`, `hg + extension`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.library, self.zlib.as_str()) {
             (false, _) => write!(f, "plain {}", self.program),
             (true, HOST) => write!(f, "{} + library", self.program),
+            (true, "") => write!(f, "{} + extension", self.program),
             (true, zlib) => write!(f, "{} + {zlib}", self.program),
         }
     }

@@ -330,7 +330,7 @@ pub fn bench(
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
     // Before the rows that are commands: those are removed first.
-    let stock = plan.stock.as_ref().map(|stock| stock::StockPart::new(stock, cache)).transpose()?;
+    let stock = plan.stock.as_ref().map(|stock| stock::StockPart::new(stock, source, cache)).transpose()?;
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let commands = match &stock {
         Some(stock) => Some(stock.part(&session, &subjects)?),

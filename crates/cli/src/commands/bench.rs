@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use repackbench_reader::Repository;
-use repackbench_records::Record;
+use repackbench_records::{Record, Vcs};
 use repackbench_report::{Results, self_test_table};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, bench},
@@ -59,7 +59,13 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         true => Some(arguments.programs.rechooser(source)?),
         false => None,
     };
-    let (workloads, stock) = arguments.client.plans(&arguments.workloads)?;
+    let (workloads, stock) = {
+        let vcs = match source {
+            Repository::Git(_) => Vcs::Git,
+            Repository::Hg(_) => Vcs::Mercurial,
+        };
+        arguments.client.plans(&arguments.workloads, vcs, &arguments.programs)?
+    };
     let plan = plan_with(
         PlanParts {
             pace: &arguments.pace,

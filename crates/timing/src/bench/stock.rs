@@ -1,11 +1,13 @@
 //! Rows that the user's own client reads, and their runs: each a process.
 
+mod hg;
+
 use std::{path::Path, rc::Rc, time::Duration};
 
 use repackbench_client::Zlib;
-use repackbench_codec::{Algorithm, catalogue};
+use repackbench_codec::{Algorithm, CodecSpec, catalogue};
 use repackbench_reader::{CacheLookups, ReaderError, Repository};
-use repackbench_records::{ContentDigest, Role, Variant, WorkloadLabel};
+use repackbench_records::{ContentDigest, Role, Variant, Vcs, WorkloadLabel};
 use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
 
 use super::{
@@ -16,7 +18,7 @@ use super::{
 use crate::{
     clock::Sample,
     stock::{
-        Git, GitRow, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        Git, GitRow, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
     },
@@ -40,18 +42,10 @@ pub(super) struct StockSubject {
 /// Refuses what stock clients cannot do, before anything is made.
 pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchError> {
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
-    if matches!(source, Repository::Hg(_)) {
-        return refused("commands of stock hg are not measured yet: --client in-process replays".to_owned());
-    }
     let specs = plan.specs(source);
-    if let Some(spec) = specs.iter().find(|spec| spec.uses_bases()) {
-        return refused(format!(
-            "{spec}: stock git cannot read it, as its deltas need their base's content, which git does not tell zlib"
-        ));
-    }
-    if !is_read_by_plain_git(plan) {
-        let baseline = &plan.baseline;
-        return refused(format!("{baseline}: git without the library has to read the baseline, such as zlib:6"));
+    match source {
+        Repository::Git(_) => check_git(plan, &specs)?,
+        Repository::Hg(_) => hg::check(plan, &specs)?,
     }
     let only_in_process = [
         (plan.is_cold, "cold runs"),
@@ -63,9 +57,23 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
         (plan.workloads.is_empty() && !plan.devices.is_empty(), "modelled devices"),
     ];
     match only_in_process.into_iter().find(|(is_asked, _)| *is_asked) {
-        Some((_, what)) => refused(format!("{what}: in-process only, not by commands of stock git")),
+        Some((_, what)) => refused(format!("{what}: in-process only, not by commands of stock git or hg")),
         None => Ok(()),
     }
+}
+
+fn check_git(plan: &BenchPlan, specs: &[CodecSpec]) -> Result<(), BenchError> {
+    let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    if let Some(spec) = specs.iter().find(|spec| spec.uses_bases()) {
+        return refused(format!(
+            "{spec}: stock git cannot read it, as its deltas need their base's content, which git does not tell zlib"
+        ));
+    }
+    if !is_read_by_plain_git(plan) {
+        let baseline = &plan.baseline;
+        return refused(format!("{baseline}: git without the library has to read the baseline, such as zlib:6"));
+    }
+    Ok(())
 }
 
 fn is_read_by_plain_git(plan: &BenchPlan) -> bool {
@@ -73,20 +81,38 @@ fn is_read_by_plain_git(plan: &BenchPlan) -> bool {
     plan.baseline.choices().all(|choice| is_zlib(choice.algorithm())) && !plan.baseline.to_string().contains("dict")
 }
 
+/// The program that does the jobs.
+enum Program {
+    Git(Rc<Git>),
+    Hg(Rc<Hg>),
+}
+
+impl Program {
+    fn name(&self) -> (&str, Vcs) {
+        match self {
+            Program::Git(git) => (git.name(), Vcs::Git),
+            Program::Hg(hg) => (hg.name(), Vcs::Mercurial),
+        }
+    }
+}
+
 /// The client of a session, and where its commands work.
 pub(super) struct StockPart<'p> {
     plan: &'p StockPlan,
-    git: Rc<Git>,
+    program: Program,
     /// Removed at the end.
     _folder: ScratchFolder,
 }
 
 impl<'p> StockPart<'p> {
-    pub(super) fn new(plan: &'p StockPlan, cache: &Cache) -> Result<Self, BenchError> {
+    pub(super) fn new(plan: &'p StockPlan, source: &Repository, cache: &Cache) -> Result<Self, BenchError> {
         // Where the variants are, so that what is copied can be linked.
         let folder = cache.scratch().map_err(GetOrMakeError::Cache)?;
-        let git = Rc::new(Git::new(&plan.program, folder.path())?);
-        Ok(StockPart { plan, git, _folder: folder })
+        let program = match source {
+            Repository::Git(_) => Program::Git(Rc::new(Git::new(&plan.git, folder.path())?)),
+            Repository::Hg(_) => Program::Hg(Rc::new(Hg::new(&plan.hg, plan.hg_extension.as_deref(), folder.path())?)),
+        };
+        Ok(StockPart { plan, program, _folder: folder })
     }
 
     /// The rows on variants of `subjects`, which are kept meanwhile, and their jobs.
@@ -95,7 +121,7 @@ impl<'p> StockPart<'p> {
         let head = session.repository.head.as_deref();
         let jobs = self.plan.workloads.iter().flat_map(|workload| {
             let compared = workload.compared_time(range);
-            let jobs = workload.jobs(self.git.name(), &self.plan.caches, range, head);
+            let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
             jobs.into_iter().map(move |job| Job::of_command(job, compared))
         });
         Ok(Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? })
@@ -106,9 +132,17 @@ impl<'p> StockPart<'p> {
         let mut rows: Vec<Subject> = Vec::new();
         let own = |subject: &&Subject| subject.variant.decoder.is_none() && subject.variant.delta_cache.is_none();
         for subject in subjects.iter().filter(own) {
-            for (zlib, role) in self.readers(subject)? {
-                let row = self.row(session, subject, zlib, role, rows.len())?;
-                rows.push(row);
+            match &self.program {
+                Program::Git(git) => {
+                    for (zlib, role) in self.readers(subject)? {
+                        rows.push(self.row(git, session, subject, zlib, role, rows.len())?);
+                    }
+                }
+                Program::Hg(hg) => {
+                    for reader in hg::readers(hg, subject)? {
+                        rows.push(hg::row(hg, session, subject, reader, rows.len())?);
+                    }
+                }
             }
         }
         // The table shows the source first.
@@ -138,6 +172,7 @@ impl<'p> StockPart<'p> {
 
     fn row(
         &self,
+        git: &Rc<Git>,
         session: &Session<'_>,
         subject: &Subject,
         zlib: Option<Zlib>,
@@ -149,7 +184,7 @@ impl<'p> StockPart<'p> {
             let why = format!("{}: expected a Git repository", folder.display());
             return Err(WorkloadError::Refused { why }.into());
         };
-        let row = GitRow::new(&self.git, &repository, zlib, number, role == Role::AsFound)?;
+        let row = GitRow::new(git, &repository, zlib, number, role == Role::AsFound)?;
         let start = session.start_of(&row)?;
         let decoder = match zlib {
             Some(zlib) if subject.decoder_is_zlib() => zlib_name(zlib, row.client().version.as_str()),
@@ -183,7 +218,7 @@ fn zlib_name(zlib: Zlib, version: &str) -> String {
 
 impl Subject {
     fn decoder_is_zlib(&self) -> bool {
-        let is_zlib = |spec: &repackbench_codec::CodecSpec| spec.algorithm().is_zlib_family();
+        let is_zlib = |spec: &CodecSpec| spec.algorithm().is_zlib_family();
         self.place.spec.as_ref().is_none_or(is_zlib) && decoders::name(self.place.spec.as_ref(), None) == self.decoder
     }
 }

@@ -139,7 +139,7 @@ fn config_line(key: &str, value: &str) -> String {
 }
 
 /// Runs a command whose time does not matter, and returns what it prints.
-fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
+pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
     let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
     if output.status.success() {
         return Ok(output.stdout);
@@ -462,7 +462,7 @@ impl StockClient for GitRow {
 }
 
 /// The folder that `make` makes when it is asked for first.
-fn made_once(
+pub(super) fn made_once(
     cell: &OnceCell<PathBuf>,
     place: PathBuf,
     make: impl FnOnce(&Path) -> Result<(), StockError>,
@@ -473,7 +473,7 @@ fn made_once(
     Ok(cell.get_or_init(|| place))
 }
 
-fn revision(job: &StockJob) -> Result<&str, StockError> {
+pub(super) fn revision(job: &StockJob) -> Result<&str, StockError> {
     job.revision.as_deref().ok_or_else(|| StockError::refused(format!("{}: no revision to start from", job.label.name)))
 }
 

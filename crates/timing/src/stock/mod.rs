@@ -1,16 +1,18 @@
-//! Workloads as the users' own commands: stock git, unpatched, each job a process.
+//! Workloads as the users' own commands: stock git or hg, unpatched, each job a process.
 //!
 //! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
 //! - `git`: what a job is in words of git, under which settings, with or without the library;
+//! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `child`: one process, its time and its end;
 //! - `output`: what it leaves, counted and hashed.
 //!
-//! A row reads through a [`StockClient`]; another client, such as hg, is one more of those.
+//! A row reads through a [`StockClient`]; another client is one more of those.
 
 pub(crate) mod child;
 mod copies;
 mod git;
+mod hg;
 pub(crate) mod output;
 mod workload;
 
@@ -26,6 +28,7 @@ use repackbench_client::{ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
 pub(crate) use self::git::{Git, GitRow};
+pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
 use crate::workloads::WorkloadError;
@@ -34,7 +37,11 @@ use crate::workloads::WorkloadError;
 #[derive(Debug, Clone)]
 pub struct StockPlan {
     /// The git to run, by name or path.
-    pub program: OsString,
+    pub git: OsString,
+    /// The hg to run, by name or path.
+    pub hg: OsString,
+    /// The extension that hg needs for codecs it does not have; with it every codec is read by the same code.
+    pub hg_extension: Option<PathBuf>,
     /// Further implementations of zlib that the baseline is read by, a row for each.
     pub zlibs: Vec<Zlib>,
     /// Whether caches that hide work are off, or as a forge has them, or both.

@@ -165,7 +165,9 @@ pub(crate) fn files(folder: &Path, is_hashed: bool) -> Result<(Counts, Option<Co
     let failed = |error: &dyn std::fmt::Display| StockError::files("read", folder, error);
     let (mut files, mut bytes) = (0_u64, 0_u64);
     let mut hasher = sha256();
-    for entry in WalkDir::new(folder).sort_by_file_name() {
+    // hg's own files, which differ, lie in the work tree.
+    let is_tree = |entry: &walkdir::DirEntry| entry.depth() != 1 || entry.file_name() != ".hg";
+    for entry in WalkDir::new(folder).sort_by_file_name().into_iter().filter_entry(is_tree) {
         let entry = entry.map_err(|error| failed(&error))?;
         let found = entry.metadata().map_err(|error| failed(&error))?;
         if found.is_dir() {

@@ -2,7 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
-use repackbench_records::{ComparedTime, WorkloadLabel};
+use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 
 use super::StockJob;
 use crate::workloads::{HistoryRange, WorkloadSpec};
@@ -14,7 +14,7 @@ const CACHES: &str = "caches";
 /// How many commits come anew where nothing else is said.
 const NEW_COMMITS: u64 = 100;
 
-/// Caches that do a part of the work beforehand: commit-graph, bitmaps and multi-pack-index.
+/// Caches that do a part of the work beforehand: git's commit-graph, bitmaps and multi-pack-index, or those of hg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caches {
     /// None is used.
@@ -37,9 +37,9 @@ pub enum Receiver {
 pub enum StockWorkload {
     /// One that is replayed in-process, too.
     Replayed(WorkloadSpec),
-    /// `fsck`: check everything.
+    /// `fsck`: check everything; hg calls it `verify`.
     Fsck,
-    /// `repack`: choose all deltas anew, and write everything.
+    /// `repack`: choose all deltas anew, and write everything; hg calls it `debugupgraderepo`.
     Repack,
     /// `repack:incremental`: pack the objects of the newest commits.
     RepackIncremental,
@@ -56,8 +56,11 @@ pub enum NoStockWorkload {
     #[error("{0}, fsck, repack, repack:incremental, clone:zlib, clone:same, fetch:zlib, fetch:same")]
     Unknown(String),
     /// No command does just that.
-    #[error("{0}: no command of git does that and nothing else; it is replayed in-process only")]
+    #[error("{0}: no command of git or hg does that and nothing else; it is replayed in-process only")]
     NoCommand(WorkloadSpec),
+    /// It is a job of the other system's client.
+    #[error("{0}: no command of {client} does that", client = if *.1 == Vcs::Git { "git" } else { "hg" })]
+    NotOf(StockWorkload, Vcs),
 }
 
 /// Those that no replay does, with their names.
@@ -72,11 +75,24 @@ const OWN: [(&str, StockWorkload); 7] = [
 ];
 
 impl StockWorkload {
-    /// Those that run when none is named: all that only read.
-    pub fn all() -> Vec<StockWorkload> {
+    /// Those that run in a repository of `vcs` when none is named: all that only read.
+    pub fn all(vcs: Vcs) -> Vec<StockWorkload> {
         let replayed = WorkloadSpec::all().into_iter().chain([WorkloadSpec::Sizes, WorkloadSpec::CatAll]);
         let replayed = replayed.filter_map(|spec| StockWorkload::try_from(spec).ok());
-        replayed.chain([StockWorkload::Fsck]).collect()
+        replayed.chain([StockWorkload::Fsck]).filter(|workload| workload.is_of(vcs)).collect()
+    }
+
+    /// Whether a command of the system's client does it.
+    pub fn is_of(&self, vcs: Vcs) -> bool {
+        vcs == Vcs::Git
+            || match self {
+                StockWorkload::Replayed(spec) => {
+                    matches!(spec, WorkloadSpec::Checkout | WorkloadSpec::RawDiff | WorkloadSpec::PatchDiff)
+                }
+                StockWorkload::Fsck | StockWorkload::Repack => true,
+                StockWorkload::Clone(receiver) | StockWorkload::Fetch(receiver) => *receiver == Receiver::Same,
+                StockWorkload::RepackIncremental => false,
+            }
     }
 
     /// The replay that does the same, if there is one.
@@ -96,9 +112,10 @@ impl StockWorkload {
         }
     }
 
-    /// Whether commit-graph or bitmaps do a part of it.
-    fn has_caches(&self) -> bool {
+    /// Whether caches do a part of it: git's commit-graph or bitmaps, hg's manifest cache and the like.
+    fn has_caches(&self, vcs: Vcs) -> bool {
         match self {
+            _ if vcs == Vcs::Mercurial => !matches!(self, StockWorkload::Repack),
             StockWorkload::Replayed(spec) => matches!(
                 spec,
                 WorkloadSpec::Traverse | WorkloadSpec::RawDiff | WorkloadSpec::PickaxeDiff(_) | WorkloadSpec::PatchDiff
@@ -111,12 +128,12 @@ impl StockWorkload {
     /// Its jobs under each of `caches`: one where they make no difference.
     pub(crate) fn jobs(
         &self,
-        program: &str,
+        (program, vcs): (&str, Vcs),
         caches: &[Caches],
         range: &HistoryRange,
         head: Option<&str>,
     ) -> Vec<StockJob> {
-        let caches = if self.has_caches() { caches } else { &[Caches::Off] };
+        let caches = if self.has_caches(vcs) { caches } else { &[Caches::Off] };
         caches.iter().map(|caches| self.job(program, *caches, range, head)).collect()
     }
 
@@ -198,12 +215,12 @@ mod tests {
         for (name, own) in OWN {
             assert_eq!((own.to_string().as_str(), name.parse()), (name, Ok(own)));
         }
-        for workload in StockWorkload::all() {
+        for workload in StockWorkload::all(Vcs::Git) {
             assert_eq!(workload.to_string().parse(), Ok(workload));
         }
         let error = |name: &str| name.parse::<StockWorkload>().unwrap_err().to_string();
         assert!(
-            error("floor:traverse").starts_with("floor:traverse: no command of git"),
+            error("floor:traverse").starts_with("floor:traverse: no command of git or hg"),
             "{}",
             error("floor:traverse")
         );
@@ -215,7 +232,7 @@ mod tests {
         let range = HistoryRange { revision: "HEAD".into(), commits: Some(7) };
         let labels = |name: &str, caches: &[Caches]| {
             let workload: StockWorkload = name.parse().unwrap();
-            let jobs = workload.jobs("git", caches, &range, Some("id"));
+            let jobs = workload.jobs(("git", Vcs::Git), caches, &range, Some("id"));
             jobs.iter().map(|job| job.label.to_string()).collect::<Vec<_>>()
         };
         let both = [Caches::Off, Caches::Forge];

@@ -1,0 +1,337 @@
+//! What a job is in words of hg, and the surroundings that hg has: the same for every row, and nothing of the user's.
+
+use std::{
+    cell::OnceCell,
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    rc::Rc,
+};
+
+use repackbench_client::{check_hg, find_program};
+use repackbench_reader::hg::HgRepository;
+use repackbench_records::{Client, ClientKind, Vcs};
+
+use super::{
+    Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
+    copies::copy_repository,
+    git::{made_once, output, revision},
+    output::OutputForm,
+};
+use crate::workloads::WorkloadSpec;
+
+/// Environment that does not depend on the job.
+const ENVIRONMENT: [(&str, &str); 5] = [
+    ("LC_ALL", "C.UTF-8"),
+    ("HGRCPATH", ""),
+    ("HGPLAIN", "1"),
+    // An hg that reads revlogs in Rust knows no codecs of extensions; all rows are read by the same code.
+    ("HGMODULEPOLICY", "c"),
+    ("PYTHONHASHSEED", "0"),
+];
+
+/// Settings that do not depend on the job.
+const SETTINGS: [&str; 6] = [
+    "worker.enabled=no",
+    "progress.disable=yes",
+    "ui.interactive=no",
+    // What hg would rather do in Rust, it may do in C.
+    "storage.all-slow-path=allow",
+    "storage.revlog.persistent-nodemap.slow-path=allow",
+    "storage.dirstate-v2.slow-path=allow",
+];
+
+/// Files of a `.hg` that hg finds in a work tree of its own, and that say which files it has.
+const OF_WORK_TREE: [&str; 2] = ["dirstate", "wcache"];
+
+/// The hg of a session.
+#[derive(Debug)]
+pub(crate) struct Hg {
+    program: PathBuf,
+    /// Its name and what it says of its version.
+    name: String,
+    version: String,
+    /// repackbench's extension, if there is one.
+    extension: Option<PathBuf>,
+    /// A folder for what lives as long as the session.
+    scratch: PathBuf,
+}
+
+impl Hg {
+    /// Finds the hg that `program` names; `scratch` is an empty folder that outlives it.
+    pub(crate) fn new(program: &OsStr, extension: Option<&Path>, scratch: &Path) -> Result<Self, StockError> {
+        let program = find_program(program)?;
+        let name = program.file_name().unwrap_or(OsStr::new("hg")).to_string_lossy().into_owned();
+        let extension = match extension {
+            Some(folder) => Some(fs::canonicalize(folder).map_err(|error| StockError::files("find", folder, error))?),
+            None => None,
+        };
+        let hg = Hg { program, name, version: String::new(), extension, scratch: scratch.to_owned() };
+        let mut command = hg.command();
+        let said = output(command.args(["version", "-q"]))?;
+        let version = String::from_utf8_lossy(&said).trim_end().to_owned();
+        match version.starts_with("Mercurial Distributed SCM") {
+            true => Ok(Hg { version, ..hg }),
+            false => Err(StockError::failed(&command, &format!("expected \"Mercurial ...\", found {version:?}"))),
+        }
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(crate) fn has_extension(&self) -> bool {
+        self.extension.is_some()
+    }
+
+    /// A command in pinned surroundings, without a repository.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        let of_user = |name: &OsStr| name.as_bytes().starts_with(b"HG") || name == "PYTHONPATH";
+        env::vars_os().map(|(name, _)| name).filter(|name| of_user(name)).for_each(|name| {
+            command.env_remove(name);
+        });
+        command.envs(ENVIRONMENT).env("HOME", &self.scratch).current_dir(&self.scratch);
+        for setting in SETTINGS {
+            command.args(["--config", setting]);
+        }
+        command.stdin(Stdio::null());
+        command
+    }
+}
+
+/// hg on one variant, with the extension or without.
+#[derive(Debug)]
+pub(crate) struct HgRow {
+    hg: Rc<Hg>,
+    client: Client,
+    /// The repository: the parent of `.hg`.
+    root: PathBuf,
+    /// What new revlogs are written under.
+    codec: Option<String>,
+    /// A folder of its own for what lives as long as the session.
+    folder: PathBuf,
+    /// Copies without hg's caches, and with them.
+    bare: OnceCell<PathBuf>,
+    forge: OnceCell<PathBuf>,
+    /// A repository that lacks so many of the newest changesets.
+    without_newest: OnceCell<PathBuf>,
+}
+
+impl HgRow {
+    /// hg on `repository`, whose codec is `codec` where it is known. `number` is the row's.
+    pub(crate) fn new(
+        hg: &Rc<Hg>,
+        repository: &HgRepository,
+        codec: Option<&str>,
+        has_extension: bool,
+        number: usize,
+    ) -> Result<Self, StockError> {
+        let extension = hg.extension.as_deref().filter(|_| has_extension);
+        check_hg(repository, extension)?;
+        let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
+        let root = fs::canonicalize(root).map_err(|error| StockError::files("find", root, error))?;
+        let folder = hg.scratch.join(format!("row-{number}"));
+        fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
+        let client = Client {
+            kind: ClientKind::Stock,
+            program: hg.name.clone(),
+            version: hg.version.clone(),
+            library: extension.is_some(),
+            zlib: String::new(),
+        };
+        Ok(HgRow {
+            hg: Rc::clone(hg),
+            client,
+            root,
+            codec: codec.map(str::to_owned),
+            folder,
+            bare: OnceCell::new(),
+            forge: OnceCell::new(),
+            without_newest: OnceCell::new(),
+        })
+    }
+
+    /// hg with the row's codec, on no repository yet.
+    fn command(&self) -> Command {
+        let mut command = self.hg.command();
+        let mut set = |name: &str, value: &OsStr| {
+            let mut setting = OsString::from(name);
+            setting.push("=");
+            setting.push(value);
+            command.arg("--config").arg(setting);
+        };
+        match (&self.hg.extension, &self.codec) {
+            (Some(extension), codec) if self.client.library => {
+                set("extensions.repackbench", extension.as_os_str());
+                set("extensions.repackbench:required", OsStr::new("yes"));
+                if let Some(codec) = codec {
+                    set("repackbench.codec", OsStr::new(codec));
+                }
+            }
+            (_, Some(codec)) => {
+                let (name, level) = codec.split_once(':').unwrap_or((codec, ""));
+                let engine = if name == "store" { "none" } else { name };
+                set("format.revlog-compression", OsStr::new(engine));
+                if !level.is_empty() {
+                    set(&format!("storage.revlog.{engine}.level"), OsStr::new(level));
+                }
+            }
+            _ => {}
+        }
+        command
+    }
+
+    fn command_on(&self, root: &Path) -> Command {
+        let mut command = self.command();
+        command.arg("-R").arg(root);
+        command
+    }
+
+    /// The copy that a job reads. hg would write its caches into the variant.
+    fn copy_for(&self, job: &StockJob) -> Result<&Path, StockError> {
+        if job.caches == Caches::Forge {
+            return made_once(&self.forge, self.folder.join("forge"), |place| {
+                self.copy(place)?;
+                output(self.command_on(place).arg("debugupdatecaches")).map(drop)
+            });
+        }
+        let place = made_once(&self.bare, self.folder.join("bare"), |place| self.copy(place))?;
+        // Those of the run before.
+        remove(&place.join(".hg").join("cache"))?;
+        Ok(place)
+    }
+
+    /// A copy at `place` without caches and files of a work tree.
+    fn copy(&self, place: &Path) -> Result<(), StockError> {
+        fs::create_dir(place).map_err(|error| StockError::files("create", place, error))?;
+        let hg = place.join(".hg");
+        copy_repository(&self.root.join(".hg"), &hg)?;
+        remove(&hg.join("cache"))?;
+        OF_WORK_TREE.iter().try_for_each(|name| remove(&hg.join(name)))
+    }
+
+    /// A work tree at `tree`, without files, that shares the store of the repository `root`: what `hg share` makes.
+    fn share(&self, root: &Path, tree: &Path) -> Result<(), StockError> {
+        let (from, to) = (root.join(".hg"), tree.join(".hg"));
+        let failed = |error| StockError::files("create", &to, error);
+        fs::create_dir_all(&to).map_err(failed)?;
+        let path = from.join("requires");
+        let mut requirements = fs::read(&path).map_err(|error| StockError::files("read", &path, error))?;
+        requirements.extend(b"shared\n");
+        fs::write(to.join("requires"), requirements).map_err(failed)?;
+        fs::write(to.join("sharedpath"), from.as_os_str().as_bytes()).map_err(failed)
+    }
+
+    /// A copy that lacks the newest changesets.
+    fn without_newest(&self, job: &StockJob) -> Result<&Path, StockError> {
+        let from = self.copy_for(job)?;
+        made_once(&self.without_newest, self.folder.join("old"), |place| {
+            let commits = job.commits.unwrap_or_default();
+            let mut command = self.command();
+            let revisions = format!("first(reverse(first(reverse(::{}), {})), 1)", revision(job)?, commits + 1);
+            let mut asked = self.command_on(from);
+            let oldest = output(asked.args(["log", "-T", "{node}", "-r", &revisions]))?;
+            let oldest = String::from_utf8_lossy(&oldest).into_owned();
+            command.args(["clone", "-q", "--pull", "-U", "-r", &oldest]).arg(from).arg(place);
+            output(&mut command).map(drop)
+        })
+    }
+
+    fn log(&self, job: &StockJob, arguments: &[&str]) -> Result<Prepared, StockError> {
+        let mut command = self.command_on(self.copy_for(job)?);
+        command.arg("log").args(arguments).args(["-r", &format!("reverse(::{})", revision(job)?)]);
+        if let Some(commits) = job.commits {
+            command.args(["-l", &commits.to_string()]);
+        }
+        Ok(Prepared { command, form: OutputForm::Text, made: Made::Nothing })
+    }
+
+    /// The command that lists what a repository has.
+    fn changesets_of(&self, root: &Path) -> Made {
+        let mut command = self.command_on(root);
+        command.args(["log", "-r", "all()", "-T", "{node} {manifest} {files}\n"]);
+        Made::Objects(Box::new(command))
+    }
+}
+
+impl StockClient for HgRow {
+    fn client(&self) -> &Client {
+        &self.client
+    }
+
+    fn scratch(&self) -> &Path {
+        &self.folder
+    }
+
+    fn is_for(&self, job: &StockJob) -> bool {
+        // Under what codec would it write?
+        let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::Clone(_) | StockWorkload::Fetch(_));
+        !(writes && self.codec.is_none()) && job.workload.is_of(Vcs::Mercurial)
+    }
+
+    fn start(&self) -> Result<Command, StockError> {
+        let mut command = self.command();
+        command.args(["version", "-q"]);
+        Ok(command)
+    }
+
+    fn prepare(&self, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
+        let form = OutputForm::Text;
+        let place = scratch.join("repository");
+        match &job.workload {
+            StockWorkload::Replayed(WorkloadSpec::Checkout) => {
+                self.share(self.copy_for(job)?, &place)?;
+                let mut command = self.command_on(&place);
+                command.args(["update", "-q", "-r", revision(job)?]);
+                Ok(Prepared { command, form, made: Made::Files(place) })
+            }
+            StockWorkload::Replayed(WorkloadSpec::RawDiff) => {
+                let template =
+                    "commit {node}\n{file_mods % 'M {file}\n'}{file_adds % 'A {file}\n'}{file_dels % 'D {file}\n'}";
+                self.log(job, &["-T", template])
+            }
+            StockWorkload::Replayed(WorkloadSpec::PatchDiff) => {
+                self.log(job, &["-p", "--git", "-T", "commit {node}\n"])
+            }
+            StockWorkload::Fsck => {
+                let mut command = self.command_on(self.copy_for(job)?);
+                command.arg("verify");
+                Ok(Prepared { command, form: OutputForm::Lines, made: Made::Nothing })
+            }
+            StockWorkload::Repack => {
+                self.copy(&place)?;
+                let mut command = self.command_on(&place);
+                command.args(["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
+                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+            }
+            StockWorkload::Clone(Receiver::Same) => {
+                let mut command = self.command();
+                command.args(["clone", "-q", "--pull", "-U"]).arg(self.copy_for(job)?).arg(&place);
+                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+            }
+            StockWorkload::Fetch(Receiver::Same) => {
+                fs::create_dir(&place).map_err(|error| StockError::files("create", &place, error))?;
+                copy_repository(&self.without_newest(job)?.join(".hg"), &place.join(".hg"))?;
+                let mut command = self.command_on(&place);
+                command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
+                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+            }
+            other => Err(StockError::refused(format!("{other}: no command of hg does that"))),
+        }
+    }
+}
+
+/// Removes a file or folder that may not be there.
+fn remove(path: &Path) -> Result<(), StockError> {
+    let removed = match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => fs::remove_dir_all(path),
+        Ok(_) => fs::remove_file(path),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    };
+    removed.map_err(|error| StockError::files("remove", path, error))
+}
