@@ -12,6 +12,7 @@ use repackbench_timing::{
 use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
 
 use crate::{
+    alternatives_arguments::AlternativesArguments,
     client_arguments::{BenchWorkload, ClientArguments},
     compare_arguments::CompareArguments,
     exec_arguments::ExecArguments,
@@ -47,6 +48,7 @@ pub(crate) enum Command {
     Size(SizeArguments),
     Bench(Box<BenchArguments>),
     Compare(CompareArguments),
+    Alternatives(Box<AlternativesArguments>),
     Explain(Box<ExplainArguments>),
     Report(ReportArguments),
     Replay(ReplayArguments),

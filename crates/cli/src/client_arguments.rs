@@ -143,7 +143,15 @@ impl ClientArguments {
             }
         }
         let ProgramArguments { git, hg, hg_extension } = programs;
-        StockPlan { git: git.into(), hg: hg.into(), hg_extension: hg_extension.clone(), zlibs, caches, workloads }
+        StockPlan {
+            git: git.into(),
+            hg: hg.into(),
+            hg_extension: hg_extension.clone(),
+            zlibs,
+            helps: Vec::new(),
+            caches,
+            workloads,
+        }
     }
 }
 

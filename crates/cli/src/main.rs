@@ -1,6 +1,7 @@
 //! `repackbench`: what would a repository be like if its objects were compressed with another codec?
 #![forbid(unsafe_code)]
 
+mod alternatives_arguments;
 mod args;
 mod byte_size;
 mod child;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Size(arguments) => commands::size::run(&arguments),
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
+        Command::Alternatives(arguments) => commands::alternatives::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),

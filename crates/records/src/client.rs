@@ -32,6 +32,9 @@ pub struct Client {
     /// Who reads and writes zlib streams: `host`, the zlib that it is linked with, or `stock`, `zlib-rs`, `libdeflate`. Empty where an
     /// extension takes its place.
     pub zlib: String,
+    /// What helps it besides, as in `commit-graph` and `bitmaps`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub helps: Vec<String>,
 }
 
 impl fmt::Display for Client {
@@ -42,7 +45,8 @@ impl fmt::Display for Client {
             (true, HOST) => write!(f, "{} + library", self.program),
             (true, "") => write!(f, "{} + extension", self.program),
             (true, zlib) => write!(f, "{} + {zlib}", self.program),
-        }
+        }?;
+        self.helps.iter().try_for_each(|help| write!(f, ", {help}"))
     }
 }
 
@@ -58,9 +62,12 @@ mod tests {
             version: "git version 2.39.5".to_owned(),
             library,
             zlib: zlib.to_owned(),
+            helps: Vec::new(),
         };
         assert_eq!(client(false, "host").to_string(), "plain git");
         assert_eq!(client(true, "host").to_string(), "git + library");
         assert_eq!(client(true, "zlib-rs").to_string(), "git + zlib-rs");
+        let helps = vec!["commit-graph".to_owned(), "bitmaps".to_owned()];
+        assert_eq!(Client { helps, ..client(false, "host") }.to_string(), "plain git, commit-graph, bitmaps");
     }
 }

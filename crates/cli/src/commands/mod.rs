@@ -1,5 +1,6 @@
 //! One file a subcommand: arguments in, calls into the libraries, text out.
 
+pub(crate) mod alternatives;
 pub(crate) mod bench;
 pub(crate) mod cache;
 pub(crate) mod chains;

@@ -7,7 +7,7 @@ use std::{path::Path, rc::Rc, time::Duration};
 use repackbench_client::Zlib;
 use repackbench_codec::{Algorithm, CodecSpec, catalogue};
 use repackbench_reader::{CacheLookups, ReaderError, Repository};
-use repackbench_records::{ContentDigest, Role, Variant, Vcs, WorkloadLabel};
+use repackbench_records::{ContentDigest, ConversionCost, DeltaOrigin, Role, Variant, Vcs, WorkloadLabel};
 use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 use crate::{
     clock::Sample,
     stock::{
-        Git, GitRow, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
     },
@@ -51,9 +51,8 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
         (plan.is_cold, "cold runs"),
         (plan.jobs > 1, "several jobs at once"),
         (plan.is_self_test, "the self-test"),
-        (plan.rechooser.is_some(), "rechosen deltas"),
         (plan.workloads.is_empty() && !plan.decoders.is_empty(), "decoders"),
-        (plan.workloads.is_empty() && plan.delta_caches().1.len() > 0, "several limits of the delta cache"),
+        (plan.workloads.is_empty() && !plan.delta_caches().1.is_empty(), "several limits of the delta cache"),
         (plan.workloads.is_empty() && !plan.devices.is_empty(), "modelled devices"),
     ];
     match only_in_process.into_iter().find(|(is_asked, _)| *is_asked) {
@@ -122,7 +121,8 @@ impl<'p> StockPart<'p> {
         let jobs = self.plan.workloads.iter().flat_map(|workload| {
             let compared = workload.compared_time(range);
             let jobs = workload.jobs(self.program.name(), &self.plan.caches, range, head);
-            jobs.into_iter().map(move |job| Job::of_command(job, compared))
+            let has_helps = !self.plan.helps.is_empty();
+            jobs.into_iter().map(move |job| Job::of_command(StockJob { has_helps, ..job }, compared))
         });
         Ok(Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? })
     }
@@ -134,8 +134,8 @@ impl<'p> StockPart<'p> {
         for subject in subjects.iter().filter(own) {
             match &self.program {
                 Program::Git(git) => {
-                    for (zlib, role) in self.readers(subject)? {
-                        rows.push(self.row(git, session, subject, zlib, role, rows.len())?);
+                    for (reader, role) in self.readers(session, subject)? {
+                        rows.push(self.row(git, session, subject, &reader, role, rows.len())?);
                     }
                 }
                 Program::Hg(hg) => {
@@ -156,18 +156,30 @@ impl<'p> StockPart<'p> {
         Ok(rows)
     }
 
-    /// Who reads a variant: git without the library, or with it and this zlib.
-    fn readers(&self, subject: &Subject) -> Result<Vec<(Option<Zlib>, Role)>, ReaderError> {
-        let library = Some(Zlib::Host);
-        Ok(match subject.variant.role {
-            Role::AsFound if is_plain(&subject.place.folder)? => vec![(None, Role::AsFound)],
-            Role::AsFound => vec![(library, Role::AsFound)],
+    /// Who reads a variant: git without the library, or with it and some zlib, and what else helps it.
+    fn readers(&self, session: &Session<'_>, subject: &Subject) -> Result<Vec<(GitReader, Role)>, ReaderError> {
+        let with = |zlib, helps: &[Help]| GitReader { zlib, helps: helps.to_vec() };
+        let (plain, library) = (with(None, &[]), with(Some(Zlib::Host), &[]));
+        let all = &self.plan.helps;
+        let with_and_without = |reader: GitReader| match all.is_empty() {
+            true => vec![reader],
+            false => vec![reader.clone(), with(reader.zlib, all)],
+        };
+        let candidates = match subject.variant.role {
+            Role::AsFound if is_plain(&subject.place.folder)? => return Ok(vec![(plain, Role::AsFound)]),
+            Role::AsFound => return Ok(vec![(library, Role::AsFound)]),
             Role::Baseline | Role::BaselineAgain => {
-                let zlibs = self.plan.zlibs.iter().map(|zlib| (Some(*zlib), Role::Candidate));
-                [(None, Role::Baseline), (library, Role::Candidate)].into_iter().chain(zlibs).collect()
+                let zlibs = self.plan.zlibs.iter().map(|zlib| with(Some(*zlib), &[]));
+                let helps = all.iter().map(|help| with(None, &[*help]));
+                let others = [library].into_iter().chain(zlibs).chain(helps).map(|reader| (reader, Role::Candidate));
+                return Ok([(plain, Role::Baseline)].into_iter().chain(others).collect());
             }
-            Role::Candidate => vec![(library, Role::Candidate)],
-        })
+            Role::Candidate if subject.variant.deltas == DeltaOrigin::Kept => vec![library],
+            // The same as the baseline but for its deltas.
+            Role::Candidate if subject.place.spec.as_ref() == Some(&session.plan.baseline) => with_and_without(plain),
+            Role::Candidate => with_and_without(library),
+        };
+        Ok(candidates.into_iter().map(|reader| (reader, Role::Candidate)).collect())
     }
 
     fn row(
@@ -175,7 +187,7 @@ impl<'p> StockPart<'p> {
         git: &Rc<Git>,
         session: &Session<'_>,
         subject: &Subject,
-        zlib: Option<Zlib>,
+        reader: &GitReader,
         role: Role,
         number: usize,
     ) -> Result<Subject, BenchError> {
@@ -184,15 +196,25 @@ impl<'p> StockPart<'p> {
             let why = format!("{}: expected a Git repository", folder.display());
             return Err(WorkloadError::Refused { why }.into());
         };
-        let row = GitRow::new(git, &repository, zlib, number, role == Role::AsFound)?;
+        let row = GitRow::new(git, &repository, reader, number, role == Role::AsFound)?;
         let start = session.start_of(&row)?;
-        let decoder = match zlib {
+        let making = session.making_of(&row)?;
+        let decoder = match reader.zlib {
             Some(zlib) if subject.decoder_is_zlib() => zlib_name(zlib, row.client().version.as_str()),
             Some(_) => subject.decoder.clone(),
             None => zlib_name(Zlib::Host, row.client().version.as_str()),
         };
         let variant = Variant { role, client: Some(row.client().clone()), ..subject.variant.clone() };
-        Ok(subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder))
+        let mut subject = subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder);
+        if let Some(making) = making {
+            let before = subject.conversion.unwrap_or(ConversionCost { cpu_ns: 0, wall_ns: 0 });
+            let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+            subject.conversion = Some(ConversionCost {
+                cpu_ns: before.cpu_ns.saturating_add(nanoseconds(making.user.saturating_add(making.sys))),
+                wall_ns: before.wall_ns.saturating_add(nanoseconds(making.wall)),
+            });
+        }
+        Ok(subject)
     }
 }
 
@@ -242,6 +264,17 @@ impl Session<'_> {
         Ok(crate::statistics::median_duration(&mut times).unwrap_or_default())
     }
 
+    /// What it takes to make what helps git, if that is anything.
+    fn making_of(&self, row: &GitRow) -> Result<Option<Sample>, BenchError> {
+        if row.client().helps.is_empty() {
+            return Ok(None);
+        }
+        let clock = |error| BenchError::Io { action: "read the clock", source: error };
+        let start = self.clock.read_children().map_err(clock)?;
+        row.make_helps()?;
+        Ok(Some(Sample::between(start, self.clock.read_children().map_err(clock)?)))
+    }
+
     /// Notes that a job is mostly the start of its process.
     pub(super) fn warn_of_start(&self, workload: &WorkloadLabel, subject: &Subject, sample: Sample) {
         let Some(stock) = &subject.stock else { return };
@@ -282,7 +315,7 @@ impl Session<'_> {
         let mut prepared = stock.client.prepare(job, scratch.path())?;
         let mut digester = OutputDigester::new(prepared.form);
         child::run(&mut prepared.command, self.clock, self.progress, &mut digester)?;
-        let mut counts = digester.counts();
+        let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { digester.counts() };
         let (more, made) = self.made(&mut prepared, true)?;
         counts.extend(more);
         let digest = match made {
@@ -327,7 +360,7 @@ impl Session<'_> {
         let mut prepared = stock.client.prepare(job, scratch.path())?;
         let mut counter = OutputCounter::default();
         let finished = child::run(&mut prepared.command, self.clock, self.progress, &mut counter)?;
-        let mut counts = counter.counts();
+        let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { counter.counts() };
         counts.extend(self.made(&mut prepared, false)?.0);
         let start = u64::try_from(stock.start.as_nanos()).unwrap_or(u64::MAX);
         Ok(JobRun {

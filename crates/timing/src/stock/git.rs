@@ -19,7 +19,7 @@ use repackbench_reader::git::GitRepository;
 use repackbench_records::{Client, ClientKind};
 
 use super::{
-    Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
+    Caches, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
     output::OutputForm,
 };
 use crate::workloads::WorkloadSpec;
@@ -148,6 +148,15 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
     Err(StockError::failed(command, &format!("{}: {}", output.status, said.trim_end())))
 }
 
+/// How git reads a row.
+#[derive(Debug, Clone)]
+pub(crate) struct GitReader {
+    /// With the library, and this zlib; without it if there is none.
+    pub(crate) zlib: Option<Zlib>,
+    /// What else helps it.
+    pub(crate) helps: Vec<Help>,
+}
+
 /// git on one variant, with the library or without.
 #[derive(Debug)]
 pub(crate) struct GitRow {
@@ -160,6 +169,7 @@ pub(crate) struct GitRow {
     /// Whether git without the library reads it.
     is_plain: bool,
     is_source: bool,
+    helps: Vec<Help>,
     /// A folder of its own for what lives as long as the session.
     folder: PathBuf,
     /// A copy with commit-graph and bitmaps.
@@ -174,16 +184,17 @@ impl GitRow {
     pub(crate) fn new(
         git: &Rc<Git>,
         repository: &GitRepository,
-        zlib: Option<Zlib>,
+        reader: &GitReader,
         number: usize,
         is_source: bool,
     ) -> Result<Self, StockError> {
+        let GitReader { zlib, helps } = reader;
         let git_dir = repository.git_dir().to_owned();
         let git_dir = fs::canonicalize(&git_dir).map_err(|error| StockError::files("find", &git_dir, error))?;
         let folder = git.scratch.join(format!("row-{number}"));
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
         let library = match zlib {
-            Some(zlib) => Some(GitClient::with_git(repository, &git_dir, Some(git.program.clone()), zlib)?),
+            Some(zlib) => Some(GitClient::with_git(repository, &git_dir, Some(git.program.clone()), *zlib)?),
             None => None,
         };
         let client = Client {
@@ -192,6 +203,7 @@ impl GitRow {
             version: git.version.clone(),
             library: library.is_some(),
             zlib: zlib.unwrap_or_default().name().to_owned(),
+            helps: helps.iter().map(Help::to_string).collect(),
         };
         Ok(GitRow {
             git: Rc::clone(git),
@@ -200,6 +212,7 @@ impl GitRow {
             git_dir,
             is_plain: repository.extension_spec().is_none(),
             is_source,
+            helps: helps.clone(),
             folder,
             forge: OnceCell::new(),
             without_newest: OnceCell::new(),
@@ -217,6 +230,9 @@ impl GitRow {
             }
         }
         command.env_remove("GIT_WORK_TREE");
+        for setting in self.helps.iter().filter_map(|help| help.setting()) {
+            command.args(["-c", &setting]);
+        }
         Ok(command)
     }
 
@@ -229,7 +245,7 @@ impl GitRow {
 
     /// git on the variant with the caches that the job wants.
     fn command_for(&self, job: &StockJob) -> Result<Command, StockError> {
-        match job.caches {
+        match self.caches_of(job) {
             Caches::Off => self.command(Caches::Off),
             Caches::Forge => self.command_on(self.forge()?, Caches::Forge),
         }
@@ -237,7 +253,7 @@ impl GitRow {
 
     /// The repository that a job's transport serves from.
     fn served(&self, job: &StockJob) -> Result<PathBuf, StockError> {
-        match (job.caches, &self.library) {
+        match (self.caches_of(job), &self.library) {
             (Caches::Forge, _) => Ok(self.forge()?.to_owned()),
             (Caches::Off, Some(library)) => Ok(library.git_dir().to_owned()),
             (Caches::Off, None) => Ok(self.git_dir.clone()),
@@ -255,13 +271,36 @@ impl GitRow {
         Ok(())
     }
 
-    /// The copy that has what a forge's repository has.
+    /// Whether the job's caches, or what helps the row, lie beside the packs.
+    fn caches_of(&self, job: &StockJob) -> Caches {
+        if self.helps.iter().any(|help| help.has_files()) { Caches::Forge } else { job.caches }
+    }
+
+    /// The copy that has what a forge's repository has, or what helps the row.
     fn forge(&self) -> Result<&Path, StockError> {
         made_once(&self.forge, self.folder.join("forge"), |place| {
             self.copy(place)?;
-            output(self.command_on(place, Caches::Forge)?.args(["commit-graph", "write", "--reachable"]))?;
-            let mut bitmaps = self.command_on(place, Caches::Forge)?;
-            output(bitmaps.args(["multi-pack-index", "write", "--bitmap"]))?;
+            let all = [Help::CommitGraph, Help::Bitmaps];
+            for help in if self.helps.is_empty() { &all[..] } else { &self.helps } {
+                self.make(*help, place)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Makes ready what helps the row.
+    ///
+    /// # Errors
+    /// git cannot make it.
+    pub(crate) fn make_helps(&self) -> Result<(), StockError> {
+        if self.helps.iter().any(|help| help.has_files()) { self.forge().map(drop) } else { Ok(()) }
+    }
+
+    fn make(&self, help: Help, place: &Path) -> Result<(), StockError> {
+        let Some(words) = help.command() else { return Ok(()) };
+        let mut command = self.command_on(place, Caches::Forge)?;
+        output(command.args(words))?;
+        if help == Help::Bitmaps {
             let pack_folder = place.join("objects").join("pack");
             let names = fs::read_dir(&pack_folder).map_err(|error| StockError::files("read", &pack_folder, error))?;
             let is_bitmap = |name: OsString| Path::new(&name).extension() == Some(OsStr::new("bitmap"));
@@ -269,8 +308,9 @@ impl GitRow {
                 return Ok(());
             }
             let why = "wrote no bitmap: not everything that is reachable lies in packs; repack the repository first";
-            Err(StockError::failed(&bitmaps, why))
-        })
+            return Err(StockError::failed(&command, why));
+        }
+        Ok(())
     }
 
     /// The commit so many before the job's, by first parents.
@@ -318,8 +358,8 @@ impl GitRow {
     /// git that receives, from no repository of ours.
     fn transport(&self, job: &StockJob, receiver: Receiver) -> Result<Command, StockError> {
         let mut command = match receiver {
-            Receiver::Zlib => self.git.command(job.caches),
-            Receiver::Same => self.command(job.caches)?,
+            Receiver::Zlib => self.git.command(self.caches_of(job)),
+            Receiver::Same => self.command(self.caches_of(job))?,
         };
         command.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
         Ok(command)
@@ -327,7 +367,8 @@ impl GitRow {
 
     /// The sending side's program: git with the library, if the row has it, whoever receives.
     fn upload_pack(&self, job: &StockJob) -> Result<PathBuf, StockError> {
-        let place = self.folder.join(if job.caches == Caches::Off { "upload-pack" } else { "upload-pack-forge" });
+        let place =
+            self.folder.join(if self.caches_of(job) == Caches::Off { "upload-pack" } else { "upload-pack-forge" });
         if place.exists() {
             return Ok(place);
         }
@@ -371,7 +412,12 @@ impl GitRow {
             WorkloadSpec::Checkout => return self.checkout(command, job, scratch),
             WorkloadSpec::Traverse => {
                 command.args(["rev-list", "--objects", "--all"]);
-                if job.caches == Caches::Forge {
+                if job.has_helps {
+                    // The bitmaps know no names.
+                    command.arg("--no-object-names");
+                    form = OutputForm::Lines;
+                }
+                if job.caches == Caches::Forge || self.helps.contains(&Help::Bitmaps) {
                     command.arg("--use-bitmap-index");
                     form = OutputForm::Lines;
                 }

@@ -142,6 +142,7 @@ impl HgRow {
             version: hg.version.clone(),
             library: extension.is_some(),
             zlib: String::new(),
+            helps: Vec::new(),
         };
         Ok(HgRow {
             hg: Rc::clone(hg),
@@ -306,7 +307,7 @@ impl StockClient for HgRow {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place);
                 command.args(["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
-                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+                Ok(Prepared { command, form: OutputForm::Nothing, made: self.changesets_of(&place) })
             }
             StockWorkload::Clone(Receiver::Same) => {
                 let mut command = self.command();

@@ -2,6 +2,7 @@
 //!
 //! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
 //! - `git`: what a job is in words of git, under which settings, with or without the library;
+//! - `help`: what else than a codec helps git;
 //! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `child`: one process, its time and its end;
@@ -12,6 +13,7 @@
 pub(crate) mod child;
 mod copies;
 mod git;
+mod help;
 mod hg;
 pub(crate) mod output;
 mod workload;
@@ -27,7 +29,8 @@ use std::{
 use repackbench_client::{ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
-pub(crate) use self::git::{Git, GitRow};
+pub(crate) use self::git::{Git, GitReader, GitRow};
+pub use self::help::Help;
 pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
@@ -44,6 +47,8 @@ pub struct StockPlan {
     pub hg_extension: Option<PathBuf>,
     /// Further implementations of zlib that the baseline is read by, a row for each.
     pub zlibs: Vec<Zlib>,
+    /// What else helps git: a row of the baseline for each, and rows of all that has rechosen deltas with all of them.
+    pub helps: Vec<Help>,
     /// Whether caches that hide work are off, or as a forge has them, or both.
     pub caches: Vec<Caches>,
     /// The jobs.
@@ -102,6 +107,8 @@ pub(crate) struct StockJob {
     pub(crate) revision: Option<String>,
     /// The most commits that it looks at.
     pub(crate) commits: Option<u64>,
+    /// Whether rows differ in what helps them: then they print the same only in another order.
+    pub(crate) has_helps: bool,
 }
 
 /// A command that is ready to be started.

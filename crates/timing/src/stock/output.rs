@@ -16,6 +16,8 @@ pub(crate) enum OutputForm {
     Text,
     /// The lines, in whatever order.
     Lines,
+    /// Nothing: it says what it does, not what there is.
+    Nothing,
     /// The objects that `git cat-file --batch` prints, in whatever order: it is that of the packs.
     Objects,
 }

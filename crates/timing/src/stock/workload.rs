@@ -154,7 +154,7 @@ impl StockWorkload {
         if caches == Caches::Forge {
             label.parameters.insert(CACHES.to_owned(), "forge".to_owned());
         }
-        StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits }
+        StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits, has_helps: false }
     }
 
     /// Which of the times of a run is compared: as in the replay.

@@ -1,0 +1,64 @@
+//! `repackbench alternatives`.
+
+use std::process::ExitCode;
+
+use repackbench_reader::Repository;
+use repackbench_report::Results;
+use repackbench_timing::{
+    bench::{BenchError, BenchPlan, bench},
+    clock::SystemClock,
+};
+use repackbench_writer::cache::Cache;
+
+use super::{
+    name_of, open,
+    plan::{PlanParts, plan_with},
+    print_notes,
+    report::{Outputs, of_runs, style, tables},
+};
+use crate::{
+    alternatives_arguments::AlternativesArguments,
+    failure::{Failure, USAGE},
+    progress::Bar,
+    record_file::{self, RecordFile},
+};
+
+pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure> {
+    let source = open(&arguments.repository)?;
+    print_notes(&source, arguments.effort.quiet);
+    if let Repository::Hg(_) = source {
+        let message = format!(
+            "{}: alternatives is about git; bench --client stock --rechosen runs hg",
+            name_of(&arguments.repository)
+        );
+        return Err(Failure::new(USAGE, message));
+    }
+    let earlier = match &arguments.pace.resume {
+        Some(path) => record_file::read(path)?,
+        None => Vec::new(),
+    };
+    let parts = PlanParts {
+        pace: &arguments.pace,
+        range: &arguments.range,
+        effort: &arguments.effort,
+        seed: arguments.seed,
+        baseline: &arguments.baseline,
+        workloads: Vec::new(),
+    };
+    let plan = plan_with(parts, &source, earlier);
+    let rechooser = match arguments.without_repack {
+        true => None,
+        false => Some(arguments.programs.rechooser(&source)?),
+    };
+    let plan = BenchPlan { codecs: arguments.codecs()?, rechooser, stock: Some(arguments.stock()?), ..plan };
+    let mut outputs = Outputs::prepare(&arguments.output)?;
+    let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
+    let cache = Cache::open(None)?;
+    let bar = Bar::new(arguments.effort.quiet);
+    let name = name_of(&arguments.repository);
+    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    let results = of_runs(Results { runs: measured.records, ..Results::default() });
+    outputs.write(&results)?;
+    outputs.print(&results, &tables(&results, style()))?;
+    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+}
