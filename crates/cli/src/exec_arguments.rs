@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, ValueEnum};
 use repackbench_client::Zlib;
 
+use crate::repository_path::located;
+
 /// Run the user's own git or hg on a repository under any codec.
 ///
 /// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
@@ -27,6 +29,7 @@ use repackbench_client::Zlib;
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExecArguments {
     /// The repository, a variant or not.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// Who reads and writes zlib streams for git.

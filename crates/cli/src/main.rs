@@ -16,6 +16,7 @@ mod payload_arguments;
 mod progress;
 mod record_file;
 mod report_arguments;
+mod repository_path;
 mod serve_arguments;
 mod spec_arguments;
 mod trace_arguments;

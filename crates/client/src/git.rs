@@ -19,9 +19,20 @@ const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
 /// Names the zlib that it uses.
 const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 
-/// What an outer git may have set and would lead the command elsewhere.
-const OUTER: [&str; 5] =
-    ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"];
+/// What an outer git, a hook of its own or an alias, may have set and would lead the command elsewhere: it is about that git's
+/// repository. What `git -c` sets stays, as it does for every program that git starts.
+const OUTER: [&str; 10] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
 
 /// A repository that stock git can be run on, as often as wanted.
 #[derive(Debug)]
