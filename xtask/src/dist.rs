@@ -47,6 +47,9 @@ pub(crate) const PACKAGES: [&str; 4] =
 
 /// Runs the chore; prints the archive's path on stdout.
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
+    if !cfg!(target_os = "linux") {
+        return Err(Failure("dist is for Linux, where `repackbench exec` can preload its libraries".into()));
+    }
     let out = folder(arguments)?;
     let mut build = cargo();
     build.args(["build", "--release", "--locked"]);

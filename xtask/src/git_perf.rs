@@ -174,11 +174,16 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
             continue;
         }
         let text = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
-        let numbers: Vec<f64> = text.split_whitespace().filter_map(|word| word.parse().ok()).collect();
+        let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
         let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
         return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
     }
     Ok(None)
+}
+
+/// Of `1:02:03.45`, `2:03.45` or `3.45`, as GNU time writes them.
+fn seconds(time: &str) -> Option<f64> {
+    time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {

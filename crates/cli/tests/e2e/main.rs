@@ -18,6 +18,7 @@ mod every_object;
 mod exec;
 mod hg;
 mod html;
+mod installed;
 mod outputs;
 mod payloads;
 mod refused;
