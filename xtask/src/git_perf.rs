@@ -19,6 +19,9 @@ const SCRIPTS: [&str; 3] = ["p0001-rev-list.sh", "p4209-pickaxe.sh", "p5302-pack
 /// How often git's scripts run each command; they keep the shortest time.
 const REPEAT: &str = "3";
 
+/// Where git's scripts keep what they measured, a folder for each section.
+const RESULTS: &str = "test-results";
+
 /// The key that stops plain git.
 const GUARD: &str = "extensions.repackbench";
 
@@ -43,7 +46,15 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
         fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
         ran?;
     }
-    print!("{}", table(&arguments, &names)?);
+    let (table, failures) = table(&arguments, &names)?;
+    print!("{table}");
+    if failures > 0 {
+        let results = arguments.perf.join(RESULTS);
+        return Err(Failure(format!(
+            "{failures} commands failed: what git's scripts said is above, {} has more",
+            results.display()
+        )));
+    }
     Ok(())
 }
 
@@ -115,6 +126,10 @@ fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
 
 /// Runs the scripts on the copy, as a section of git's own results.
 fn measure(arguments: &Arguments, variant: &Path, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
+    let earlier = arguments.perf.join(RESULTS).join(name);
+    if earlier.exists() {
+        fs::remove_dir_all(&earlier).map_err(|error| failed(&earlier, &error))?;
+    }
     let sections = copy.with_file_name("sections");
     fs::write(&sections, format!("[perf \"{name}\"]\n\tuseScalar = false\n"))
         .map_err(|error| failed(&sections, &error))?;
@@ -128,43 +143,38 @@ fn measure(arguments: &Arguments, variant: &Path, name: &str, copy: &Path, git: 
     process::run(&mut perf)
 }
 
-/// What git's scripts kept: for each command its title, and for each variant the shortest run.
-fn table(arguments: &Arguments, names: &[String]) -> Outcome<String> {
-    let results = arguments.perf.join("test-results");
-    let mut table = format!(
-        "elapsed (user + system) seconds, ratio of user + system to {}\n",
-        names.first().map_or("", String::as_str)
-    );
+/// What git's scripts kept: for each command its title, and for each variant the shortest run. Then how many have none.
+fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
+    let first = names.first().map_or("", String::as_str);
+    let results = arguments.perf.join(RESULTS);
+    let mut table = format!("elapsed (user + system) seconds, ratio of user + system to {first}\n");
+    let mut failures = 0;
     for script in &arguments.scripts {
         let script = script.trim_end_matches(".sh");
         let _ = writeln!(table, "\n{script}");
-        for number in 1.. {
-            let Some(first) = names.first() else { break };
-            let described = results.join(first).join(format!("{script}.{number}.descr"));
-            let Ok(title) = fs::read_to_string(&described) else {
-                if number < LAST_GAP {
-                    continue;
-                }
-                break;
-            };
+        // The numbers of the steps that are timed.
+        for number in read(&results.join(first).join(format!("{script}.subtests")))?.lines() {
+            let title = read(&results.join(first).join(format!("{script}.{number}.descr")))?;
             let _ = writeln!(table, "  {}", title.trim_end());
             let mut base = None;
             for name in names {
-                let Some([elapsed, user, system]) = times(&results.join(name), &format!("{script}.{number}.result"))?
-                else {
-                    continue;
-                };
-                let cpu = user + system;
-                let base = *base.get_or_insert(cpu);
-                let _ = writeln!(table, "    {name:24} {elapsed:8.2} ({user:.2} + {system:.2})  {:.2}", cpu / base);
+                let kept = times(&results.join(name), &format!("{script}.{number}.result"))?;
+                failures += usize::from(kept.is_none());
+                let _ = writeln!(table, "    {name:24} {}", row(kept, &mut base));
             }
         }
     }
-    Ok(table)
+    Ok((table, failures))
 }
 
-/// A script numbers all its steps, timed or not: among the first so many there is a timed one.
-const LAST_GAP: u32 = 40;
+/// A variant's times, and their ratio to the first variant's.
+fn row(kept: Option<[f64; 3]>, base: &mut Option<f64>) -> String {
+    let Some([elapsed, user, system]) = kept else { return "failed".to_owned() };
+    let base = *base.get_or_insert(user + system);
+    // GNU time counts hundredths: of a short command nothing may be left.
+    let ratio = if base > 0.0 { format!("{:.2}", (user + system) / base) } else { "-".to_owned() };
+    format!("{elapsed:8.2} ({user:.2} + {system:.2})  {ratio}")
+}
 
 /// The times in the file of a section whose name ends so: before it stands which git ran.
 fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
@@ -173,7 +183,7 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
         if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
             continue;
         }
-        let text = fs::read_to_string(&path).map_err(|error| failed(&path, &error))?;
+        let text = read(&path)?;
         let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
         let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
         return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
@@ -184,6 +194,10 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
 /// Of `1:02:03.45`, `2:03.45` or `3.45`, as GNU time writes them.
 fn seconds(time: &str) -> Option<f64> {
     time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| failed(path, &error))
 }
 
 fn failed(path: &Path, error: &io::Error) -> Failure {
