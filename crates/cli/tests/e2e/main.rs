@@ -27,6 +27,7 @@ mod report;
 mod results;
 mod serve;
 mod side_files;
+mod signals;
 mod size;
 mod streaming;
 mod support;
