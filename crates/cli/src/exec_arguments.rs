@@ -17,6 +17,9 @@ use crate::repository_path::located;
 ///
 /// hg gets the repository by -R, and the extension that --hg-extension names.
 ///
+/// What an outer git exports about its own repository is cleared; what `git -c` sets is passed on.
+/// Linked work trees that `git worktree` makes last: REPOSITORY may be one of them.
+///
 /// The exit status is the command's; signals are passed on to it. Variants with prefix or patch are
 /// refused: git does not tell zlib the base of a delta.
 ///

@@ -71,8 +71,18 @@ impl GitClient {
             let git = git
                 .as_deref()
                 .ok_or_else(|| ClientError::refused("git: not found on PATH, and the view of a variant takes one"))?;
-            let shown = View::make(git, &git_dir, &scratch.path().join("git"))?;
-            git_dir = shown.folder().to_owned();
+            let common_dir = absolute(repository.common_dir())?;
+            let shown = View::make(git, &common_dir, &scratch.path().join("git"))?;
+            if let Ok(linked) = git_dir.strip_prefix(&common_dir)
+                && linked.components().next().is_some()
+            {
+                git_dir = shown.folder().join(linked);
+                if place.join(".git").exists() {
+                    work_tree = Some(absolute(place)?);
+                }
+            } else {
+                git_dir = shown.folder().to_owned();
+            }
             view = Some(shown);
         } else if place.join(".git").exists() {
             work_tree = Some(absolute(place)?);

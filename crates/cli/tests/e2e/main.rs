@@ -16,6 +16,7 @@ mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
 mod exec;
+mod exec_work_trees;
 mod hg;
 mod html;
 mod installed;
