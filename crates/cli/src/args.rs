@@ -4,11 +4,12 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
+use repackbench_reader::Repository;
 use repackbench_timing::{
     trace::Device,
     workloads::{HistoryRange, WorkloadSpec},
 };
-use repackbench_writer::{WriterError, hg::rechosen::HgProgram};
+use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
 
 use crate::{
     compare_arguments::CompareArguments,
@@ -106,12 +107,12 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Mercurial only: let hg choose the deltas again under the codec, as it would have written them.
+    /// Let git (repack -adF, which no codec changes) or hg (under the codec) choose the deltas again.
     #[arg(long)]
     pub(crate) rechosen: bool,
 
     #[command(flatten)]
-    pub(crate) hg: HgArguments,
+    pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,
@@ -123,21 +124,37 @@ impl ConvertArguments {
     }
 }
 
-/// Which hg chooses deltas again.
+/// Which programs choose deltas again.
 #[derive(Debug, Args)]
-pub(crate) struct HgArguments {
+pub(crate) struct ProgramArguments {
+    /// The git that chooses deltas again for --rechosen.
+    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
+    git: PathBuf,
+
     /// The hg that chooses deltas again for --rechosen.
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
-    program: PathBuf,
+    hg: PathBuf,
 
     /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
     #[arg(long = "hg-extension", value_name = "DIR")]
-    extension: Option<PathBuf>,
+    hg_extension: Option<PathBuf>,
 }
 
-impl HgArguments {
-    pub(crate) fn program(&self) -> Result<HgProgram, WriterError> {
-        HgProgram::new(&self.program, self.extension.as_deref())
+impl ProgramArguments {
+    pub(crate) fn git(&self) -> Result<GitProgram, WriterError> {
+        GitProgram::new(&self.git)
+    }
+
+    pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
+        HgProgram::new(&self.hg, self.hg_extension.as_deref())
+    }
+
+    /// The one that knows `source`.
+    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, WriterError> {
+        match source {
+            Repository::Git(_) => self.git().map(Rechooser::Git),
+            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
+        }
     }
 }
 
@@ -271,12 +288,12 @@ pub(crate) struct BenchArguments {
     #[arg(long = "device", value_name = "DEVICE", conflicts_with = "self_test")]
     devices: Vec<Device>,
 
-    /// Mercurial only: show each codec twice, with the source's deltas and with those that hg chooses under it.
+    /// Show each codec twice: with the source's deltas, and with those that git (repack -adF) or hg (under the codec) chooses.
     #[arg(long)]
     pub(crate) rechosen: bool,
 
     #[command(flatten)]
-    pub(crate) hg: HgArguments,
+    pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
     pub(crate) pace: PaceArguments,

@@ -26,9 +26,6 @@ use repackbench_reader::Repository;
 
 use crate::failure::{Failure, print_note};
 
-/// Why `--rechosen` is refused for a Git repository.
-const ONLY_MERCURIAL: &str = "--rechosen is for Mercurial: git chooses deltas before it compresses, whatever the codec";
-
 /// Opens the repository that the user named.
 fn open(path: &Path) -> Result<Repository, Failure> {
     Ok(Repository::open(path)?)

@@ -22,6 +22,7 @@ mod html;
 mod installed;
 mod outputs;
 mod payloads;
+mod rechosen;
 mod refused;
 mod replay;
 mod report;
