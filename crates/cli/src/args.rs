@@ -22,6 +22,7 @@ use crate::{
     pace_arguments::PaceArguments,
     payload_arguments::{PayloadsArguments, TrainArguments},
     report_arguments::ReportArguments,
+    repository_path::located,
     serve_arguments::ServeArguments,
     spec_arguments::SpecArguments,
     trace_arguments::TraceArguments,
@@ -98,6 +99,7 @@ pub(crate) struct ConvertArguments {
     with: SpecArguments,
 
     /// The repository: a work tree's root, a git directory or `.hg`.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// Where to write; by default a sibling of the source, named after the codec.
@@ -185,8 +187,10 @@ impl Effort {
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The first repository.
+    #[arg(value_parser = located())]
     pub(crate) first: PathBuf,
     /// The second repository.
+    #[arg(value_parser = located())]
     pub(crate) second: PathBuf,
 
     #[command(flatten)]
@@ -202,7 +206,7 @@ pub(crate) struct VerifyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
     /// The repositories; ratios are to the first one.
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
@@ -262,6 +266,7 @@ pub(crate) struct SizeArguments {
 #[command(verbatim_doc_comment)]
 pub(crate) struct BenchArguments {
     /// The repository.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
@@ -393,6 +398,7 @@ impl RangeArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The workload.
@@ -431,7 +437,7 @@ pub(crate) struct ReplayArguments {
 #[command(verbatim_doc_comment)]
 pub(crate) struct ChainsArguments {
     /// The repository, then variants of it.
-    #[arg(required = true, value_name = "REPO")]
+    #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     /// Show no progress and no notes.

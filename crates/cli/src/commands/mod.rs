@@ -9,6 +9,7 @@ pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod payloads;
 mod plan;
 pub(crate) mod replay;
