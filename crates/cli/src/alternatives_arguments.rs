@@ -17,6 +17,7 @@ use crate::{
     failure::{Failure, USAGE},
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
+    repository_path::located,
 };
 
 /// Hold another codec against what else a user of git can do.
@@ -40,6 +41,7 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct AlternativesArguments {
     /// The repository: Git's.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// A codec to hold against the rest; may be given several times [default: balanced].
