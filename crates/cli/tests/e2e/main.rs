@@ -27,6 +27,7 @@ mod results;
 mod serve;
 mod side_files;
 mod size;
+mod stock;
 mod streaming;
 mod support;
 mod trace;
