@@ -12,8 +12,10 @@ use repackbench_records::{
 };
 
 use crate::{
+    clients::client_of,
     grid::{Align, Grid, Style, plain_text},
     number::{TimeScale, megabytes, ratio_cell, size_ratio},
+    published,
     summary::verdict_word,
 };
 
@@ -31,20 +33,28 @@ pub fn bench_table(comparisons: &[WorkloadComparison], style: Style) -> String {
     tables.collect::<Vec<_>>().join("\n")
 }
 
-/// Where some figures come from: a repository, and the machine where there are several. It is the same repository if name and
+/// Where some figures come from: a repository, the machine where there are several, and the client if it is none of ours. It is the same repository if name and
 /// fingerprint are: what else is known of it depends on what was measured, and when.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place<'a> {
     /// The first of which is known from which revision workloads start.
     pub(crate) repository: &'a RepositoryState,
     pub(crate) host: Option<&'a Host>,
+    /// The user's program that did the jobs; `None` for this one.
+    pub(crate) client: Option<&'a str>,
 }
 
 impl Place<'_> {
     /// The repository's name, and the machine's where there are several.
     pub(crate) fn name(&self) -> String {
+        format!("{}{}", self.repository.name, self.suffix())
+    }
+
+    /// What follows the repository's name.
+    pub(crate) fn suffix(&self) -> String {
+        let client = self.client.map(|client| format!(", by stock {client}")).unwrap_or_default();
         let host = self.host.map(|host| format!(" on {}", host.description())).unwrap_or_default();
-        format!("{}{host}", self.repository.name)
+        format!("{client}{host}")
     }
 
     /// Whether figures of this repository, from this machine, belong here.
@@ -68,7 +78,7 @@ pub(crate) fn places<'a>(all: impl Iterator<Item = (&'a RepositoryState, &'a Hos
         match places.iter_mut().find(is_here) {
             Some((place, _)) if place.repository.head.is_none() => place.repository = repository,
             Some(_) => {}
-            None => places.push((Place { repository, host: None }, host)),
+            None => places.push((Place { repository, host: None, client: None }, host)),
         }
     }
     let machines: BTreeSet<_> = places.iter().map(|(_, host)| host.machine()).collect();
@@ -76,14 +86,22 @@ pub(crate) fn places<'a>(all: impl Iterator<Item = (&'a RepositoryState, &'a Hos
     places.into_iter().map(|(place, host)| Place { host: are_several.then_some(host), ..place }).collect()
 }
 
-/// Each repository, on each machine, with its comparisons, in the order in which they were given.
+/// Each repository, on each machine and by each client, with its comparisons, in the order in which they were given.
 pub(crate) fn by_repository(comparisons: &[WorkloadComparison]) -> Vec<(Place<'_>, Vec<&WorkloadComparison>)> {
     let places = places(comparisons.iter().map(|comparison| (&comparison.repository, &comparison.host)));
-    let of_place = |place: Place<'_>| {
+    let mut all: Vec<(Place<'_>, Vec<&WorkloadComparison>)> = Vec::new();
+    for place in places {
+        let first = all.len();
         let is_here = |comparison: &&WorkloadComparison| place.has(&comparison.repository, &comparison.host);
-        comparisons.iter().filter(is_here).collect()
-    };
-    places.into_iter().map(|place| (place, of_place(place))).collect()
+        for comparison in comparisons.iter().filter(is_here) {
+            let client = client_of(comparison);
+            match all.iter_mut().skip(first).find(|(other, _)| other.client == client) {
+                Some((_, others)) => others.push(comparison),
+                None => all.push((Place { client, ..place }, vec![comparison])),
+            }
+        }
+    }
+    all
 }
 
 fn repository_table(place: Place<'_>, comparisons: &[&WorkloadComparison], style: Style) -> String {
@@ -200,8 +218,7 @@ pub(crate) fn heading(place: &Place<'_>) -> String {
         Some(id) => format!(" (revision {})", plain_text(&id.chars().take(12).collect::<String>())),
         None => String::new(),
     };
-    let host = place.host.map(|host| format!(" on {}", plain_text(&host.description()))).unwrap_or_default();
-    format!("{name}{revision}{host}")
+    format!("{name}{revision}{}", plain_text(&place.suffix()))
 }
 
 fn workload_rows(grid: &mut Grid, columns: &Columns, comparison: &WorkloadComparison) {
@@ -292,6 +309,7 @@ pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes.extend(codec_share::notes(comparisons));
     notes.extend(modelled::notes(comparisons));
     notes.extend(cold_note(comparisons));
+    notes.extend(published_notes(comparisons));
     notes.extend(interval_note(comparisons));
     notes.extend(no_ratio_note(comparisons));
     for comparison in comparisons {
@@ -303,6 +321,13 @@ pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
         );
     }
     notes
+}
+
+/// What others have published of the same commands.
+fn published_notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let by_commands = comparisons.iter().filter(|comparison| client_of(comparison).is_some());
+    let names: Vec<&str> = by_commands.map(|comparison| comparison.workload.name.as_str()).collect();
+    published::notes(&names)
 }
 
 /// Why a workload stands in the table more than once.

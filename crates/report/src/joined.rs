@@ -63,7 +63,9 @@ pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
         let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { continue };
         let workload = &comparison.workload;
         let cache = workload.parameters.get("cache");
-        let what = (&workload.name, cache, comparison.jobs, comparison.compared_time);
+        let client = crate::clients::client_of(comparison);
+        let caches = workload.parameters.get("caches");
+        let what = (&workload.name, cache, client, caches, comparison.jobs, comparison.compared_time);
         let key = (what, baseline.variant.identity(), comparison.host.machine());
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(comparison),
@@ -79,6 +81,12 @@ pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
         let mut name = first.workload.name.clone();
         if first.workload.parameters.get("cache").is_some_and(|cache| cache == "cold") {
             name.push_str(", cold");
+        }
+        if let Some(client) = crate::clients::client_of(first) {
+            name.push_str(&format!(", stock {client}"));
+        }
+        if let Some(caches) = first.workload.parameters.get("caches") {
+            name.push_str(&format!(", caches {caches}"));
         }
         if first.jobs > 1 {
             name.push_str(&format!(", {} at once", first.jobs));

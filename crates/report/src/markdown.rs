@@ -11,6 +11,7 @@ use crate::{
     Results, Style,
     bench::{Place, bench_table, by_repository, heading},
     budget::budget_table,
+    clients::clients_table,
     explain::explain_table,
     grid::plain_text,
     joined::{joined, joined_table},
@@ -28,6 +29,7 @@ pub fn markdown(results: &Results) -> String {
     }
     let comparisons = &results.comparisons;
     text.push_str(&details("All repositories together", &joined_table(&joined(comparisons), Style::PLAIN)));
+    text.push_str(&details("In-process and stock clients", &clients_table(comparisons, Style::PLAIN)));
     text.push_str(&details("Every figure", &bench_table(comparisons, Style::PLAIN)));
     text.push_str(&details("At equal budgets", budget_table(&results.budgets, Style::PLAIN).trim_start()));
     text.push_str(&details("What the ratios are made of", &explain_table(&results.explanations, Style::PLAIN)));

@@ -23,7 +23,7 @@ fn workload_tables(records: &[TraceRecord], style: Style) -> String {
     let Some(first) = records.first() else { return String::new() };
     let mut text = format!(
         "{}, {}\n",
-        heading(&Place { repository: &first.repository, host: None }),
+        heading(&Place { repository: &first.repository, host: None, client: None }),
         plain_text(&first.workload.to_string())
     );
     let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];

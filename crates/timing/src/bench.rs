@@ -325,12 +325,11 @@ pub fn bench(
     // Before variants are made: a misspelt revision or decoder should not cost the time that those take.
     rows::check_decoders(source, plan, &as_found)?;
     let repository = state(source, name, plan, as_found.first_mut())?;
+    let stock = plan.stock.as_ref().map(|stock| stock::StockPart::new(stock, source, cache)).transpose()?;
     let subjects = rows::subjects(source, as_found, plan, cache, progress)?;
     let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
-    // Before the rows that are commands: those are removed first.
-    let stock = plan.stock.as_ref().map(|stock| stock::StockPart::new(stock, source, cache)).transpose()?;
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let commands = match &stock {
         Some(stock) => Some(stock.part(&session, &subjects)?),

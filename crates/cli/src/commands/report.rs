@@ -11,8 +11,8 @@ use std::{
 
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
-    Results, Style, bench_table, budget_table, csv, explain_table, html_report, joined, joined_table, markdown,
-    size_table, summary, svg_files, trace_table,
+    Results, Style, bench_table, budget_table, clients_table, csv, explain_table, html_report, joined, joined_table,
+    markdown, size_table, summary, svg_files, trace_table,
 };
 use repackbench_timing::statistics::{compare_records, equal_budgets, unify_spellings};
 use serde_json::json;
@@ -110,6 +110,7 @@ pub(super) fn tables(results: &Results, style: Style) -> String {
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
     let parts = [
         summary(&results.comparisons, style),
+        clients_table(&results.comparisons, style),
         joined_table(&joined(&results.comparisons), style),
         bench_table(&results.comparisons, style),
         budget_table(&results.budgets, style).trim_start().to_owned(),

@@ -31,6 +31,7 @@ mod serve;
 mod side_files;
 mod signals;
 mod size;
+mod stock;
 mod streaming;
 mod support;
 mod trace;

@@ -17,8 +17,7 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
     }
     parts.extend(caches(comparisons));
     if !known.is_empty() {
-        let state =
-            |is_on: fn(&Checks) -> bool| if known.iter().any(|(_, checks)| is_on(checks)) { "on" } else { "off" };
+        let state = |is_on: fn(&Checks) -> bool| on_or_off(comparisons, is_on);
         let (graph, bitmaps) = (state(|checks| checks.commit_graph), state(|checks| checks.bitmaps));
         parts.push(match graph == bitmaps {
             true => format!("commit-graph and bitmaps {graph}"),
@@ -26,6 +25,21 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Option<String> {
         });
     }
     (!parts.is_empty()).then(|| format!("Fairness: {}.", parts.join("; ")))
+}
+
+/// `on`, `off`, or in which workloads they are on.
+fn on_or_off(comparisons: &[&WorkloadComparison], is_on: fn(&Checks) -> bool) -> String {
+    let mut rows =
+        |of: &&&WorkloadComparison| of.rows.iter().any(|row| row.checks.is_some_and(|checks| is_on(&checks)));
+    let on: Vec<&&WorkloadComparison> = comparisons.iter().filter(&mut rows).collect();
+    match on.len() {
+        0 => "off".to_owned(),
+        count if count == comparisons.len() => "on".to_owned(),
+        _ => {
+            let names: Vec<String> = on.iter().map(|of| plain_text(&of.workload.to_string())).collect();
+            format!("off, but on in {}", names.join(", "))
+        }
+    }
 }
 
 /// `checked`, `not checked`, or in which rows they are not.

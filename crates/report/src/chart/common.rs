@@ -41,8 +41,7 @@ pub(crate) fn short_name(name: &str) -> &str {
 
 /// A place in a title: the repository's name, and the machine where there are several.
 pub(super) fn place_name(place: &Place<'_>) -> String {
-    let host = place.host.map(|host| format!(" on {}", host.description())).unwrap_or_default();
-    format!("{}{host}", name(place.repository))
+    format!("{}{}", name(place.repository), place.suffix())
 }
 
 /// What tells variants apart over all sessions: neither the row that one has in a table, nor how its spec was typed.

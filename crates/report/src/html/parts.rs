@@ -81,6 +81,22 @@ pub(super) fn comparisons(results: &Results) -> Vec<RepositoryTables> {
     tables.collect()
 }
 
+/// In-process and stock ratios of one repository.
+#[derive(Debug)]
+pub(super) struct ClientTable {
+    pub(super) repository: String,
+    pub(super) title: String,
+    pub(super) table: PageTable,
+}
+
+pub(super) fn clients(results: &Results) -> Vec<ClientTable> {
+    let tables = crate::clients::grids(&results.comparisons).into_iter().map(|(repository, title, grid)| {
+        let caption = format!("Time ratios of {title} in-process and by commands");
+        ClientTable { repository, title, table: PageTable::from_grid(caption, grid) }
+    });
+    tables.collect()
+}
+
 /// All repositories as one; empty where there is one.
 pub(super) fn joined(results: &Results) -> PageTable {
     let rows = crate::joined(&results.comparisons);

@@ -14,7 +14,7 @@ use std::{
     rc::Rc,
 };
 
-use repackbench_client::{GitClient, Zlib, find_program};
+use repackbench_client::{GitClient, Preload, Zlib, find_program};
 use repackbench_reader::git::GitRepository;
 use repackbench_records::{Client, ClientKind};
 
@@ -79,6 +79,8 @@ impl Git {
     /// Finds the git that `program` names; `scratch` is an empty folder that outlives it.
     pub(crate) fn new(program: &OsStr, scratch: &Path) -> Result<Self, StockError> {
         let program = find_program(program)?;
+        // Rows find it again; whoever has none should know before variants are made.
+        Preload::find()?;
         let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
         let git = Git { program, name, version: String::new(), scratch: scratch.to_owned() };
         for caches in [Caches::Off, Caches::Forge] {

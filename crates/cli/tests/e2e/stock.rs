@@ -1,0 +1,206 @@
+//! `repackbench bench --client stock`: the user's own git does the jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use super::support::program::{self, Outcome, command, exit};
+use super::support::{Fixture, Scratch, preload, snapshot};
+
+/// `bench` with its cache in the scratch folder.
+fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Command {
+    let mut bench = command();
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
+    bench.args(["bench", "--quiet"]).args(options).arg(repo);
+    bench
+}
+
+#[track_caller]
+fn run(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
+    program::run(&mut bench(scratch, repo, options))
+}
+
+fn records(path: &Path) -> Vec<Value> {
+    let text = fs::read_to_string(path).expect("the records");
+    text.lines().map(|line| serde_json::from_str(line).expect("a record on each line")).collect()
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().expect("a path in UTF-8")
+}
+
+/// A program in the scratch folder that is git, but for what `script` does first.
+fn fake_git(scratch: &Scratch, script: &str) -> PathBuf {
+    let file = scratch.join("fake-git");
+    fs::write(&file, format!("#!/bin/sh\n{script}\nexec git \"$@\"\n")).expect("a script");
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).expect("a program");
+    file
+}
+
+/// Spec and client of a record.
+fn row(record: &Value) -> String {
+    let variant = &record["variant"];
+    let spec = variant["spec"]["typed"].as_str().unwrap_or("as found");
+    let Some(client) = variant["client"].as_object() else { return spec.to_owned() };
+    assert_eq!(client["kind"], "stock");
+    assert!(client["version"].as_str().is_some_and(|version| version.starts_with("git version ")), "{client:?}");
+    let library = if client["library"] == true { "library" } else { "plain" };
+    format!("{spec} {library} {}", client["zlib"].as_str().expect("a zlib"))
+}
+
+#[test]
+fn every_workload_has_a_row_for_each_variant_and_client() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let file = scratch.join("records.jsonl");
+    let codecs = ["--codec", "zlib:6", "--codec", "zstd:3", "--codec", "lz4", "--codec", "store"];
+    let mut options = [&codecs[..], &["--client", "stock", "--zlib", "zlib-rs,libdeflate", "--blocks", "1"]].concat();
+    options.extend(["--commits", "2", "--json", path(&file)]);
+    let reading =
+        ["checkout", "traverse", "diff:raw", "diff:pickaxe=a", "diff:patch", "sizes", "cat-all", "fsck"].as_slice();
+    let writing = ["repack", "repack:incremental"];
+    let sending = ["clone:zlib", "clone:same", "fetch:zlib", "fetch:same"];
+    for workload in reading.iter().chain(&writing).chain(&sending) {
+        options.extend(["--workload", workload]);
+    }
+    let table = run(&scratch, &repo, &options).exits(exit::OK).text();
+    for name in ["zlib:6 · plain git", "zlib:6 · git + library", "zlib:6 · git + zlib-rs", "lz4 · git + library"] {
+        assert!(table.contains(name), "{name} is not in\n{table}");
+    }
+    assert!(table.contains("git rev-list --objects --all took 6 % less time"), "{table}");
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+
+    let zlib = [
+        "zlib:6 library host",
+        "zlib:6 library libdeflate",
+        "zlib:6 library zlib-rs",
+        "zlib:6 plain host",
+        "zlib:6 plain host",
+    ];
+    let others = ["lz4 library host", "store library host", "zstd:3 library host"];
+    let mut rows: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for record in records(&file) {
+        let workload = record["workload"]["name"].as_str().expect("a name").to_owned();
+        assert_eq!(record["workload"]["parameters"]["client"], "git");
+        assert!(record["extra"]["process start ns"].as_u64() > Some(0), "{record}");
+        rows.entry(workload.clone()).or_default().push(row(&record));
+        seen.entry(workload).or_default().insert(format!("{}{}", record["digest"], record["counts"]));
+    }
+    assert_eq!(rows.len(), reading.len() + writing.len() + sending.len());
+    for (workload, mut found) in rows {
+        let mut expected: Vec<&str> = zlib.to_vec();
+        if !writing.contains(&&*workload) {
+            expected.extend(others);
+        }
+        if !writing.contains(&&*workload) && !workload.starts_with("fetch") {
+            expected.push("as found plain host");
+        }
+        expected.sort_unstable();
+        found.sort_unstable();
+        assert_eq!(found, expected, "{workload}");
+        assert_eq!(seen[&workload].len(), 1, "every row of {workload} did the same");
+    }
+    assert!(
+        !fs::read_dir(scratch.join("cache").join("repackbench"))
+            .unwrap()
+            .any(|entry| { entry.unwrap().file_name().to_string_lossy().starts_with("cold-copies-") })
+    );
+}
+
+#[test]
+fn both_clients_stand_side_by_side_and_report_reads_them_back() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let file = scratch.join("records.jsonl");
+    let options = ["--client", "both", "--codec", "zstd:3", "--workload", "traverse", "--caches", "off,forge"];
+    let options = [&options[..], &["--blocks", "2", "--json", path(&file)]].concat();
+    let table = run(&scratch, &repo, &options).exits(exit::OK).text();
+    let side_by_side = "in-process and by commands: CPU ratios";
+    assert!(table.contains(side_by_side) && table.contains(", by stock git"), "{table}");
+    assert!(table.contains("traverse (caches=forge)"), "{table}");
+    let again = program::repackbench(["report", path(&file)]).exits(exit::OK).text();
+    assert_eq!(again, table);
+    for form in ["--markdown", "--csv"] {
+        let text = program::repackbench(["report", form, path(&file)]).exits(exit::OK).text();
+        assert!(text.contains("zstd:3 · git + library"), "{form}:\n{text}");
+    }
+    let page = scratch.join("report.html");
+    program::repackbench(["report", "--html", path(&page), path(&file)]).exits(exit::OK);
+    assert!(fs::read_to_string(&page).unwrap().contains("zstd:3 · git + library"));
+
+    // A session that was stopped goes on, in both of its parts.
+    let whole = records(&file);
+    let text = fs::read_to_string(&file).unwrap();
+    let kept: Vec<&str> = text.lines().take(whole.len() - 3).collect();
+    fs::write(&file, kept.join("\n") + "\n").unwrap();
+    let seed = whole[0]["place"]["seed"].to_string();
+    let options = [&options[..options.len() - 2], &["--seed", &seed, "--resume", path(&file)]].concat();
+    run(&scratch, &repo, &options).exits(exit::OK);
+    assert_eq!(records(&file).len(), whole.len());
+}
+
+#[test]
+fn what_stock_git_cannot_do_is_refused_before_anything_is_made() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let refused = |options: &[&str], code: i32, why: &str| {
+        let line = run(&scratch, &repo, &[&["--client", "stock"], options].concat()).exits(code).error_line();
+        assert!(line.contains(why), "{options:?}: {line}");
+        let listed = program::run(command().env("XDG_CACHE_HOME", scratch.join("cache")).args(["cache", "list"]));
+        assert!(!listed.text().contains("zlib:6"), "{options:?}: {}", listed.text());
+    };
+    refused(&["--codec", "zstd:5,prefix"], exit::FAILURE, "zstd:5,prefix: stock git cannot read it");
+    refused(&["--codec", "lz4", "--baseline", "zstd:5"], exit::FAILURE, "zstd:5: git without the library");
+    refused(&["--codec", "lz4", "--cache", "cold"], exit::FAILURE, "cold runs: in-process only");
+    refused(&["--codec", "lz4", "--workload", "encode"], exit::USAGE, "encode: no command of git");
+    refused(&["--codec", "lz4", "--git", "no-such-git"], exit::FAILURE, "no-such-git: not found");
+}
+
+#[test]
+fn a_git_that_fails_or_prints_something_else_is_one_clear_error() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let error = |script: &str| {
+        let git = fake_git(&scratch, script);
+        let options = ["--client", "stock", "--codec", "lz4", "--workload", "traverse", "--blocks", "1", "--git"];
+        run(&scratch, &repo, &[&options[..], &[path(&git)]].concat()).exits(exit::FAILURE).error_line()
+    };
+    let failed = error("test \"$1\" != rev-list || { echo 'fatal: not today' >&2; exit 3; }");
+    assert!(
+        failed.contains("zlib:6 · plain fake-git: ") && failed.contains("exit status: 3: fatal: not today"),
+        "{failed}"
+    );
+    let other = error("test \"$1$LD_PRELOAD\" = rev-list || test \"$1\" != rev-list || { echo other; exit 0; }");
+    assert!(other.contains("zlib:6 · fake-git + library saw 6 output bytes, 1 output lines"), "{other}");
+    let version = error("test \"$1\" != --version || { echo 'hub 1'; exit 0; }");
+    assert!(version.contains("expected \"git version ...\", found \"hub 1\""), "{version}");
+}
+
+#[test]
+fn an_interrupted_session_leaves_no_child() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let pid_file = scratch.join("pid");
+    // Sleeps for longer than any test may take.
+    let script = format!("test \"$1\" != rev-list || {{ echo $$ > '{}'; exec sleep 1000; }}", path(&pid_file));
+    let git = fake_git(&scratch, &script);
+    let options = ["--client", "stock", "--codec", "lz4", "--workload", "traverse", "--git", path(&git)];
+    let running =
+        bench(&scratch, &repo, &options).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let running = running.expect("the program");
+    let deadline = Instant::now() + Duration::from_secs(120);
+    let pid = loop {
+        let text = fs::read_to_string(&pid_file).unwrap_or_default();
+        if text.ends_with('\n') {
+            break text.trim().to_owned();
+        }
+        assert!(Instant::now() < deadline, "no child was started");
+        std::thread::sleep(Duration::from_millis(10));
+    };
+    assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill").success());
+    let output = running.wait_with_output().expect("its end");
+    assert_eq!(output.status.code(), Some(130), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(!Path::new("/proc").join(&pid).exists(), "the child is still there");
+}
