@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alternatives;
 mod bench;
 mod bench_sessions;
 mod chains;

@@ -16,4 +16,5 @@ mod refused;
 mod replay;
 mod serve;
 mod size;
+mod stock;
 mod verify;
