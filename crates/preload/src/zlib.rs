@@ -16,6 +16,8 @@ pub(crate) struct Zlib {
     pub(crate) functions: &'static ZlibFunctions,
     /// libdeflate is tried first on what is to be read.
     pub(crate) tries_libdeflate: bool,
+    /// Contexts are kept from stream to stream: but for git's own zlib, which does what git tells it.
+    pub(crate) keeps_contexts: bool,
 }
 
 /// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such.
@@ -23,18 +25,19 @@ pub(crate) fn zlib() -> Option<Zlib> {
     static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
     *ZLIB.get_or_init(|| {
         let name = env::var_os(ZLIB_VARIABLE);
-        let (functions, tries_libdeflate) = match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
-            Some("" | "host") => (host(), false),
-            Some("stock") => (codecs().map(|codecs| &codecs.stock), false),
-            Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false),
-            Some("libdeflate") => (host(), codecs().is_some()),
-            _ => {
-                let found = name.unwrap_or_default();
-                complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
-                (None, false)
-            }
-        };
-        functions.map(|functions| Zlib { functions, tries_libdeflate })
+        let (functions, tries_libdeflate, keeps_contexts) =
+            match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
+                Some("" | "host") => (host(), false, false),
+                Some("stock") => (codecs().map(|codecs| &codecs.stock), false, true),
+                Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false, true),
+                Some("libdeflate") => (host(), codecs().is_some(), true),
+                _ => {
+                    let found = name.unwrap_or_default();
+                    complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
+                    (None, false, false)
+                }
+            };
+        functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
     })
 }
 
