@@ -1,7 +1,9 @@
 //! Reading: zlib's functions, each for whoever's stream it is.
+//!
+//! What every zlib stream passes through is a few comparisons that cannot panic. All else is guarded.
 
 use libc::{c_char, c_int, c_long, c_uint, c_void};
-use repackbench_preload_abi::{OK, STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
+use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
     guarded,
@@ -25,22 +27,19 @@ unsafe extern "C" fn inflateInit2_(
     version: *const c_char,
     size: c_int,
 ) -> c_int {
-    guarded(STREAM_ERROR, || {
-        if !is_plain(window_bits) {
-            // SAFETY: the caller's arguments, unchanged.
-            return zlib().map_or(VERSION_ERROR, |zlib| unsafe {
-                (zlib.functions.inflate_init2)(stream, window_bits, version, size)
-            });
-        }
-        // SAFETY: null or a C string, as zlib.h wants it.
-        if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
-            return VERSION_ERROR;
-        }
-        // SAFETY: null or a valid stream, as zlib.h wants it.
-        let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
-        stream::open(caller, window_bits);
-        OK
-    })
+    if !is_plain(window_bits) {
+        // SAFETY: the caller's arguments, unchanged.
+        return zlib().map_or(VERSION_ERROR, |zlib| unsafe {
+            (zlib.functions.inflate_init2)(stream, window_bits, version, size)
+        });
+    }
+    // SAFETY: null or a C string, as zlib.h wants it.
+    if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
+        return VERSION_ERROR;
+    }
+    // SAFETY: null or a valid stream, as zlib.h wants it.
+    let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
+    stream::open(caller, window_bits)
 }
 
 /// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
@@ -52,18 +51,17 @@ unsafe fn answer<T: From<i8>>(
     ours: impl FnOnce(&mut ZStream, &mut Stream) -> T,
     zlibs: impl FnOnce(&mut ZStream) -> T,
 ) -> T {
-    guarded(T::from(-2), || {
-        // SAFETY: as the caller vouches.
-        match unsafe { find(stream) } {
-            Whose::New(caller, window_bits) => {
-                let state = Stream::of_new(caller, window_bits);
-                ours(caller, state)
-            }
-            Whose::Ours(caller, state) => ours(caller, state),
-            Whose::Zlibs(caller) => zlibs(caller),
-            Whose::Nobodys => T::from(-2),
-        }
-    })
+    let refused = T::from(-2);
+    // SAFETY: as the caller vouches.
+    match unsafe { find(stream) } {
+        Whose::New(caller, window_bits) => guarded(refused, || {
+            let state = Stream::of_new(caller, window_bits);
+            ours(caller, state)
+        }),
+        Whose::Ours(caller, state) => guarded(refused, || ours(caller, state)),
+        Whose::Zlibs(caller) => zlibs(caller),
+        Whose::Nobodys => refused,
+    }
 }
 
 /// Calls a function of the real zlib.
@@ -73,32 +71,28 @@ fn by_zlib<T: From<i8>>(call: impl FnOnce(&ZlibFunctions) -> T) -> T {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
-    guarded(STREAM_ERROR, || {
-        // SAFETY: zlib.h's duties of the caller cover all.
-        unsafe {
-            match find(stream) {
-                Whose::New(caller, window_bits) => stream::begin(caller, window_bits, flush),
-                Whose::Ours(caller, state) => state.inflate(caller, flush),
-                Whose::Zlibs(caller) => stream::inflate_by_zlib(caller, flush),
-                Whose::Nobodys => STREAM_ERROR,
-            }
+    // SAFETY: zlib.h's duties of the caller cover all.
+    unsafe {
+        match find(stream) {
+            Whose::New(caller, window_bits) => stream::begin(caller, window_bits, flush),
+            Whose::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
+            Whose::Zlibs(caller) => stream::inflate_by_zlib(caller, flush),
+            Whose::Nobodys => STREAM_ERROR,
         }
-    })
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
-    guarded(STREAM_ERROR, || {
-        // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
-        unsafe {
-            match find(stream) {
-                Whose::New(caller, _) => stream::end_new(caller),
-                Whose::Ours(caller, _) => Stream::end(caller),
-                Whose::Zlibs(caller) => stream::end_zlibs(caller),
-                Whose::Nobodys => STREAM_ERROR,
-            }
+    // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
+    unsafe {
+        match find(stream) {
+            Whose::New(caller, _) => stream::end_new(caller),
+            Whose::Ours(caller, _) => guarded(STREAM_ERROR, || Stream::end(caller)),
+            Whose::Zlibs(caller) => stream::end_zlibs(caller),
+            Whose::Nobodys => STREAM_ERROR,
         }
-    })
+    }
 }
 
 #[unsafe(no_mangle)]

@@ -5,13 +5,12 @@ use std::{env, ffi::CStr, sync::OnceLock};
 use libc::c_void;
 use repackbench_preload_abi::{ZLIB_VARIABLE, ZlibFunctions};
 
-use crate::{codecs::codecs, complain};
+use crate::{codecs::codecs, complain, guarded};
 
 /// The names that the environment may give.
 const NAMES: &str = "host, stock, zlib-rs or libdeflate";
 
 /// Which zlib is used.
-#[derive(Clone, Copy)]
 pub(crate) struct Zlib {
     pub(crate) functions: &'static ZlibFunctions,
     /// libdeflate is tried first on what is to be read.
@@ -20,25 +19,31 @@ pub(crate) struct Zlib {
     pub(crate) keeps_contexts: bool,
 }
 
-/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such.
-pub(crate) fn zlib() -> Option<Zlib> {
+/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such. Does not panic.
+#[inline]
+pub(crate) fn zlib() -> Option<&'static Zlib> {
     static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
-    *ZLIB.get_or_init(|| {
-        let name = env::var_os(ZLIB_VARIABLE);
-        let (functions, tries_libdeflate, keeps_contexts) =
-            match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
-                Some("" | "host") => (host(), false, false),
-                Some("stock") => (codecs().map(|codecs| &codecs.stock), false, true),
-                Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false, true),
-                Some("libdeflate") => (host(), codecs().is_some(), true),
-                _ => {
-                    let found = name.unwrap_or_default();
-                    complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
-                    (None, false, false)
-                }
-            };
-        functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
-    })
+    #[cold]
+    fn first() -> Option<&'static Zlib> {
+        guarded(None, || ZLIB.get_or_init(find).as_ref())
+    }
+    ZLIB.get().map_or_else(first, Option::as_ref)
+}
+
+fn find() -> Option<Zlib> {
+    let name = env::var_os(ZLIB_VARIABLE);
+    let (functions, tries_libdeflate, keeps_contexts) = match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
+        Some("" | "host") => (host(), false, false),
+        Some("stock") => (codecs().map(|codecs| &codecs.stock), false, true),
+        Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false, true),
+        Some("libdeflate") => (host(), codecs().is_some(), true),
+        _ => {
+            let found = name.unwrap_or_default();
+            complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
+            (None, false, false)
+        }
+    };
+    functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
 }
 
 /// The zlib that the program would use without us.

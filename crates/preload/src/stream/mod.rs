@@ -25,7 +25,7 @@ use self::{
     first_bytes::{Opening, ZSTD_MAGIC, is_plainly_zlib},
     ours::Decoder,
 };
-use crate::zlib::zlib;
+use crate::{guarded, zlib::zlib};
 
 /// `MAX_WBITS`
 const LONGEST_WINDOW: c_int = 15;
@@ -124,13 +124,16 @@ fn is_valid(window_bits: c_int) -> bool {
 }
 
 /// Opens a stream, of which nothing is known yet.
-pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) {
+pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) -> c_int {
+    show_new(caller);
     if place::may_be_placed(caller) {
         place::set_new(caller, window_bits);
-    } else {
-        Stream::with_allocator(caller, window_bits);
+        return OK;
     }
-    show_new(caller);
+    guarded(STREAM_ERROR, || {
+        Stream::with_allocator(caller, window_bits);
+        OK
+    })
 }
 
 /// Closes a new stream.
@@ -154,9 +157,11 @@ pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_in
             _ => {}
         }
     }
-    let state = Stream::of_new(caller, window_bits);
-    // SAFETY: as the caller vouches.
-    unsafe { state.inflate(caller, flush) }
+    guarded(STREAM_ERROR, || {
+        let state = Stream::of_new(caller, window_bits);
+        // SAFETY: as the caller vouches.
+        unsafe { state.inflate(caller, flush) }
+    })
 }
 
 /// What a caller sees of a stream before its first byte.
