@@ -3,6 +3,7 @@
 use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, ValueEnum};
+use repackbench_client::Zlib;
 
 /// Run the user's own git or hg on a repository under any codec.
 ///
@@ -54,14 +55,13 @@ pub(crate) enum Implementation {
     Libdeflate,
 }
 
-impl Implementation {
-    /// The name that the library knows it by.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Implementation::Host => "host",
-            Implementation::Stock => "stock",
-            Implementation::ZlibRs => "zlib-rs",
-            Implementation::Libdeflate => "libdeflate",
+impl From<Implementation> for Zlib {
+    fn from(implementation: Implementation) -> Self {
+        match implementation {
+            Implementation::Host => Zlib::Host,
+            Implementation::Stock => Zlib::Stock,
+            Implementation::ZlibRs => Zlib::ZlibRs,
+            Implementation::Libdeflate => Zlib::Libdeflate,
         }
     }
 }

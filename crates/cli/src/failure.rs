@@ -6,6 +6,7 @@ use std::{
     process::ExitCode,
 };
 
+use repackbench_client::ClientError;
 use repackbench_reader::ReaderError;
 use repackbench_timing::{bench::BenchError, chains::ChainError, workloads::WorkloadError};
 use repackbench_writer::{
@@ -87,6 +88,20 @@ impl From<ReaderError> for Failure {
                 Failure::new(TRY_AGAIN, error).with_hint("try again when nothing writes to the repository")
             }
         }
+    }
+}
+
+impl From<ClientError> for Failure {
+    fn from(error: ClientError) -> Self {
+        let message = error.to_string();
+        let (code, hint) = match error {
+            ClientError::Reader(error) => return error.into(),
+            ClientError::Io(_) => (FAILED, None),
+            ClientError::Refused { hint, .. } => (FAILED, hint),
+            ClientError::Usage { .. } => (USAGE, None),
+            ClientError::Busy { hint, .. } => (TRY_AGAIN, hint),
+        };
+        Failure { message, hint, code }
     }
 }
 

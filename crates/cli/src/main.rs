@@ -3,6 +3,7 @@
 
 mod args;
 mod byte_size;
+mod child;
 mod commands;
 mod compare_arguments;
 mod exec_arguments;

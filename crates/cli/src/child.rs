@@ -25,12 +25,12 @@ const PASSED_ON: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 const SIGNALLED: u8 = 128;
 
 /// Runs the command to its end, and ends alike.
-pub(super) fn run(command: Command) -> Result<ExitCode, Failure> {
+pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
     end_alike(wait(command)?)
 }
 
 /// Runs the command to its end; signals that arrive meanwhile go to it.
-pub(super) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
+pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
     let failed = |error: &dyn std::fmt::Display, command: &Command| {
         Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
     };
@@ -48,7 +48,7 @@ pub(super) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
 }
 
 /// Ends as the child did: with its status, or by the same signal.
-pub(super) fn end_alike(ended: ExitStatus) -> Result<ExitCode, Failure> {
+pub(crate) fn end_alike(ended: ExitStatus) -> Result<ExitCode, Failure> {
     if let Some(code) = ended.code() {
         return Ok(ExitCode::from(u8::try_from(code).unwrap_or(FAILED)));
     }

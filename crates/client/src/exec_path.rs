@@ -15,14 +15,11 @@ use std::{
     process::Command,
 };
 
-use crate::{
-    commands::name_of,
-    failure::{FAILED, Failure},
-};
+use crate::{ClientError, name_of};
 
 /// Makes the folder for `git`, and returns it.
-pub(super) fn make(git: &Path, folder: &Path) -> Result<PathBuf, Failure> {
-    let failed = |why: String| Failure::new(FAILED, format!("{} --exec-path: {why}", name_of(git)));
+pub(crate) fn make(git: &Path, folder: &Path) -> Result<PathBuf, ClientError> {
+    let failed = |why: String| ClientError::refused(format!("{} --exec-path: {why}", name_of(git)));
     let output = Command::new(git).arg("--exec-path").output().map_err(|error| failed(error.to_string()))?;
     let mut answer = output.stdout;
     if answer.pop() != Some(b'\n') || !output.status.success() {
@@ -43,10 +40,10 @@ pub(super) fn make(git: &Path, folder: &Path) -> Result<PathBuf, Failure> {
 }
 
 /// A `git` that never reuses stored bytes in a pack that it writes to stdout.
-fn script(git: &Path) -> Result<String, Failure> {
+fn script(git: &Path) -> Result<String, ClientError> {
     let quoted = git.to_str().and_then(|git| shlex::try_quote(git).ok());
     let quoted =
-        quoted.ok_or_else(|| Failure::new(FAILED, format!("{}: a path that no script can name", name_of(git))))?;
+        quoted.ok_or_else(|| ClientError::refused(format!("{}: a path that no script can name", name_of(git))))?;
     Ok(format!(
         "#!/bin/sh\n\
          packs= sends=\n\

@@ -12,10 +12,7 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{
-    commands::name_of,
-    failure::{FAILED, Failure, TRY_AGAIN},
-};
+use crate::{ClientError, name_of};
 
 /// The key of the guard.
 const GUARD: &str = "extensions.repackbench";
@@ -27,7 +24,8 @@ const COPIED: [&str; 2] = ["config", "HEAD"];
 const LINKED_ALWAYS: [&str; 1] = ["packed-refs"];
 
 /// A view, and the variant behind it.
-pub(super) struct View {
+#[derive(Debug)]
+pub(crate) struct View {
     folder: PathBuf,
     variant: PathBuf,
     guard: OsString,
@@ -38,7 +36,7 @@ pub(super) struct View {
 
 impl View {
     /// Makes a view of `variant` at `folder`.
-    pub(super) fn make(git: &Path, variant: &Path, folder: &Path) -> Result<Self, Failure> {
+    pub(crate) fn make(git: &Path, variant: &Path, folder: &Path) -> Result<Self, ClientError> {
         fs::create_dir(folder)?;
         let mut links = Vec::new();
         for entry in fs::read_dir(variant).map_err(|error| failed(variant, &error))? {
@@ -71,12 +69,12 @@ impl View {
     }
 
     /// The git directory.
-    pub(super) fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// Gives the variant what changed in the view.
-    pub(super) fn bring_back(&self, git: &Path) -> Result<(), Failure> {
+    pub(crate) fn bring_back(&self, git: &Path) -> Result<(), ClientError> {
         for (name, original, begun) in &self.copies {
             let shown = self.folder.join(name);
             let bytes = fs::read(&shown).map_err(|error| failed(&shown, &error))?;
@@ -87,7 +85,7 @@ impl View {
             if fs::read(&place).map_err(|error| failed(&place, &error))? != *original {
                 let message =
                     format!("{}: changed by another program while the command changed it, too", name_of(&place));
-                return Err(Failure::new(TRY_AGAIN, message));
+                return Err(ClientError::Busy { message, hint: None });
             }
             if *name == "config" {
                 let guard = self.guard.to_string_lossy();
@@ -112,7 +110,7 @@ impl View {
     }
 
     /// Moves what is new in the view, such as reflogs where there were none.
-    fn bring_new(&self) -> Result<(), Failure> {
+    fn bring_new(&self) -> Result<(), ClientError> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
             let name = entry.file_name();
@@ -132,7 +130,7 @@ impl View {
     }
 
     /// Puts the view's file into the variant, by renaming.
-    fn replace(&self, name: &OsStr) -> Result<(), Failure> {
+    fn replace(&self, name: &OsStr) -> Result<(), ClientError> {
         let place = self.variant.join(name);
         let unfinished = tempfile::Builder::new()
             .prefix("repackbench-exec-")
@@ -145,7 +143,7 @@ impl View {
     }
 }
 
-fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
+fn copy_folder(from: &Path, to: &Path) -> Result<(), ClientError> {
     fs::create_dir_all(to).map_err(|error| failed(to, &error))?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;
@@ -160,7 +158,7 @@ fn copy_folder(from: &Path, to: &Path) -> Result<(), Failure> {
 }
 
 /// `git config` on the file; what it printed.
-fn configure(git: &Path, file: &Path, arguments: &[&str]) -> Result<String, Failure> {
+fn configure(git: &Path, file: &Path, arguments: &[&str]) -> Result<String, ClientError> {
     let mut command = Command::new(git);
     // Not the repository around: nothing of it is to be read.
     command.env_remove("GIT_DIR").current_dir("/").arg("config").arg("--file").arg(file).args(arguments);
@@ -170,9 +168,9 @@ fn configure(git: &Path, file: &Path, arguments: &[&str]) -> Result<String, Fail
     }
     let said = String::from_utf8_lossy(&output.stderr);
     let message = format!("{} config {}: {}", name_of(git), arguments.join(" "), said.trim_end());
-    Err(Failure::new(FAILED, message))
+    Err(ClientError::refused(message))
 }
 
-fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(FAILED, format!("{}: {error}", name_of(path)))
+fn failed(path: &Path, error: &io::Error) -> ClientError {
+    ClientError::refused(format!("{}: {error}", name_of(path)))
 }

@@ -9,11 +9,8 @@ use std::{
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
 
-use super::library::Preload;
-use crate::{
-    commands::name_of,
-    failure::{FAILED, Failure},
-};
+use crate::library::Preload;
+use crate::{ClientError, name_of};
 
 /// The content of a blob.
 const CONTENT: &str = "probe\n";
@@ -23,7 +20,7 @@ const ID: (&str, &str) = ("da", "0c4eb8d9a48d171a33574b380752e183286751");
 const CODEC: &str = "store";
 
 /// Lets `git` read an object that it can only read through the library; `scratch` is a folder for it.
-pub(super) fn check(git: &Path, preload: &Preload, scratch: &Path) -> Result<(), Failure> {
+pub(crate) fn check(git: &Path, preload: &Preload, scratch: &Path) -> Result<(), ClientError> {
     let repository = scratch.join("probe");
     let fan_out = repository.join("objects").join(ID.0);
     fs::create_dir_all(&fan_out)?;
@@ -34,7 +31,7 @@ pub(super) fn check(git: &Path, preload: &Preload, scratch: &Path) -> Result<(),
     command.arg("--git-dir").arg(&repository).args(["cat-file", "blob", &[ID.0, ID.1].concat()]);
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").stdin(Stdio::null());
     preload.set(&mut command)?;
-    let failed = |why: &str| Failure::new(FAILED, format!("{}: {why}", name_of(git)));
+    let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
     let output = command.output().map_err(|error| failed(&error.to_string()))?;
     fs::remove_dir_all(&repository)?;
     if output.status.success() && output.stdout == CONTENT.as_bytes() {
@@ -46,8 +43,8 @@ pub(super) fn check(git: &Path, preload: &Preload, scratch: &Path) -> Result<(),
     Err(failed(why).with_hint(hint))
 }
 
-fn chunk() -> Result<Vec<u8>, Failure> {
-    let failed = |error: String| Failure::new(FAILED, error);
+fn chunk() -> Result<Vec<u8>, ClientError> {
+    let failed = |error: String| ClientError::refused(error);
     let spec: CodecSpec = CODEC.parse().map_err(|error: repackbench_codec::SpecError| failed(error.to_string()))?;
     let mut encoder = ChunkEncoder::new(&spec).map_err(|error| failed(error.to_string()))?;
     let payload = format!("blob {}\0{CONTENT}", CONTENT.len());

@@ -1,0 +1,159 @@
+//! git on a repository: the library in place, what it needs beside it, and the view of a variant.
+
+use std::{
+    env,
+    ffi::OsStr,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::git::GitRepository;
+use tempfile::TempDir;
+
+use crate::{ClientError, exec_path, library::Preload, library::Zlib, name_of, probe, view::View};
+
+/// Where the preloaded library finds the dictionaries.
+const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
+/// Names the zlib that it uses.
+const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
+
+/// What an outer git may have set and would lead the command elsewhere.
+const OUTER: [&str; 5] =
+    ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"];
+
+/// A repository that stock git can be run on, as often as wanted.
+#[derive(Debug)]
+pub struct GitClient {
+    preload: Preload,
+    zlib: Zlib,
+    git: Option<PathBuf>,
+    git_dir: PathBuf,
+    work_tree: Option<PathBuf>,
+    exec_path: Option<PathBuf>,
+    view: Option<View>,
+    scratch: TempDir,
+}
+
+impl GitClient {
+    /// Makes everything ready for commands by `program`, which is git, or starts the git of the PATH. `place` is what the user
+    /// named, and `repository` what was found there.
+    ///
+    /// # Errors
+    /// The library is missing, git does not call it, or the repository's chunks cannot be decoded by themselves.
+    pub fn new(repository: &GitRepository, place: &Path, program: &OsStr, zlib: Zlib) -> Result<Self, ClientError> {
+        refuse_bases(repository)?;
+        let preload = Preload::find()?;
+        let git = git_to_probe(program);
+        let scratch = tempfile::Builder::new().prefix("repackbench-exec-").tempdir()?;
+        write_dictionaries(repository, &dictionaries(&scratch))?;
+        let mut exec_path = None;
+        if let Some(git) = &git {
+            probe::check(git, &preload, scratch.path())?;
+            exec_path = Some(exec_path::make(git, &scratch.path().join("exec"))?);
+        }
+        let mut git_dir = absolute(repository.git_dir())?;
+        let mut work_tree = None;
+        let mut view = None;
+        if repository.extension_spec().is_some() {
+            let git = git
+                .as_deref()
+                .ok_or_else(|| ClientError::refused("git: not found on PATH, and the view of a variant takes one"))?;
+            let shown = View::make(git, &git_dir, &scratch.path().join("git"))?;
+            git_dir = shown.folder().to_owned();
+            view = Some(shown);
+        } else if place.join(".git").exists() {
+            work_tree = Some(absolute(place)?);
+        }
+        Ok(GitClient { preload, zlib, git, git_dir, work_tree, exec_path, view, scratch })
+    }
+
+    /// The git directory that commands see.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Lets `command` find the repository and the library.
+    ///
+    /// # Errors
+    /// The library lies where no environment can say so.
+    pub fn set_up(&self, command: &mut Command) -> Result<(), ClientError> {
+        for name in OUTER {
+            command.env_remove(name);
+        }
+        self.preload.set(command)?;
+        command.env(ZLIB_VARIABLE, self.zlib.name());
+        command.env(DICTIONARIES_VARIABLE, dictionaries(&self.scratch));
+        command.env("GIT_DIR", &self.git_dir);
+        if let Some(work_tree) = &self.work_tree {
+            command.env("GIT_WORK_TREE", work_tree);
+        }
+        if let Some(exec_path) = &self.exec_path {
+            command.env("GIT_EXEC_PATH", exec_path);
+        }
+        Ok(())
+    }
+
+    /// Gives the repository what commands changed in its view.
+    ///
+    /// # Errors
+    /// It cannot be written, or another program changed the same; what the commands changed is kept then, and the error says where.
+    pub fn finish(self) -> Result<(), ClientError> {
+        if let (Some(view), Some(git)) = (&self.view, &self.git)
+            && let Err(error) = view.bring_back(git)
+        {
+            let kept = self.scratch.keep();
+            return Err(error.with_hint(format!("what the command changed is kept in {}", name_of(&kept))));
+        }
+        Ok(self.scratch.close()?)
+    }
+}
+
+/// The folder of dictionaries.
+fn dictionaries(scratch: &TempDir) -> PathBuf {
+    scratch.path().join("dictionaries")
+}
+
+/// Refuses variants whose chunks cannot be decoded by themselves.
+fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
+    let Some(typed) = repository.extension_spec() else { return Ok(()) };
+    let spec: CodecSpec = typed.parse().map_err(|error| ClientError::refused(format!("{typed}: {error}")))?;
+    if !spec.uses_bases() {
+        return Ok(());
+    }
+    let place = name_of(repository.git_dir());
+    let message = format!(
+        "{place}: expected a codec whose chunks are decoded by themselves, found {spec}, whose deltas need their base's content: \
+         git does not tell zlib the base"
+    );
+    Err(ClientError::refused(message).with_hint("convert it under the same codec without prefix and patch"))
+}
+
+/// The git that will run: the command itself, or the one that the command would find.
+fn git_to_probe(program: &OsStr) -> Option<PathBuf> {
+    match Path::new(program).file_name() {
+        Some(name) if name == "git" && Path::new(program).components().count() > 1 => std::path::absolute(program).ok(),
+        _ => env::split_paths(&env::var_os("PATH")?)
+            .filter_map(|folder| std::path::absolute(folder.join("git")).ok())
+            .find(|candidate| is_program(candidate)),
+    }
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+}
+
+/// Writes the repository's dictionaries, checked, as the library reads them.
+fn write_dictionaries(repository: &GitRepository, folder: &Path) -> Result<(), ClientError> {
+    fs::create_dir(folder)?;
+    for (number, dictionary) in repository.dictionaries()?.iter().enumerate() {
+        fs::write(folder.join(number.to_string()), dictionary.bytes())?;
+    }
+    Ok(())
+}
+
+pub(crate) fn absolute(path: &Path) -> Result<PathBuf, ClientError> {
+    fs::canonicalize(path).map_err(|error| ClientError::refused(format!("{}: {error}", name_of(path))))
+}

@@ -1,0 +1,77 @@
+//! The user's own git and hg, unpatched, on repositories under any codec.
+//!
+//! git gets a library preloaded that stands in for zlib, and of a variant a view without the guard that stops plain git; hg gets an
+//! extension.
+
+#![forbid(unsafe_code)]
+
+mod exec_path;
+mod git;
+mod hg;
+mod library;
+mod probe;
+mod view;
+
+use std::{fmt::Display, io, path::Path};
+
+use repackbench_reader::ReaderError;
+
+pub use self::{
+    git::GitClient,
+    hg::hg_command,
+    library::{Preload, Zlib},
+};
+
+/// Why a client cannot be run on a repository, or what it did not be brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// The repository cannot be read.
+    #[error(transparent)]
+    Reader(#[from] ReaderError),
+    /// A file of this program's own cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The client, the library or the repository is not what it has to be.
+    #[error("{message}")]
+    Refused {
+        /// What was expected and what found.
+        message: String,
+        /// What the user can do.
+        hint: Option<String>,
+    },
+    /// The command line does not fit the repository.
+    #[error("{message}")]
+    Usage {
+        /// What was expected and what found.
+        message: String,
+    },
+    /// Another program changed the repository meanwhile.
+    #[error("{message}")]
+    Busy {
+        /// What was changed.
+        message: String,
+        /// Where what the command did is kept.
+        hint: Option<String>,
+    },
+}
+
+impl ClientError {
+    fn refused(message: impl Display) -> Self {
+        ClientError::Refused { message: message.to_string(), hint: None }
+    }
+
+    /// Says what the user can do, where there is room for it.
+    fn with_hint(mut self, text: impl Into<String>) -> Self {
+        match &mut self {
+            ClientError::Refused { hint, .. } | ClientError::Busy { hint, .. } => *hint = Some(text.into()),
+            ClientError::Io(error) => self = ClientError::refused(error).with_hint(text),
+            ClientError::Reader(_) | ClientError::Usage { .. } => {}
+        }
+        self
+    }
+}
+
+/// A path as the user would name it, for messages.
+fn name_of(path: &Path) -> String {
+    path.display().to_string()
+}
