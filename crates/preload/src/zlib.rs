@@ -3,12 +3,12 @@
 use std::{env, ffi::CStr, sync::OnceLock};
 
 use libc::c_void;
-use repackbench_preload_abi::{ZLIB_VARIABLE, ZlibFunctions};
+use repackbench_preload_abi::{Codecs, ZLIB_VARIABLE, ZlibFunctions};
 
 use crate::{codecs::codecs, complain, guarded};
 
 /// The names that the environment may give.
-const NAMES: &str = "host, stock, zlib-rs or libdeflate";
+const NAMES: &str = "host, stock, zlib-rs, zlib-ng or libdeflate";
 
 /// Which zlib is used.
 pub(crate) struct Zlib {
@@ -36,6 +36,7 @@ fn find() -> Option<Zlib> {
         Some("" | "host") => (host(), false, false),
         Some("stock") => (codecs().map(|codecs| &codecs.stock), false, true),
         Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false, true),
+        Some("zlib-ng") => (codecs().and_then(zlib_ng), false, true),
         Some("libdeflate") => (host(), codecs().is_some(), true),
         _ => {
             let found = name.unwrap_or_default();
@@ -44,6 +45,14 @@ fn find() -> Option<Zlib> {
         }
     };
     functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
+}
+
+/// zlib-ng, if the codecs were built with it.
+fn zlib_ng(codecs: &'static Codecs) -> Option<&'static ZlibFunctions> {
+    if codecs.zlib_ng.is_none() {
+        complain("zlib-ng is not built in: build with --features zlib-ng, which needs cmake");
+    }
+    codecs.zlib_ng
 }
 
 /// The zlib that the program would use without us.

@@ -18,7 +18,9 @@ mod zlibs;
 use std::ptr;
 
 use libc::{c_int, c_uint, c_ulong};
-use repackbench_preload_abi::{BUF_ERROR, DATA_ERROR, FINISH, OK, Progress, STREAM_END, STREAM_ERROR, ZStream};
+use repackbench_preload_abi::{
+    BUF_ERROR, DATA_ERROR, FINISH, OK, Progress, STREAM_END, STREAM_ERROR, VERSION_ERROR, ZStream,
+};
 
 pub(crate) use self::zlibs::{end_zlibs, inflate_by_zlib, reset_zlibs, sync_zlibs};
 use self::{
@@ -125,6 +127,10 @@ fn is_valid(window_bits: c_int) -> bool {
 
 /// Opens a stream, of which nothing is known yet.
 pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) -> c_int {
+    if zlib().is_none() {
+        // Now, where every program looks at the answer.
+        return VERSION_ERROR;
+    }
     show_new(caller);
     if place::may_be_placed(caller) {
         place::set_new(caller, window_bits);
