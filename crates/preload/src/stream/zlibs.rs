@@ -8,7 +8,7 @@ use std::{env, ptr, sync::OnceLock};
 
 use libc::{c_int, c_uint, c_ulong};
 use repackbench_preload_abi::{
-    DICTIONARIES_VARIABLE, MEM_ERROR, NEED_DICT, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions,
+    DICTIONARIES_VARIABLE, FINISH, MEM_ERROR, NEED_DICT, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions,
 };
 
 use super::{LONGEST_WINDOW, Phase, Stream, advance, first_bytes::ZSTD_MAGIC, is_plain, place, pool};
@@ -157,12 +157,8 @@ impl Stream {
     /// As for [`inflate`](Self::inflate).
     pub(super) unsafe fn begin_zlib(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         let Some(zlib) = zlib() else { return STREAM_ERROR };
-        let is_new = matches!(self.phase, Phase::New);
-        // libdeflate refuses no stream for its window.
-        let any_window = matches!(self.window_bits, 0 | LONGEST_WINDOW);
-        let tries_libdeflate = zlib.tries_libdeflate && is_new && any_window && caller.avail_out as usize > BEGINNING;
         // SAFETY: as the caller vouches.
-        if tries_libdeflate && unsafe { self.inflate_at_once(caller) } {
+        if zlib.tries_libdeflate && self.suits_libdeflate(caller, flush) && unsafe { self.inflate_at_once(caller) } {
             return STREAM_END;
         }
         let code = self.decide_for_zlib(zlib.functions);
@@ -171,6 +167,17 @@ impl Stream {
         }
         // SAFETY: as the caller vouches.
         unsafe { self.inflate_on_inner(caller, flush) }
+    }
+
+    /// Whether libdeflate might decode the stream and nobody would notice but by the time that it takes.
+    fn suits_libdeflate(&self, caller: &ZStream, flush: c_int) -> bool {
+        let is_new = matches!(self.phase, Phase::New);
+        // It refuses no stream for its window, and stops at no block.
+        let any_window = matches!(self.window_bits, 0 | LONGEST_WINDOW);
+        let to_the_end = flush <= FINISH;
+        // It would build its tables in vain.
+        let wants_all = caller.avail_out as usize > BEGINNING;
+        is_new && any_window && to_the_end && wants_all
     }
 
     /// Lets libdeflate decode all of a stream, if it can; false if it cannot.
@@ -186,6 +193,8 @@ impl Stream {
             return false;
         }
         advance(caller, &step);
+        // SAFETY: the stream that was taken ends with its checksum, of four bytes.
+        caller.adler = c_ulong::from(u32::from_be(unsafe { caller.next_in.cast::<u32>().sub(1).read_unaligned() }));
         self.phase = Phase::Ended;
         true
     }
