@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf};
 use clap::{Args, ValueEnum};
 use repackbench_client::Zlib;
 
+use crate::repository_path::located;
+
 /// Run the user's own git or hg on a repository under any codec.
 ///
 /// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
@@ -14,6 +16,9 @@ use repackbench_client::Zlib;
 /// that stops plain git. What the command changes in it, the variant gets when it ends.
 ///
 /// hg gets the repository by -R, and the extension that --hg-extension names.
+///
+/// What an outer git exports about its own repository is cleared; what `git -c` sets is passed on.
+/// Linked work trees that `git worktree` makes last: REPOSITORY may be one of them.
 ///
 /// The exit status is the command's; signals are passed on to it. Variants with prefix or patch are
 /// refused: git does not tell zlib the base of a delta.
@@ -27,6 +32,7 @@ use repackbench_client::Zlib;
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExecArguments {
     /// The repository, a variant or not.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// Who reads and writes zlib streams for git.

@@ -19,9 +19,20 @@ const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
 /// Names the zlib that it uses.
 pub(crate) const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 
-/// What an outer git may have set and would lead the command elsewhere.
-const OUTER: [&str; 5] =
-    ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"];
+/// What an outer git, a hook of its own or an alias, may have set and would lead the command elsewhere: it is about that git's
+/// repository. What `git -c` sets stays, as it does for every program that git starts.
+const OUTER: [&str; 10] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
 
 /// A repository that stock git can be run on, as often as wanted.
 #[derive(Debug)]
@@ -60,8 +71,18 @@ impl GitClient {
             let git = git
                 .as_deref()
                 .ok_or_else(|| ClientError::refused("git: not found on PATH, and the view of a variant takes one"))?;
-            let shown = View::make(git, &git_dir, &scratch.path().join("git"))?;
-            git_dir = shown.folder().to_owned();
+            let common_dir = absolute(repository.common_dir())?;
+            let shown = View::make(git, &common_dir, &scratch.path().join("git"))?;
+            if let Ok(linked) = git_dir.strip_prefix(&common_dir)
+                && linked.components().next().is_some()
+            {
+                git_dir = shown.folder().join(linked);
+                if place.join(".git").exists() {
+                    work_tree = Some(absolute(place)?);
+                }
+            } else {
+                git_dir = shown.folder().to_owned();
+            }
             view = Some(shown);
         } else if place.join(".git").exists() {
             work_tree = Some(absolute(place)?);

@@ -10,7 +10,9 @@ mod git;
 mod hg;
 mod library;
 mod probe;
+mod shown_folder;
 mod view;
+mod work_trees;
 
 use std::{fmt::Display, io, path::Path};
 

@@ -245,8 +245,8 @@ impl PushDecoder {
             }
             Err(error) => return Err(error),
         };
-        // Of a frame, the bytes that came with earlier pieces can no longer be taken from `input`.
-        let kept = parsed.len.max(before);
+        // A frame's header goes to zstd in one step. What came with earlier pieces can no longer be taken from `input`.
+        let kept = if before > parsed.len { before.max(parsed.len + parsed.header_len) } else { parsed.len };
         self.taken.truncate(kept);
         self.enter(&parsed)?;
         Ok((kept - before, 0, true))

@@ -21,6 +21,8 @@ const MOST_GROWTH: u64 = 4;
 pub(super) struct Parsed {
     /// Bytes that belong to the opening alone.
     pub(super) len: usize,
+    /// Bytes of a frame's header behind them.
+    pub(super) header_len: usize,
     pub(super) what: What,
 }
 
@@ -79,14 +81,14 @@ impl Parsed {
             }
             _ => What::Stream { tag, payload_len },
         };
-        Ok(Parsed { len: stored.len() - rest.len(), what })
+        Ok(Parsed { len: stored.len() - rest.len(), header_len: 0, what })
     }
 
     fn frame(tag: Option<Tag>, frame: &[u8]) -> Result<Self, CodecError> {
         let mut zstd = Zstd::new(UNUSED_LEVEL, tag.is_none());
         zstd.set_checksum(tag.is_none_or(|tag| tag.checksum));
-        let payload_len = zstd.frame_content_size(frame)?;
-        Ok(Parsed { len: tag.map_or(0, Tag::len), what: What::Frame { tag, payload_len } })
+        let (header_len, payload_len) = zstd.frame_header(frame)?;
+        Ok(Parsed { len: tag.map_or(0, Tag::len), header_len, what: What::Frame { tag, payload_len } })
     }
 
     pub(super) fn payload_len(&self) -> Option<u64> {
