@@ -9,6 +9,10 @@
 //!
 //! `cargo xtask instructions` makes the fixtures and runs it; `cargo xtask instructions --update` writes a new baseline.
 
+#[allow(dead_code, reason = "the stand-in alone is counted")]
+#[path = "shared/zlib.rs"]
+mod zlib;
+
 use std::{
     collections::BTreeMap,
     env, fs,
@@ -17,7 +21,7 @@ use std::{
     process::{Command, ExitCode},
 };
 
-use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, spec};
+use repackbench_benches::{BenchError, PayloadSample, Result, SizeClass, build_stand_in, spec};
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, Decoders};
 use repackbench_reader::{Repository, git::GitRepository, git::delta};
 use repackbench_timing::workloads::{Counter, HistoryRange, VariantPlace, WorkloadSpec};
@@ -30,6 +34,9 @@ const REGRESSION: u8 = 3;
 
 /// The codecs whose chunks are decoded and encoded.
 const CODECS: [&str; 4] = ["zlib:6", "zstd:5", "lz4", "store"];
+
+/// The codecs whose chunks are read through the library that stands in for zlib, as git reads them.
+const THROUGH_ZLIB: [&str; 2] = ["zlib:6", "zstd:5"];
 
 /// The workloads that walk packs and revlogs.
 const WORKLOADS: [&str; 3] = ["traverse", "diff:raw", "checkout:sink"];
@@ -58,6 +65,7 @@ fn measured(work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
 fn scenarios() -> Vec<String> {
     let codecs = CODECS.iter().flat_map(|codec| [format!("decode/{codec}"), format!("encode/{codec}")]);
     let walks = WORKLOADS.iter().flat_map(|workload| [format!("git/{workload}"), format!("hg/{workload}")]);
+    let codecs = codecs.chain(THROUGH_ZLIB.iter().map(|codec| format!("through-zlib/{codec}")));
     codecs.chain(walks).chain(["delta".to_owned(), "walk/git".to_owned(), "walk/hg".to_owned()]).collect()
 }
 
@@ -65,6 +73,7 @@ fn run_scenario(scenario: &str, git: &Path, hg: &Path) -> Result<ExitCode> {
     match scenario.split_once('/') {
         Some(("decode", codec)) => decode(codec, git)?,
         Some(("encode", codec)) => encode(codec, git)?,
+        Some(("through-zlib", codec)) => read_through_zlib(codec, git)?,
         Some(("walk", "git")) => walk(&Repository::open(git)?)?,
         Some(("walk", "hg")) => walk(&Repository::open(hg)?)?,
         Some(("git", workload)) => replay(&Repository::open(git)?, workload)?,
@@ -94,6 +103,15 @@ fn decode(codec: &str, git: &Path) -> Result<()> {
         }
         Ok(())
     })
+}
+
+/// By functions of zlib's, which the stand-in answers. It has to be there.
+fn read_through_zlib(codec: &str, git: &Path) -> Result<()> {
+    let mut chunks = zlib::Chunks::encode(codec, &payloads(git)?)?;
+    let stand_in = zlib::stand_in()?;
+    // What is done once for each process.
+    chunks.read(&stand_in)?;
+    measured(&mut || chunks.read(&stand_in))
 }
 
 fn encode(codec: &str, git: &Path) -> Result<()> {
@@ -169,6 +187,7 @@ fn replay(repository: &Repository, workload: &str) -> Result<()> {
 /// Counts every scenario and holds the counts against the baseline.
 fn judge(git: &Path, hg: &Path, update: bool) -> Result<ExitCode> {
     let machine = machine()?;
+    build_stand_in()?;
     let baseline = if update { None } else { Baseline::load()?.filter(|baseline| baseline.machine == machine) };
     if baseline.is_none() && !update {
         println!("no baseline for {machine}: counts are printed, nothing is judged");
@@ -221,6 +240,8 @@ fn count(scenario: &str, git: &Path, hg: &Path) -> Result<u64> {
         .args(["--tool=callgrind", "--collect-atstart=no", "--toggle-collect=*instructions*measured*"])
         .arg(out_file)
         .arg(this)
+        // The library is built already, and is read where it lies.
+        .env_remove("CARGO")
         .args(["--scenario", scenario, "git", "hg"])
         .current_dir(folder.path())
         .output()
@@ -245,6 +266,7 @@ fn machine() -> Result<String> {
         let text = String::from_utf8_lossy(&output.stdout);
         versions.push(text.lines().next().unwrap_or_default().to_owned());
     }
+    versions.push(format!("zlib {}", zlib::version()?));
     Ok(versions.join("; "))
 }
 

@@ -1,8 +1,8 @@
 //! What the benches share: which repository they measure, its chunks in memory, variants of it, child processes and
 //! paired comparisons.
 //!
-//! Six programs stand on it, each run by `cargo bench --package repackbench-benches --bench NAME`:
-//! - `codec`, `pack_read` and `traverse` are criterion benches: informative, for changes to one part;
+//! Seven programs stand on it, each run by `cargo bench --package repackbench-benches --bench NAME`:
+//! - `codec`, `pack_read`, `traverse` and `stand_in` are criterion benches: informative, for changes to one part;
 //! - `against_stock` holds the whole program against stock git and against the work of the codecs alone, in one run
 //!   on one machine, and prints one table with the targets; `against_stock_hg` does the same with stock hg.
 //! - `instructions` counts instructions under valgrind and fails on more than the committed baseline.
@@ -29,6 +29,6 @@ pub use comparison::{Comparison, median_time, table};
 pub use error::{BenchError, Result};
 pub use harness::run_criterion;
 pub use payloads::{PayloadSample, SizeClass};
-pub use program::build_program;
+pub use program::{build_program, build_stand_in};
 pub use stored::{CodecWork, Container, StoredChunks};
 pub use subject::{Subject, cores, is_short_run, repetitions, spec};

@@ -13,7 +13,7 @@ use crate::{cmake, mercurial};
 const FEATURE: &str = "zlib-ng";
 
 /// What of a package's tests concerns that codec: the test binaries, and the tests in them where not all do.
-const WITH_FEATURE: [(&str, &[&str]); 3] = [
+const WITH_FEATURE: [(&str, &[&str]); 4] = [
     (
         "repackbench-codec",
         &["--lib", "--test", "round_trip", "--test", "spec", "--test", "zlib_oracle", "--", "--skip", "slow_levels"],
@@ -22,6 +22,7 @@ const WITH_FEATURE: [(&str, &[&str]); 3] = [
         "repackbench-codec",
         &["--test", "mutations", "--test", "streams", "--", "--skip", "long_", "zlib_streams", "several_pieces"],
     ),
+    ("repackbench-preload-codecs", &["--lib"]),
     ("repackbench-cli", &["--test", "e2e", "--", "codecs::every_codec"]),
 ];
 

@@ -57,6 +57,8 @@ pub(crate) enum Implementation {
     Stock,
     /// zlib-rs, a zlib written in Rust.
     ZlibRs,
+    /// zlib-ng, a faster zlib in C; only in builds with the feature zlib-ng, which take cmake.
+    ZlibNg,
     /// libdeflate where a stream is read at once, else the one that git is linked with.
     Libdeflate,
 }
@@ -67,6 +69,7 @@ impl From<Implementation> for Zlib {
             Implementation::Host => Zlib::Host,
             Implementation::Stock => Zlib::Stock,
             Implementation::ZlibRs => Zlib::ZlibRs,
+            Implementation::ZlibNg => Zlib::ZlibNg,
             Implementation::Libdeflate => Zlib::Libdeflate,
         }
     }

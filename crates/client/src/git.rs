@@ -17,7 +17,7 @@ use crate::{ClientError, exec_path, library::Preload, library::Zlib, name_of, pr
 /// Where the preloaded library finds the dictionaries.
 const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
 /// Names the zlib that it uses.
-const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
+pub(crate) const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 
 /// What an outer git, a hook of its own or an alias, may have set and would lead the command elsewhere: it is about that git's
 /// repository. What `git -c` sets stays, as it does for every program that git starts.
@@ -73,7 +73,7 @@ impl GitClient {
         write_dictionaries(repository, &dictionaries(&scratch))?;
         let mut exec_path = None;
         if let Some(git) = &git {
-            probe::check(git, &preload, scratch.path())?;
+            probe::check(git, &preload, zlib, scratch.path())?;
             exec_path = Some(exec_path::make(git, &scratch.path().join("exec"))?);
         }
         let mut git_dir = absolute(repository.git_dir())?;

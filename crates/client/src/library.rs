@@ -29,6 +29,8 @@ pub enum Zlib {
     Stock,
     /// zlib-rs, a zlib written in Rust.
     ZlibRs,
+    /// zlib-ng, if the library is built with it.
+    ZlibNg,
     /// libdeflate where a stream is read at once, else the one that git is linked with.
     Libdeflate,
 }
@@ -40,6 +42,7 @@ impl Zlib {
             Zlib::Host => "host",
             Zlib::Stock => "stock",
             Zlib::ZlibRs => "zlib-rs",
+            Zlib::ZlibNg => "zlib-ng",
             Zlib::Libdeflate => "libdeflate",
         }
     }

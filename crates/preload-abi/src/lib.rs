@@ -8,7 +8,7 @@
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
 /// Changes when anything here does: a stand-in refuses codecs of another build.
-pub const ABI_VERSION: u32 = 1;
+pub const ABI_VERSION: u32 = 2;
 
 /// The one symbol that the library with the codecs exports, a [`CodecsFunction`].
 pub const CODECS_SYMBOL: &std::ffi::CStr = c"repackbench_preload_codecs";
@@ -219,6 +219,8 @@ pub struct Codecs {
     pub libdeflate: unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> Progress,
     /// The repository's dictionary with that Adler-32.
     pub dictionary: unsafe extern "C" fn(u32) -> Bytes,
+    /// The functions of zlib-ng, if it is built in.
+    pub zlib_ng: Option<&'static ZlibFunctions>,
     /// The functions of stock zlib.
     pub stock: ZlibFunctions,
     /// The functions of zlib-rs.

@@ -1,7 +1,6 @@
-//! Decoders of our own chunks, as C sees them. Their contexts are dear: each thread keeps some.
+//! Decoders of our own chunks, as C sees them. Their contexts are dear: the stand-in keeps some for each thread.
 
 use std::{
-    cell::RefCell,
     ffi::CStr,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
@@ -13,21 +12,9 @@ use repackbench_preload_abi::{DATA_ERROR, MEM_ERROR, OK, Progress, STREAM_END, S
 
 use crate::dictionaries;
 
-/// How many decoders a thread keeps: git has more than one stream open only for moments.
-const KEPT: usize = 4;
-
-thread_local! {
-    #[allow(clippy::vec_box, reason = "C holds the box's address: nothing is copied between it and the pool")]
-    static POOL: RefCell<Vec<Box<PushDecoder>>> = const { RefCell::new(Vec::new()) };
-}
-
 /// See [`Codecs::open`](repackbench_preload_abi::Codecs).
 pub(crate) unsafe extern "C" fn open() -> *mut c_void {
-    let opened = catch_unwind(|| {
-        // A thread that is ending has no pool any more.
-        let kept = POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten();
-        kept.unwrap_or_else(|| Box::new(PushDecoder::new(dictionaries::all())))
-    });
+    let opened = catch_unwind(|| Box::new(PushDecoder::new(dictionaries::all())));
     opened.map_or(ptr::null_mut(), |decoder| Box::into_raw(decoder).cast())
 }
 
@@ -80,16 +67,8 @@ pub(crate) unsafe extern "C" fn step(
 /// As for [`restart`]; `decoder` must not be used afterwards.
 pub(crate) unsafe extern "C" fn close(decoder: *mut c_void) {
     // SAFETY: the caller vouches that it is from `open`, which gave up ownership.
-    let mut decoder = unsafe { Box::from_raw(decoder.cast::<PushDecoder>()) };
-    let _ = catch_unwind(AssertUnwindSafe(move || {
-        decoder.restart();
-        let _ = POOL.try_with(|pool| {
-            let mut pool = pool.borrow_mut();
-            if pool.len() < KEPT {
-                pool.push(decoder);
-            }
-        });
-    }));
+    let decoder = unsafe { Box::from_raw(decoder.cast::<PushDecoder>()) };
+    let _ = catch_unwind(AssertUnwindSafe(move || drop(decoder)));
 }
 
 fn code_of(error: &CodecError) -> c_int {

@@ -8,6 +8,8 @@
 mod decoder;
 mod dictionaries;
 mod libdeflate;
+#[cfg(feature = "zlib-ng")]
+mod zlib_ng;
 mod zlibs;
 
 use std::sync::OnceLock;
@@ -26,6 +28,10 @@ fn codecs() -> Option<Codecs> {
         close: decoder::close,
         libdeflate: libdeflate::decode,
         dictionary: dictionaries::with_adler32,
+        #[cfg(feature = "zlib-ng")]
+        zlib_ng: Some(zlib_ng::functions()?),
+        #[cfg(not(feature = "zlib-ng"))]
+        zlib_ng: None,
         stock: zlibs::stock()?,
         zlib_rs: zlibs::zlib_rs()?,
     })

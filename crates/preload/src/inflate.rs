@@ -1,7 +1,9 @@
 //! Reading: zlib's functions, each for whoever's stream it is.
+//!
+//! What every zlib stream passes through is a few comparisons that cannot panic. All else is guarded.
 
 use libc::{c_char, c_int, c_long, c_uint, c_void};
-use repackbench_preload_abi::{OK, STREAM_ERROR, VERSION_ERROR, ZStream};
+use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
     guarded,
@@ -25,22 +27,19 @@ unsafe extern "C" fn inflateInit2_(
     version: *const c_char,
     size: c_int,
 ) -> c_int {
-    guarded(STREAM_ERROR, || {
-        if !is_plain(window_bits) {
-            // SAFETY: the caller's arguments, unchanged.
-            return zlib().map_or(VERSION_ERROR, |zlib| unsafe {
-                (zlib.functions.inflate_init2)(stream, window_bits, version, size)
-            });
-        }
-        // SAFETY: null or a C string, as zlib.h wants it.
-        if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
-            return VERSION_ERROR;
-        }
-        // SAFETY: null or a valid stream, as zlib.h wants it.
-        let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
-        stream::open(caller, window_bits);
-        OK
-    })
+    if !is_plain(window_bits) {
+        // SAFETY: the caller's arguments, unchanged.
+        return zlib().map_or(VERSION_ERROR, |zlib| unsafe {
+            (zlib.functions.inflate_init2)(stream, window_bits, version, size)
+        });
+    }
+    // SAFETY: null or a C string, as zlib.h wants it.
+    if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
+        return VERSION_ERROR;
+    }
+    // SAFETY: null or a valid stream, as zlib.h wants it.
+    let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
+    stream::open(caller, window_bits)
 }
 
 /// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
@@ -50,52 +49,85 @@ unsafe extern "C" fn inflateInit2_(
 unsafe fn answer<T: From<i8>>(
     stream: *mut ZStream,
     ours: impl FnOnce(&mut ZStream, &mut Stream) -> T,
-    zlibs: impl FnOnce(&repackbench_preload_abi::ZlibFunctions) -> T,
+    zlibs: impl FnOnce(&mut ZStream) -> T,
 ) -> T {
-    guarded(T::from(-2), || {
-        // SAFETY: as the caller vouches.
-        match unsafe { find(stream) } {
-            Whose::Ours(caller, state) => ours(caller, state),
-            Whose::Zlibs => zlib().map_or(T::from(-2), |zlib| zlibs(zlib.functions)),
-            Whose::Nobodys => T::from(-2),
-        }
-    })
+    let refused = T::from(-2);
+    // SAFETY: as the caller vouches.
+    match unsafe { find(stream) } {
+        Whose::New(caller, window_bits) => guarded(refused, || {
+            let state = Stream::of_new(caller, window_bits);
+            ours(caller, state)
+        }),
+        Whose::Ours(caller, state) => guarded(refused, || ours(caller, state)),
+        Whose::Zlibs(caller) => zlibs(caller),
+        Whose::Nobodys => refused,
+    }
+}
+
+/// Calls a function of the real zlib.
+fn by_zlib<T: From<i8>>(call: impl FnOnce(&ZlibFunctions) -> T) -> T {
+    zlib().map_or(T::from(-2), |zlib| call(zlib.functions))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(stream, |caller, state| state.inflate(caller, flush), |zlib| (zlib.inflate)(stream, flush)) }
+    // SAFETY: zlib.h's duties of the caller cover all.
+    unsafe {
+        match find(stream) {
+            Whose::New(caller, window_bits) => stream::begin(caller, window_bits, flush),
+            Whose::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
+            Whose::Zlibs(caller) => stream::inflate_by_zlib(caller, flush),
+            Whose::Nobodys => STREAM_ERROR,
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
-    guarded(STREAM_ERROR, || {
-        // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
-        unsafe {
-            match find(stream) {
-                Whose::Ours(caller, _) => Stream::end(caller),
-                Whose::Zlibs => zlib().map_or(STREAM_ERROR, |zlib| (zlib.functions.inflate_end)(stream)),
-                Whose::Nobodys => STREAM_ERROR,
-            }
+    // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
+    unsafe {
+        match find(stream) {
+            Whose::New(caller, _) => stream::end_new(caller),
+            Whose::Ours(caller, _) => guarded(STREAM_ERROR, || Stream::end(caller)),
+            Whose::Zlibs(caller) => stream::end_zlibs(caller),
+            Whose::Nobodys => STREAM_ERROR,
         }
-    })
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
-    unsafe { answer(stream, |caller, state| state.reset_alike(caller), |zlib| (zlib.inflate_reset)(stream)) }
+    unsafe { reset(stream, None) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
+    unsafe { reset(stream, Some(window_bits)) }
+}
+
+/// Prepares a stream for another, with other window bits or with those that it has.
+///
+/// # Safety
+/// As for [`find`].
+unsafe fn reset(stream: *mut ZStream, window_bits: Option<c_int>) -> c_int {
+    let ours = |caller: &mut ZStream, state: &mut Stream| match window_bits {
+        Some(window_bits) => state.reset(caller, window_bits),
+        None => state.reset_alike(caller),
+    };
+    // SAFETY: as the caller vouches.
+    unsafe { answer(stream, ours, |caller| stream::reset_zlibs(caller, window_bits)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both.
     unsafe {
         answer(
             stream,
-            |caller, state| state.reset(caller, window_bits),
-            |zlib| (zlib.inflate_reset2)(stream, window_bits),
+            |caller, state| state.hand_over(caller, |zlib, inner| (zlib.inflate_sync)(inner)),
+            |caller| stream::sync_zlibs(caller),
         )
     }
 }
@@ -113,7 +145,7 @@ unsafe extern "C" fn inflateSetDictionary(stream: *mut ZStream, dictionary: *con
                     state.hand_over(caller, |zlib, inner| (zlib.inflate_set_dictionary)(inner, dictionary, length))
                 }
             },
-            |zlib| (zlib.inflate_set_dictionary)(stream, dictionary, length),
+            |caller| by_zlib(|zlib| (zlib.inflate_set_dictionary)(caller, dictionary, length)),
         )
     }
 }
@@ -124,7 +156,9 @@ unsafe extern "C" fn inflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int 
         return STREAM_ERROR;
     }
     // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(from, |caller, state| state.copy(caller, to), |zlib| (zlib.inflate_copy)(to, from)) }
+    unsafe {
+        answer(from, |caller, state| state.copy(caller, to), |from| by_zlib(|zlib| (zlib.inflate_copy)(to, from)))
+    }
 }
 
 macro_rules! handed_over {
@@ -136,7 +170,7 @@ macro_rules! handed_over {
                 answer(
                     stream,
                     |caller, state| state.hand_over(caller, |zlib, inner| (zlib.$field)(inner, $($argument),*)),
-                    |zlib| (zlib.$field)(stream, $($argument),*),
+                    |caller| by_zlib(|zlib| (zlib.$field)(caller, $($argument),*)),
                 )
             }
         })*
@@ -145,7 +179,6 @@ macro_rules! handed_over {
 
 handed_over! {
     inflateGetDictionary => inflate_get_dictionary(dictionary: *mut u8, length: *mut c_uint) -> c_int;
-    inflateSync => inflate_sync() -> c_int;
     inflatePrime => inflate_prime(bits: c_int, value: c_int) -> c_int;
     inflateMark => inflate_mark() -> c_long;
     inflateGetHeader => inflate_get_header(header: *mut c_void) -> c_int;

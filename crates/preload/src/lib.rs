@@ -7,7 +7,7 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, or `libdeflate` for streams that are read whole |
+//! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, `zlib-ng`, or `libdeflate` for streams that are read whole |
 //! | `REPACKBENCH_DICTIONARIES` | the folder with the repository's dictionaries, uncompressed, in files `0`, `1` and so on |
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
 //!

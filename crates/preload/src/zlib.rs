@@ -3,39 +3,56 @@
 use std::{env, ffi::CStr, sync::OnceLock};
 
 use libc::c_void;
-use repackbench_preload_abi::{ZLIB_VARIABLE, ZlibFunctions};
+use repackbench_preload_abi::{Codecs, ZLIB_VARIABLE, ZlibFunctions};
 
-use crate::{codecs::codecs, complain};
+use crate::{codecs::codecs, complain, guarded};
 
 /// The names that the environment may give.
-const NAMES: &str = "host, stock, zlib-rs or libdeflate";
+const NAMES: &str = "host, stock, zlib-rs, zlib-ng or libdeflate";
 
 /// Which zlib is used.
-#[derive(Clone, Copy)]
 pub(crate) struct Zlib {
     pub(crate) functions: &'static ZlibFunctions,
     /// libdeflate is tried first on what is to be read.
     pub(crate) tries_libdeflate: bool,
+    /// Contexts are kept from stream to stream: but for git's own zlib, which does what git tells it.
+    pub(crate) keeps_contexts: bool,
 }
 
-/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such.
-pub(crate) fn zlib() -> Option<Zlib> {
+/// The zlib that the environment names, found when first asked for; none, with a complaint, if there is none such. Does not panic.
+#[inline]
+pub(crate) fn zlib() -> Option<&'static Zlib> {
     static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
-    *ZLIB.get_or_init(|| {
-        let name = env::var_os(ZLIB_VARIABLE);
-        let (functions, tries_libdeflate) = match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
-            Some("" | "host") => (host(), false),
-            Some("stock") => (codecs().map(|codecs| &codecs.stock), false),
-            Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false),
-            Some("libdeflate") => (host(), codecs().is_some()),
-            _ => {
-                let found = name.unwrap_or_default();
-                complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
-                (None, false)
-            }
-        };
-        functions.map(|functions| Zlib { functions, tries_libdeflate })
-    })
+    #[cold]
+    fn first() -> Option<&'static Zlib> {
+        guarded(None, || ZLIB.get_or_init(find).as_ref())
+    }
+    ZLIB.get().map_or_else(first, Option::as_ref)
+}
+
+fn find() -> Option<Zlib> {
+    let name = env::var_os(ZLIB_VARIABLE);
+    let (functions, tries_libdeflate, keeps_contexts) = match name.as_ref().map_or(Some("host"), |name| name.to_str()) {
+        Some("" | "host") => (host(), false, false),
+        Some("stock") => (codecs().map(|codecs| &codecs.stock), false, true),
+        Some("zlib-rs") => (codecs().map(|codecs| &codecs.zlib_rs), false, true),
+        Some("zlib-ng") => (codecs().and_then(zlib_ng), false, true),
+        Some("libdeflate") => (host(), codecs().is_some(), true),
+        _ => {
+            let found = name.unwrap_or_default();
+            complain(&format!("{ZLIB_VARIABLE}: expected {NAMES}, found {}", found.display()));
+            (None, false, false)
+        }
+    };
+    functions.map(|functions| Zlib { functions, tries_libdeflate, keeps_contexts })
+}
+
+/// zlib-ng, if the codecs were built with it.
+fn zlib_ng(codecs: &'static Codecs) -> Option<&'static ZlibFunctions> {
+    if codecs.zlib_ng.is_none() {
+        complain("zlib-ng is not built in: build with --features zlib-ng, which needs cmake");
+    }
+    codecs.zlib_ng
 }
 
 /// The zlib that the program would use without us.

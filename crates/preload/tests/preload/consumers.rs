@@ -29,6 +29,22 @@ fn pythons_zlib_is_the_stand_in() {
 }
 
 #[test]
+fn a_zlib_that_is_not_there_is_refused_before_anything_is_read() {
+    for (named, said) in [
+        ("zlib-ng", "repackbench: zlib-ng is not built in: build with --features zlib-ng, which needs cmake"),
+        (
+            "another",
+            "repackbench: REPACKBENCH_ZLIB: expected host, stock, zlib-rs, zlib-ng or libdeflate, found another",
+        ),
+    ] {
+        let output = python(named, &["-c", READS_A_CHUNK]);
+        assert!(!output.status.success());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(stderr.lines().any(|line| line == said), "{stderr}");
+    }
+}
+
+#[test]
 fn pythons_own_tests_of_zlib() {
     for zlib in ZLIBS {
         let output = python(zlib, &["-m", "test", "test_zlib"]);

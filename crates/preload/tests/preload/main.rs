@@ -4,6 +4,7 @@ mod calls;
 mod chunks;
 mod consumers;
 mod fuzzed;
+mod handed_over;
 mod library;
 mod same_as_zlib;
 mod samples;

@@ -1,0 +1,54 @@
+//! The codecs that decode a stream in steps, one machine for each kind of stream.
+
+use super::CHUNK;
+use crate::codec::Codec;
+use crate::codecs::brotli::Brotli;
+use crate::codecs::bzip2::Bzip2;
+use crate::codecs::deflate::RawDeflate;
+use crate::codecs::lzma::{Lzma, Xz};
+use crate::codecs::steps::Inflater;
+use crate::codecs::zstd::Zstd;
+use crate::decoder::UNUSED_LEVEL;
+use crate::dictionary::Dictionaries;
+use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What a machine is made for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum MachineOf {
+    StandardFrame,
+    Tagged(Body, Option<u8>),
+}
+
+pub(super) fn new_machine(of: MachineOf, dictionaries: &Dictionaries) -> Result<Box<dyn Inflater>, CodecError> {
+    let (body, number) = match of {
+        MachineOf::StandardFrame => return Zstd::new(UNUSED_LEVEL, true).new_inflater(),
+        MachineOf::Tagged(body, number) => (body, number),
+    };
+    let no_such = |number| CodecError::NoSuchDictionary { found: format!("number {number}") };
+    let dictionary = match number {
+        Some(number) => Some(dictionaries.get(number).ok_or_else(|| no_such(number))?),
+        None => None,
+    };
+    let level = UNUSED_LEVEL.unsigned_abs();
+    match body {
+        Body::Zstd => {
+            let mut zstd = Zstd::new(UNUSED_LEVEL, false);
+            zstd.set_dictionary(dictionary)?;
+            zstd.new_inflater()
+        }
+        Body::Deflate => {
+            let mut deflate = RawDeflate::new(level);
+            deflate.set_dictionary(dictionary)?;
+            deflate.new_inflater()
+        }
+        Body::Brotli => Brotli::new(level).new_inflater(),
+        Body::Lzma => Lzma::new(level).new_inflater(),
+        Body::Xz => Xz::new(level).new_inflater(),
+        Body::Bzip2 => Bzip2::new(level).new_inflater(),
+        Body::Store | Body::Lz4 | Body::Snappy | Body::Lzo | Body::ZstdPatch => {
+            let message = format!("{} is not read in steps", body.name());
+            Err(CodecError::Implementation { codec: CHUNK, message })
+        }
+    }
+}

@@ -1,0 +1,383 @@
+//! One stream that was opened to be read, from the moment when nobody knows what it is.
+//!
+//! | file | contents |
+//! |---|---|
+//! | `mod.rs` | whose a stream is; the state of a stream that needs one |
+//! | `place.rs` | streams without a state of ours: those of which nothing is known yet, and zlib's |
+//! | `first_bytes.rs` | what the first bytes say |
+//! | `pool.rs` | states that are kept for the next stream |
+//! | `ours.rs` | chunks of ours |
+//! | `zlibs.rs` | the way to a real zlib |
+
+mod first_bytes;
+mod ours;
+mod place;
+mod pool;
+mod zlibs;
+
+use std::ptr;
+
+use libc::{c_int, c_uint, c_ulong};
+use repackbench_preload_abi::{
+    BUF_ERROR, DATA_ERROR, FINISH, OK, Progress, STREAM_END, STREAM_ERROR, VERSION_ERROR, ZStream,
+};
+
+pub(crate) use self::zlibs::{end_zlibs, inflate_by_zlib, reset_zlibs, sync_zlibs};
+use self::{
+    first_bytes::{Opening, ZSTD_MAGIC, is_plainly_zlib},
+    ours::Decoder,
+};
+use crate::{guarded, zlib::zlib};
+
+/// `MAX_WBITS`
+const LONGEST_WINDOW: c_int = 15;
+
+/// The checksum of nothing, which a new stream shows.
+const ADLER32_OF_NOTHING: c_ulong = 1;
+
+/// Whose address begins the state of every stream of ours. A zlib's state begins with its stream's address.
+static MARK: u8 = 0;
+
+/// The state behind a stream.
+#[repr(C)]
+pub(crate) struct Stream {
+    /// First, so that [`find`] can read it of any zlib's state.
+    mark: *const u8,
+    /// The caller's stream. A stream that was moved is refused, as zlib does it.
+    owner: *mut ZStream,
+    window_bits: c_int,
+    phase: Phase,
+    /// The state takes no memory from the caller, and is kept for another stream.
+    is_kept: bool,
+    /// The real zlib has opened `inner`.
+    is_open: bool,
+    /// `inner` has the window bits already, or those that it took from a stream's header where there are none.
+    has_window: bool,
+    /// The stream as the real zlib sees it, which must not move.
+    inner: ZStream,
+    /// What decodes chunks of ours, once there was one.
+    decoder: Option<Decoder>,
+}
+
+#[derive(Clone, Copy)]
+enum Phase {
+    /// Nothing arrived yet.
+    New,
+    /// The first byte of a standard zstd frame was taken, which may also begin a zlib stream.
+    FirstByteOfMagic,
+    /// `inner` is used.
+    Zlib,
+    /// A chunk of ours: `decoder` is used.
+    Ours,
+    Ended,
+    Failed,
+}
+
+/// Whose a stream is.
+pub(crate) enum Whose<'a> {
+    /// It is new, and has so many window bits.
+    New(&'a mut ZStream, c_int),
+    /// One of ours.
+    Ours(&'a mut ZStream, &'a mut Stream),
+    /// A zlib's.
+    Zlibs(&'a mut ZStream),
+    /// Nobody's: null, never opened, or moved.
+    Nobodys,
+}
+
+/// Finds out whose a stream is.
+///
+/// # Safety
+/// `stream` must be null or a valid stream, whose state is null or what an `Init` function set and no `End` function freed.
+pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> Whose<'a> {
+    // SAFETY: null or valid, as the caller vouches.
+    let Some(caller) = (unsafe { stream.as_mut() }) else { return Whose::Nobodys };
+    if caller.state.is_null() {
+        return Whose::Nobodys;
+    }
+    match place::new_window_bits(caller) {
+        Some(Ok(window_bits)) => return Whose::New(caller, window_bits),
+        Some(Err(place::Moved)) => return Whose::Nobodys,
+        None => {}
+    }
+    // SAFETY: every zlib's state, and ours, is longer than a pointer, and begins with one.
+    let mark = unsafe { *caller.state.cast::<*const u8>() };
+    if mark != &raw const MARK {
+        return Whose::Zlibs(caller);
+    }
+    // SAFETY: only our states begin with the mark's address; nothing else refers to it during this call.
+    let state = unsafe { &mut *caller.state.cast::<Stream>() };
+    if state.owner == stream { Whose::Ours(caller, state) } else { Whose::Nobodys }
+}
+
+/// Whether a stream of so many window bits is in zlib's format, in place of which chunks of ours may come.
+pub(crate) fn is_plain(window_bits: c_int) -> bool {
+    window_bits == 0 || (8..=15).contains(&window_bits)
+}
+
+/// Whether `inflateReset2` takes so many window bits: none, or 8 to 15, negative for raw DEFLATE, 16 more for gzip, 32 more for either.
+fn is_valid(window_bits: c_int) -> bool {
+    let bits = match window_bits {
+        ..0 => -window_bits.max(-LONGEST_WINDOW - 1),
+        0..48 => window_bits & LONGEST_WINDOW,
+        _ => window_bits,
+    };
+    is_plain(bits)
+}
+
+/// Opens a stream, of which nothing is known yet.
+pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) -> c_int {
+    if zlib().is_none() {
+        // Now, where every program looks at the answer.
+        return VERSION_ERROR;
+    }
+    show_new(caller);
+    if place::may_be_placed(caller) {
+        place::set_new(caller, window_bits);
+        return OK;
+    }
+    guarded(STREAM_ERROR, || {
+        Stream::with_allocator(caller, window_bits);
+        OK
+    })
+}
+
+/// Closes a new stream.
+pub(crate) fn end_new(caller: &mut ZStream) -> c_int {
+    (caller.state, caller.opaque) = (ptr::null_mut(), ptr::null_mut());
+    OK
+}
+
+/// The first `inflate` of a new stream.
+///
+/// # Safety
+/// There must be as many bytes and as much room as the stream says.
+pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_int) -> c_int {
+    // SAFETY: one byte is there.
+    if caller.avail_in > 0 && !caller.next_in.is_null() && is_plainly_zlib(unsafe { *caller.next_in }) {
+        match zlib() {
+            // SAFETY: as the caller vouches.
+            Some(zlib) if !zlib.keeps_contexts => unsafe {
+                return zlibs::begin(zlib.functions, caller, window_bits, flush);
+            },
+            _ => {}
+        }
+    }
+    guarded(STREAM_ERROR, || {
+        let state = Stream::of_new(caller, window_bits);
+        // SAFETY: as the caller vouches.
+        unsafe { state.inflate(caller, flush) }
+    })
+}
+
+/// What a caller sees of a stream before its first byte.
+fn show_new(caller: &mut ZStream) {
+    (caller.total_in, caller.total_out) = (0, 0);
+    caller.msg = ptr::null();
+    caller.adler = ADLER32_OF_NOTHING;
+}
+
+impl Stream {
+    /// One of no stream yet.
+    fn unused() -> Self {
+        Stream {
+            mark: &raw const MARK,
+            owner: ptr::null_mut(),
+            window_bits: 0,
+            phase: Phase::New,
+            is_kept: true,
+            is_open: false,
+            has_window: false,
+            inner: ZStream::zeroed(),
+            decoder: None,
+        }
+    }
+
+    /// The state of a new stream, which gets it.
+    pub(crate) fn of_new<'a>(caller: &mut ZStream, window_bits: c_int) -> &'a mut Stream {
+        caller.opaque = ptr::null_mut();
+        pool::take().belong_to(caller, window_bits)
+    }
+
+    /// Gives a new stream a state that takes memory as the stream says.
+    fn with_allocator(caller: &mut ZStream, window_bits: c_int) {
+        let ZStream { zalloc, zfree, opaque, .. } = *caller;
+        let inner = ZStream { zalloc, zfree, opaque, ..ZStream::zeroed() };
+        Box::new(Stream { is_kept: false, inner, ..Stream::unused() }).belong_to(caller, window_bits);
+    }
+
+    /// Becomes the state of `caller`, which is new.
+    fn belong_to(mut self: Box<Self>, caller: &mut ZStream, window_bits: c_int) -> &'static mut Stream {
+        self.owner = caller;
+        self.window_bits = window_bits;
+        let state = Box::into_raw(self);
+        caller.state = state.cast();
+        // SAFETY: it came from a box, and lasts until `end`.
+        unsafe { &mut *state }
+    }
+
+    /// `inflate`
+    ///
+    /// # Safety
+    /// `caller` must be this stream's, with as many bytes and as much room as it says.
+    pub(crate) unsafe fn inflate(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        if caller.next_out.is_null() || caller.next_in.is_null() && caller.avail_in != 0 {
+            return STREAM_ERROR;
+        }
+        // SAFETY: the caller vouches for bytes and room, in every arm.
+        unsafe {
+            match self.phase {
+                Phase::New | Phase::FirstByteOfMagic => self.decide(caller, flush),
+                Phase::Zlib => self.inflate_on_inner(caller, flush),
+                Phase::Ours => self.inflate_ours(caller, flush),
+                Phase::Ended => STREAM_END,
+                Phase::Failed => DATA_ERROR,
+            }
+        }
+    }
+
+    /// Looks at the first bytes.
+    ///
+    /// # Safety
+    /// As for [`inflate`](Self::inflate).
+    unsafe fn decide(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        // SAFETY: it is there.
+        if caller.avail_in > 0 && self.is_new() && is_plainly_zlib(unsafe { *caller.next_in }) {
+            // SAFETY: as the caller vouches.
+            return unsafe { self.begin_zlib(caller, flush) };
+        }
+        // As many as tell everything apart, with the one that was taken before.
+        let mut first = [0; ZSTD_MAGIC.len()];
+        let mut len = 0;
+        if let Phase::FirstByteOfMagic = self.phase {
+            first[0] = ZSTD_MAGIC[0];
+            len = 1;
+        }
+        let more = (first.len() - len).min(caller.avail_in as usize);
+        if more == 0 {
+            return BUF_ERROR;
+        }
+        // SAFETY: the caller has at least `more` bytes, and the array room for them behind the first `len`.
+        unsafe { ptr::copy_nonoverlapping(caller.next_in, first.as_mut_ptr().add(len), more) };
+        len += more;
+        match Opening::of(&first[..len]) {
+            Opening::Open => {
+                take(caller, 1);
+                self.phase = Phase::FirstByteOfMagic;
+                if flush == FINISH { BUF_ERROR } else { OK }
+            }
+            // SAFETY: as the caller vouches.
+            Opening::Ours => unsafe { self.begin_ours(caller, flush) },
+            // SAFETY: as the caller vouches.
+            Opening::Zlib => unsafe { self.begin_zlib(caller, flush) },
+        }
+    }
+
+    /// `inflateReset2`
+    pub(crate) fn reset(&mut self, caller: &mut ZStream, window_bits: c_int) -> c_int {
+        if !is_valid(window_bits) {
+            return STREAM_ERROR;
+        }
+        self.rest_decoder();
+        self.has_window = false;
+        if !is_plain(window_bits) {
+            // Never one of ours.
+            (self.window_bits, self.phase) = (LONGEST_WINDOW, Phase::New);
+            // SAFETY: needs no bytes and no room.
+            let code =
+                unsafe { self.hand_over(caller, |functions, inner| (functions.inflate_reset2)(inner, window_bits)) };
+            self.window_bits = window_bits;
+            return code;
+        }
+        self.window_bits = window_bits;
+        self.phase = Phase::New;
+        show_new(caller);
+        OK
+    }
+
+    /// `inflateReset`
+    pub(crate) fn reset_alike(&mut self, caller: &mut ZStream) -> c_int {
+        if !is_plain(self.window_bits) {
+            // SAFETY: needs no bytes and no room.
+            return unsafe { self.on_inner(caller, |functions, inner| (functions.inflate_reset)(inner)) };
+        }
+        self.rest_decoder();
+        self.phase = Phase::New;
+        show_new(caller);
+        OK
+    }
+
+    /// Whether nothing arrived yet.
+    pub(crate) fn is_new(&self) -> bool {
+        matches!(self.phase, Phase::New)
+    }
+
+    /// `inflateCopy`, to a stream that has nothing yet. Chunks of ours cannot be copied.
+    ///
+    /// # Safety
+    /// `to` must be valid.
+    pub(crate) unsafe fn copy(&mut self, from: &ZStream, to: *mut ZStream) -> c_int {
+        let Some(zlib) = zlib() else { return STREAM_ERROR };
+        if let Phase::Ours = self.phase {
+            return STREAM_ERROR;
+        }
+        let Stream { window_bits, phase, is_kept, is_open, has_window, inner, .. } = *self;
+        let mut state =
+            Box::new(Stream { owner: to, window_bits, phase, is_kept, has_window, inner, ..Stream::unused() });
+        if is_open {
+            // SAFETY: an open stream and one that is ours to be written.
+            let code = unsafe { (zlib.functions.inflate_copy)(&mut state.inner, &mut self.inner) };
+            if code != OK {
+                return code;
+            }
+            state.is_open = true;
+        }
+        let copy = ZStream { state: Box::into_raw(state).cast(), ..*from };
+        // SAFETY: valid, as the caller vouches; what was there has no meaning.
+        unsafe { to.write(copy) };
+        OK
+    }
+
+    /// `inflateEnd`
+    ///
+    /// # Safety
+    /// The state must be `caller`'s, and is gone afterwards.
+    pub(crate) unsafe fn end(caller: &mut ZStream) -> c_int {
+        // SAFETY: the state came from a box in `belong_to` or `copy`.
+        let mut state = unsafe { Box::from_raw(caller.state.cast::<Stream>()) };
+        caller.state = ptr::null_mut();
+        state.rest_decoder();
+        let keeps_contexts = zlib().is_some_and(|zlib| zlib.keeps_contexts);
+        let code = if state.is_kept && keeps_contexts { OK } else { state.close_inner() };
+        if state.is_kept {
+            (state.phase, state.has_window) = (Phase::New, false);
+            pool::keep(state);
+        }
+        code
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        self.close_inner();
+        if let Some(decoder) = self.decoder.take() {
+            decoder.close();
+        }
+    }
+}
+
+/// Counts bytes as taken.
+fn take(caller: &mut ZStream, count: c_uint) {
+    caller.next_in = caller.next_in.wrapping_add(count as usize);
+    caller.avail_in -= count;
+    caller.total_in = caller.total_in.wrapping_add(c_ulong::from(count));
+}
+
+/// Counts what a step took and wrote, which is at most what the caller had.
+fn advance(caller: &mut ZStream, step: &Progress) {
+    take(caller, c_uint::try_from(step.consumed).unwrap_or(c_uint::MAX).min(caller.avail_in));
+    let produced = c_uint::try_from(step.produced).unwrap_or(c_uint::MAX).min(caller.avail_out);
+    caller.next_out = caller.next_out.wrapping_add(produced as usize);
+    caller.avail_out -= produced;
+    caller.total_out = caller.total_out.wrapping_add(c_ulong::from(produced));
+}

@@ -1,0 +1,80 @@
+//! Chunks of ours, which the library with the codecs decodes.
+
+use std::ptr;
+
+use libc::{c_int, c_void};
+use repackbench_preload_abi::{BUF_ERROR, Codecs, DATA_ERROR, FINISH, MEM_ERROR, OK, STREAM_END, ZStream};
+
+use super::{Phase, Stream, advance, first_bytes::ZSTD_MAGIC};
+use crate::codecs::codecs;
+
+/// A decoder of the codecs' library. Its contexts are dear: it is kept as long as the state that it belongs to.
+#[derive(Clone, Copy)]
+pub(super) struct Decoder {
+    codecs: &'static Codecs,
+    decoder: *mut c_void,
+}
+
+impl Decoder {
+    /// None where there is no memory for it.
+    fn open(codecs: &'static Codecs) -> Option<Self> {
+        // SAFETY: takes nothing.
+        let decoder = unsafe { (codecs.open)() };
+        (!decoder.is_null()).then_some(Decoder { codecs, decoder })
+    }
+
+    pub(super) fn close(self) {
+        // SAFETY: open, and its owner has forgotten it.
+        unsafe { (self.codecs.close)(self.decoder) }
+    }
+}
+
+impl Stream {
+    /// # Safety
+    /// As for [`inflate`](Self::inflate).
+    pub(super) unsafe fn begin_ours(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        let Some(codecs) = codecs() else {
+            caller.msg = c"repackbench: the library with the codecs cannot be loaded".as_ptr();
+            self.phase = Phase::Failed;
+            return DATA_ERROR;
+        };
+        let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs)) else { return MEM_ERROR };
+        self.decoder = Some(decoder);
+        if let Phase::FirstByteOfMagic = self.phase {
+            // SAFETY: a new decoder, one byte, and no room.
+            unsafe { (codecs.step)(decoder.decoder, ZSTD_MAGIC.as_ptr(), 1, ptr::null_mut(), 0) };
+        }
+        self.phase = Phase::Ours;
+        // SAFETY: as the caller vouches.
+        unsafe { self.inflate_ours(caller, flush) }
+    }
+
+    /// # Safety
+    /// As for [`inflate`](Self::inflate).
+    pub(super) unsafe fn inflate_ours(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+        let Some(decoder) = self.decoder else { return DATA_ERROR };
+        let (bytes, room) = (caller.avail_in as usize, caller.avail_out as usize);
+        // SAFETY: the decoder is open, and the caller vouches for bytes and room.
+        let step = unsafe { (decoder.codecs.step)(decoder.decoder, caller.next_in, bytes, caller.next_out, room) };
+        advance(caller, &step);
+        match step.code {
+            OK if flush == FINISH || step.consumed == 0 && step.produced == 0 => BUF_ERROR,
+            OK => OK,
+            code => {
+                self.rest_decoder();
+                self.phase = if code == STREAM_END { Phase::Ended } else { Phase::Failed };
+                caller.msg = step.message;
+                code
+            }
+        }
+    }
+
+    /// Lets the decoder forget what it was about, and what it took much memory for.
+    pub(super) fn rest_decoder(&mut self) {
+        if let (Phase::Ours, Some(Decoder { codecs, decoder })) = (self.phase, self.decoder) {
+            // SAFETY: open.
+            unsafe { (codecs.restart)(decoder) };
+            self.phase = Phase::New;
+        }
+    }
+}
