@@ -16,9 +16,10 @@ use super::{
 use crate::{
     clock::Sample,
     stock::{
-        Git, GitRow, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        Caches, Git, GitRow, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
+        replayed::output_of,
     },
     workloads::{Counts, WorkloadError},
 };
@@ -59,7 +60,7 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
         (plan.is_self_test, "the self-test"),
         (plan.rechooser.is_some(), "rechosen deltas"),
         (plan.workloads.is_empty() && !plan.decoders.is_empty(), "decoders"),
-        (plan.workloads.is_empty() && plan.delta_caches().1.len() > 0, "several limits of the delta cache"),
+        (plan.workloads.is_empty() && !plan.delta_caches().1.is_empty(), "several limits of the delta cache"),
         (plan.workloads.is_empty() && !plan.devices.is_empty(), "modelled devices"),
     ];
     match only_in_process.into_iter().find(|(is_asked, _)| *is_asked) {
@@ -237,8 +238,28 @@ impl Session<'_> {
                 Some(_) => {}
             }
         }
+        if let Some((seen, subject)) = &reference {
+            self.hold_against_replay(job, subject, seen)?;
+        }
         let none = || Reference::of(Counts::new(), ContentDigest { algorithm: "none".to_owned(), hex: String::new() });
         Ok(reference.map_or_else(none, |(reference, _)| reference))
+    }
+
+    /// Checks that the replay of the same name would print what the command did, where it sees just that.
+    fn hold_against_replay(&self, job: &StockJob, subject: &Subject, seen: &Reference) -> Result<(), BenchError> {
+        let Some(spec) = job.workload.replay().filter(|_| job.caches == Caches::Off) else { return Ok(()) };
+        let mut history = Repository::open(&subject.place.folder)?.history(subject.place.decoders)?;
+        let Some(replayed) = output_of(spec, &self.plan.range, &subject.place, history.as_mut())? else {
+            return Ok(());
+        };
+        let is_same = replayed.counts.iter().all(|(name, count)| seen.counts.get(name) == Some(count))
+            && replayed.hex.as_ref().is_none_or(|hex| *hex == seen.digest.hex);
+        if is_same {
+            return Ok(());
+        }
+        let hex = replayed.hex.unwrap_or_default();
+        let expected = Reference::of(replayed.counts, ContentDigest { hex, ..seen.digest.clone() });
+        Err(differs(&job.label, subject, "the replay in-process", &expected, seen))
     }
 
     /// What a job prints or makes on one row.

@@ -4,7 +4,8 @@
 //! - `git`: what a job is in words of git, under which settings, with or without the library;
 //! - `copies`: repositories that commands may write to;
 //! - `child`: one process, its time and its end;
-//! - `output`: what it leaves, counted and hashed.
+//! - `output`: what it leaves, counted and hashed;
+//! - `replayed`: what a replay comes to in the same words.
 //!
 //! A row reads through a [`StockClient`]; another client, such as hg, is one more of those.
 
@@ -12,6 +13,7 @@ pub(crate) mod child;
 mod copies;
 mod git;
 pub(crate) mod output;
+pub(crate) mod replayed;
 mod workload;
 
 use std::{
