@@ -198,8 +198,8 @@ traverse  as found · plain git     1.01 [1.00, 1.02]  1.02 [1.01, 1.03]
     #[test]
     fn what_one_client_did_alone_has_no_table() {
         let [in_process, mut stock] = both();
-        assert_eq!(clients_table(&[in_process.clone()], Style::PLAIN), "");
-        assert_eq!(clients_table(&[stock.clone()], Style::PLAIN), "");
+        assert_eq!(clients_table(std::slice::from_ref(&in_process), Style::PLAIN), "");
+        assert_eq!(clients_table(std::slice::from_ref(&stock), Style::PLAIN), "");
         stock.workload.parameters.insert("rev".into(), "v1".into());
         assert_eq!(clients_table(&[in_process.clone(), stock.clone()], Style::PLAIN), "", "another job");
         stock.workload.parameters.remove("rev");

@@ -18,9 +18,10 @@ use super::{
 use crate::{
     clock::Sample,
     stock::{
-        Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        Caches, Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
+        replayed::output_of,
     },
     workloads::{Counts, WorkloadError},
 };
@@ -232,6 +233,7 @@ fn zlib_name(zlib: Zlib, version: &str) -> String {
         Zlib::Host => return format!("zlib of {version}"),
         Zlib::Stock => Algorithm::Zlib,
         Zlib::ZlibRs => Algorithm::ZlibRs,
+        Zlib::ZlibNg => Algorithm::ZlibNg,
         Zlib::Libdeflate => Algorithm::Libdeflate,
     };
     let codec = catalogue().into_iter().find(|codec| codec.algorithm == algorithm);
@@ -305,8 +307,28 @@ impl Session<'_> {
                 Some(_) => {}
             }
         }
+        if let Some((seen, subject)) = &reference {
+            self.hold_against_replay(job, subject, seen)?;
+        }
         let none = || Reference::of(Counts::new(), ContentDigest { algorithm: "none".to_owned(), hex: String::new() });
         Ok(reference.map_or_else(none, |(reference, _)| reference))
+    }
+
+    /// Checks that the replay of the same name would print what the command did, where it sees just that.
+    fn hold_against_replay(&self, job: &StockJob, subject: &Subject, seen: &Reference) -> Result<(), BenchError> {
+        let Some(spec) = job.workload.replay().filter(|_| job.caches == Caches::Off) else { return Ok(()) };
+        let mut history = Repository::open(&subject.place.folder)?.history(subject.place.decoders)?;
+        let Some(replayed) = output_of(spec, &self.plan.range, &subject.place, history.as_mut())? else {
+            return Ok(());
+        };
+        let is_same = replayed.counts.iter().all(|(name, count)| seen.counts.get(name) == Some(count))
+            && replayed.hex.as_ref().is_none_or(|hex| *hex == seen.digest.hex);
+        if is_same {
+            return Ok(());
+        }
+        let hex = replayed.hex.unwrap_or_default();
+        let expected = Reference::of(replayed.counts, ContentDigest { hex, ..seen.digest.clone() });
+        Err(differs(&job.label, subject, "the replay in-process", &expected, seen))
     }
 
     /// What a job prints or makes on one row.

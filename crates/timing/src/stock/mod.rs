@@ -6,7 +6,8 @@
 //! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
 //! - `child`: one process, its time and its end;
-//! - `output`: what it leaves, counted and hashed.
+//! - `output`: what it leaves, counted and hashed;
+//! - `replayed`: what a replay comes to in the same words.
 //!
 //! A row reads through a [`StockClient`]; another client is one more of those.
 
@@ -16,6 +17,7 @@ mod git;
 mod help;
 mod hg;
 pub(crate) mod output;
+pub(crate) mod replayed;
 mod workload;
 
 use std::{

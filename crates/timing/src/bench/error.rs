@@ -1,0 +1,110 @@
+//! Why a benchmark stopped.
+
+use std::io;
+
+use repackbench_codec::DecoderChoice;
+use repackbench_reader::ReaderError;
+use repackbench_writer::{WriterError, cache::GetOrMakeError};
+
+use crate::{cold::ColdError, stock::StockError, workloads::WorkloadError};
+
+/// Why a benchmark stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// A variant could not be made.
+    #[error(transparent)]
+    Variant(GetOrMakeError<WriterError>),
+    /// A job failed.
+    #[error(transparent)]
+    Workload(#[from] WorkloadError),
+    /// The source could not be examined.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
+    /// The clock could not be read, or a record not be written.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// No row would show what a choice of decoder does.
+    #[error("{choice}: {why}")]
+    UselessDecoder {
+        /// The choice.
+        choice: DecoderChoice,
+        /// Why there is nothing to see.
+        why: String,
+    },
+    /// Something cannot be read cold.
+    #[error(transparent)]
+    Cold(ColdError),
+    /// The user's own client could not do a job.
+    #[error(transparent)]
+    Stock(StockError),
+    /// Earlier records are not of the session that is to go on.
+    #[error("record {record}: the session cannot go on from it: {what}: expected {expected}, found {found}")]
+    Resume {
+        /// Its number in the file, counted from 1.
+        record: u64,
+        /// What is different.
+        what: &'static str,
+        /// What this session has.
+        expected: String,
+        /// What the record says.
+        found: String,
+    },
+    /// The user stopped the work.
+    #[error("interrupted; variants and records that were finished are kept")]
+    Interrupted,
+    /// Two variants of one repository did not show the same content.
+    #[error("{workload}: {variant} saw {found}, {reference} saw {expected}: they are not the same repository")]
+    Differs {
+        /// The job.
+        workload: String,
+        /// The variant that differs.
+        variant: String,
+        /// The variant that it was held against.
+        reference: String,
+        /// What that one saw.
+        expected: String,
+        /// What the other saw.
+        found: String,
+    },
+}
+
+impl From<ColdError> for BenchError {
+    fn from(error: ColdError) -> Self {
+        match error {
+            ColdError::Interrupted => BenchError::Interrupted,
+            error => BenchError::Cold(error),
+        }
+    }
+}
+
+impl From<StockError> for BenchError {
+    fn from(error: StockError) -> Self {
+        match error {
+            StockError::Interrupted => BenchError::Interrupted,
+            StockError::Files(error) => BenchError::Workload(error),
+            StockError::Clock(source) => BenchError::Io { action: "read the clock", source },
+            error => BenchError::Stock(error),
+        }
+    }
+}
+
+impl From<ReaderError> for BenchError {
+    fn from(error: ReaderError) -> Self {
+        BenchError::Workload(error.into())
+    }
+}
+
+impl From<GetOrMakeError<WriterError>> for BenchError {
+    fn from(error: GetOrMakeError<WriterError>) -> Self {
+        match error {
+            // What it says of one variant would be wrong of the whole benchmark.
+            GetOrMakeError::Make(WriterError::Interrupted) => BenchError::Interrupted,
+            error => BenchError::Variant(error),
+        }
+    }
+}
