@@ -7,6 +7,7 @@
 
 mod decoder;
 mod dictionaries;
+mod encoder;
 mod libdeflate;
 mod zlibs;
 
@@ -28,6 +29,12 @@ fn codecs() -> Option<Codecs> {
         dictionary: dictionaries::with_adler32,
         stock: zlibs::stock()?,
         zlib_rs: zlibs::zlib_rs()?,
+        open_payload: encoder::open,
+        restart_payload: encoder::restart,
+        append: encoder::append,
+        collected: encoder::collected,
+        encode: encoder::encode,
+        close_payload: encoder::close,
     })
 }
 
