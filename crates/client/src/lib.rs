@@ -8,9 +8,11 @@
 mod exec_path;
 mod git;
 mod hg;
+mod hg_writing;
 mod library;
 mod probe;
 mod view;
+mod writing;
 
 use std::{fmt::Display, io, path::Path};
 
@@ -19,6 +21,7 @@ use repackbench_reader::ReaderError;
 pub use self::{
     git::GitClient,
     hg::hg_command,
+    hg_writing::hg_codec,
     library::{Preload, Zlib},
 };
 
