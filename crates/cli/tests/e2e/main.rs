@@ -16,6 +16,7 @@ mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
 mod exec;
+mod exec_codec;
 mod hg;
 mod html;
 mod outputs;
