@@ -17,6 +17,7 @@ mod corrupt_packs;
 mod every_object;
 mod exec;
 mod exec_codec;
+mod exec_codec_places;
 mod hg;
 mod html;
 mod outputs;

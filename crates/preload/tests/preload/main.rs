@@ -4,6 +4,8 @@ mod calls;
 mod chunks;
 mod consumers;
 mod fuzzed;
+mod git_commands;
 mod library;
 mod same_as_zlib;
 mod samples;
+mod written;
