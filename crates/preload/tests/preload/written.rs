@@ -18,17 +18,15 @@ const SYNC_FLUSH: i32 = 2;
 /// Names the codec to the tests behind the gate.
 const CODEC: &str = "REPACKBENCH_CODEC";
 
-/// Runs the ignored test `name` in a process that is, for all that can be seen, `git pack-objects` into the repository.
-fn run_as_git(name: &str, codec: &str) {
+/// Runs the ignored test `name` in a process that is, for all that can be seen, a command of git's, with the repository's folder of
+/// packs behind it.
+fn run_as(git_command: &str, name: &str, codec: &str) {
     let repository = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(repository.path().join("objects/pack")).unwrap();
     let program = std::env::current_exe().unwrap();
     let found = program.metadata().unwrap();
     let mut command = Command::new(program);
-    command
-        .arg0("git-pack-objects")
-        .args(["--ignored", "--exact", name])
-        .arg(repository.path().join("objects/pack/pack"));
+    command.arg0(git_command).args(["--ignored", "--exact", name]).arg(repository.path().join("objects/pack/pack"));
     command.env(CODEC, codec).env("REPACKBENCH_WRITERS", format!("1:1,{}:{}", found.dev(), found.ino()));
     command.env("REPACKBENCH_REPOSITORY", repository.path()).env("GIT_DIR", repository.path());
     let output = command.output().unwrap();
@@ -43,9 +41,10 @@ fn run_as_git(name: &str, codec: &str) {
 #[test]
 fn streams_behave_as_zlibs_do() {
     for codec in ["store", "zstd:3", "lz4,store-if-larger=no", "xz:1,store-if-larger=no", "zlib:6", "libdeflate:9"] {
-        run_as_git("written::chunks_come_out", codec);
+        run_as("git-pack-objects", "written::chunks_come_out", codec);
     }
-    run_as_git("written::what_is_not_for_the_store_is_zlibs", "zstd:3");
+    run_as("git-pack-objects", "written::what_is_not_for_the_store_is_zlibs", "zstd:3");
+    run_as("git-add", "written::loose_objects_alone", "zstd:3");
 }
 
 /// A stream that is written.
@@ -242,4 +241,41 @@ fn what_is_not_for_the_store_is_zlibs() {
     assert_eq!(unsafe { (ours().deflate_pending)(&mut *stream.0, &mut pending, &mut bits) }, OK);
     let rest = stream.all(&[], 1, 10_000);
     assert_eq!((first.len(), pending as usize, bits), (100, rest.len(), 0));
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn loose_objects_alone() {
+    let is_zlibs = |pieces: &[(&[u8], i32)]| {
+        let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+            let mut stream = Stream::open(functions, 15);
+            pieces.iter().map(|(bytes, flush)| stream.deflate(bytes, 9_000, *flush)).collect::<Vec<_>>()
+        });
+        assert!(zlibs.last().is_some_and(|(code, ..)| *code == STREAM_END), "{pieces:?}");
+        ours == zlibs
+    };
+    let content = payload(900);
+    for header in [&b"blob 900\0"[..], b"tree 0\0", b"commit 123\0", b"tag 18446744073709551615\0"] {
+        assert!(!is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
+        // Everything at once: what `diff --binary` does with a file that happens to be so.
+        assert!(is_zlibs(&[(header, FINISH)]), "{header:?}");
+        assert!(is_zlibs(&[(&[header, &content[..]].concat(), NO_FLUSH), (b"", FINISH)]), "{header:?}");
+        // No writer of loose objects asks first how long they may become.
+        let mut stream = Stream::open(ours(), 15);
+        assert_eq!(stream.bound(900), Stream::open(zlibs(), 15).bound(900));
+        assert_eq!(stream.all(&[header, &content[..]].concat(), header.len(), 9_000)[0], 0x78);
+    }
+    for header in [
+        &b"blob\0"[..],
+        b"blob \0",
+        b"blob 9",
+        b"blob 9\0\0",
+        b"blob x\0",
+        b" blob 9\0",
+        b"blob -9\0",
+        b"block 9\0",
+        b"",
+    ] {
+        assert!(is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
+    }
 }
