@@ -7,10 +7,13 @@
 
 mod cmake;
 mod demo;
+mod dist;
 mod environment;
 mod fixtures;
+mod git_perf;
 mod hg_extension;
 mod instructions;
+mod licences;
 mod mercurial;
 mod needs;
 mod process;
@@ -33,6 +36,9 @@ chores:
   instructions         count the instructions of the parts that measurements stand on, and hold them against the committed
                        baseline; --update writes a new one
   hg-extension         build the Mercurial extension and print the folder to give to hg
+  dist [--out DIR]     build all that is installed, programs, libraries, man pages, completions, licences, and pack it;
+                       prints the archive's name
+  git-perf             run git's own performance scripts on variants: see docs/git-perf.md
 ";
 
 fn main() -> ExitCode {
@@ -44,6 +50,8 @@ fn main() -> ExitCode {
         Some("test") => tests::run(&rest),
         Some("fixtures") => fixtures::run(&rest),
         Some("instructions") => instructions::run(&rest),
+        Some("dist") => dist::run(&rest),
+        Some("git-perf") => git_perf::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

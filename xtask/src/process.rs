@@ -25,6 +25,17 @@ pub(crate) fn run(command: &mut Command) -> Outcome<()> {
     if status.success() { Ok(()) } else { Err(Failure(format!("{shown}: {status}"))) }
 }
 
+/// Runs the command and returns what it printed on stdout, which has to be text; fails unless it exits with 0.
+pub(crate) fn output(command: &mut Command) -> Outcome<String> {
+    let shown = shown(command);
+    let failed = |error: &dyn std::fmt::Display| Failure(format!("{shown}: {error}"));
+    let output = command.stdin(Stdio::null()).output().map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        return Err(failed(&String::from_utf8_lossy(&output.stderr).trim_end()));
+    }
+    String::from_utf8(output.stdout).map_err(|error| failed(&error))
+}
+
 /// Whether the command starts and exits with 0; its output is thrown away.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     command

@@ -4,11 +4,12 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
+use repackbench_reader::Repository;
 use repackbench_timing::{
     trace::Device,
     workloads::{HistoryRange, WorkloadSpec},
 };
-use repackbench_writer::{WriterError, hg::rechosen::HgProgram};
+use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
 
 use crate::{
     compare_arguments::CompareArguments,
@@ -19,6 +20,7 @@ use crate::{
     pace_arguments::PaceArguments,
     payload_arguments::{PayloadsArguments, TrainArguments},
     report_arguments::ReportArguments,
+    repository_path::located,
     serve_arguments::ServeArguments,
     spec_arguments::SpecArguments,
     trace_arguments::TraceArguments,
@@ -94,6 +96,7 @@ pub(crate) struct ConvertArguments {
     with: SpecArguments,
 
     /// The repository: a work tree's root, a git directory or `.hg`.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// Where to write; by default a sibling of the source, named after the codec.
@@ -104,12 +107,12 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) force: bool,
 
-    /// Mercurial only: let hg choose the deltas again under the codec, as it would have written them.
+    /// Let git (repack -adF, which no codec changes) or hg (under the codec) choose the deltas again.
     #[arg(long)]
     pub(crate) rechosen: bool,
 
     #[command(flatten)]
-    pub(crate) hg: HgArguments,
+    pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,
@@ -121,21 +124,37 @@ impl ConvertArguments {
     }
 }
 
-/// Which hg chooses deltas again.
+/// Which programs choose deltas again.
 #[derive(Debug, Args)]
-pub(crate) struct HgArguments {
+pub(crate) struct ProgramArguments {
+    /// The git that chooses deltas again for --rechosen.
+    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
+    git: PathBuf,
+
     /// The hg that chooses deltas again for --rechosen.
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
-    program: PathBuf,
+    hg: PathBuf,
 
     /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
     #[arg(long = "hg-extension", value_name = "DIR")]
-    extension: Option<PathBuf>,
+    hg_extension: Option<PathBuf>,
 }
 
-impl HgArguments {
-    pub(crate) fn program(&self) -> Result<HgProgram, WriterError> {
-        HgProgram::new(&self.program, self.extension.as_deref())
+impl ProgramArguments {
+    pub(crate) fn git(&self) -> Result<GitProgram, WriterError> {
+        GitProgram::new(&self.git)
+    }
+
+    pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
+        HgProgram::new(&self.hg, self.hg_extension.as_deref())
+    }
+
+    /// The one that knows `source`.
+    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, WriterError> {
+        match source {
+            Repository::Git(_) => self.git().map(Rechooser::Git),
+            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
+        }
     }
 }
 
@@ -165,8 +184,10 @@ impl Effort {
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The first repository.
+    #[arg(value_parser = located())]
     pub(crate) first: PathBuf,
     /// The second repository.
+    #[arg(value_parser = located())]
     pub(crate) second: PathBuf,
 
     #[command(flatten)]
@@ -182,7 +203,7 @@ pub(crate) struct VerifyArguments {
 #[derive(Debug, Args)]
 pub(crate) struct SizeArguments {
     /// The repositories; ratios are to the first one.
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
@@ -230,6 +251,7 @@ pub(crate) struct SizeArguments {
 #[command(verbatim_doc_comment)]
 pub(crate) struct BenchArguments {
     /// The repository.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// A codec to measure, or several levels of one, such as zlib:1..9 and zstd:1,3,5; may be given several times. One that is
@@ -266,12 +288,12 @@ pub(crate) struct BenchArguments {
     #[arg(long = "device", value_name = "DEVICE", conflicts_with = "self_test")]
     devices: Vec<Device>,
 
-    /// Mercurial only: show each codec twice, with the source's deltas and with those that hg chooses under it.
+    /// Show each codec twice: with the source's deltas, and with those that git (repack -adF) or hg (under the codec) chooses.
     #[arg(long)]
     pub(crate) rechosen: bool,
 
     #[command(flatten)]
-    pub(crate) hg: HgArguments,
+    pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
     pub(crate) pace: PaceArguments,
@@ -362,6 +384,7 @@ impl RangeArguments {
 #[derive(Debug, Args)]
 pub(crate) struct ReplayArguments {
     /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The workload.
@@ -400,7 +423,7 @@ pub(crate) struct ReplayArguments {
 #[command(verbatim_doc_comment)]
 pub(crate) struct ChainsArguments {
     /// The repository, then variants of it.
-    #[arg(required = true, value_name = "REPO")]
+    #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     /// Show no progress and no notes.

@@ -12,8 +12,11 @@ use nix::{
 };
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
-    iterator::Signals,
-    low_level::emulate_default_handler,
+    iterator::{SignalsInfo, exfiltrator::WithOrigin},
+    low_level::{
+        emulate_default_handler,
+        siginfo::{Cause, Origin},
+    },
 };
 
 use crate::failure::{FAILED, Failure};
@@ -29,22 +32,28 @@ pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
     end_alike(wait(command)?)
 }
 
-/// Runs the command to its end; signals that arrive meanwhile go to it.
+/// Runs the command to its end; signals that arrive meanwhile go to it, once.
 pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
     let failed = |error: &dyn std::fmt::Display, command: &Command| {
         Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
     };
     // Handled before there is a child, and kept until it is known; the child begins with the defaults.
-    let mut signals = Signals::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
+    let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
     let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
     let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
     thread::spawn(move || {
-        for signal in signals.forever().filter_map(|number| Signal::try_from(number).ok()) {
+        let sent_to_us = signals.forever().filter(|origin| !is_from_terminal(origin));
+        for signal in sent_to_us.filter_map(|origin| Signal::try_from(origin.signal).ok()) {
             // Gone already: then the signal is for nobody.
             let _ = kill(pid, signal);
         }
     });
     child.wait().map_err(|error| failed(&error, &command))
+}
+
+/// Whether the kernel sent it, for a key or the end of a terminal: then every process of the group has got it, the child too.
+fn is_from_terminal(origin: &Origin) -> bool {
+    matches!(origin.cause, Cause::Kernel)
 }
 
 /// Ends as the child did: with its status, or by the same signal.

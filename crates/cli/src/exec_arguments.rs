@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use repackbench_client::Zlib;
 use repackbench_codec::CodecSpec;
 
+use crate::repository_path::located;
+
 /// Run the user's own git or hg on a repository under any codec.
 ///
 /// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
@@ -17,6 +19,9 @@ use repackbench_codec::CodecSpec;
 ///
 /// hg gets the repository by -R, and the extension that --hg-extension names. Its repositories say
 /// themselves which codec they are under: --codec sets level and implementation.
+///
+/// What an outer git exports about its own repository is cleared; what `git -c` sets is passed on.
+/// Linked work trees that `git worktree` makes last: REPOSITORY may be one of them.
 ///
 /// The exit status is the command's; signals are passed on to it. Variants with prefix or patch are
 /// refused: git does not tell zlib the base of a delta.
@@ -31,6 +36,7 @@ use repackbench_codec::CodecSpec;
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExecArguments {
     /// The repository, a variant or not.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The codec of what git writes to the repository's object store. The repository has to be a variant, unless stock git

@@ -9,6 +9,7 @@ use repackbench_timing::workloads::WorkloadSpec;
 use crate::{
     args::{Effort, RangeArguments},
     pace_arguments::PaceArguments,
+    repository_path::located,
 };
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.
@@ -26,6 +27,7 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExplainArguments {
     /// The repository.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The codec to explain.

@@ -9,25 +9,38 @@ mod compare_arguments;
 mod exec_arguments;
 mod explain_arguments;
 mod failure;
+mod generate_arguments;
 mod output_arguments;
 mod pace_arguments;
 mod payload_arguments;
 mod progress;
 mod record_file;
 mod report_arguments;
+mod repository_path;
 mod serve_arguments;
 mod spec_arguments;
 mod trace_arguments;
 
-use std::process::ExitCode;
+use std::{
+    ffi::{OsStr, OsString},
+    path::Path,
+    process::ExitCode,
+};
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use args::{Arguments, Command};
+use failure::Failure;
+use generate_arguments::GenerateArguments;
+
+/// The program's name where git runs it.
+const GIT_PROGRAM: &str = "git-repackbench";
 
 fn main() -> ExitCode {
-    let arguments = match Arguments::try_parse() {
-        Ok(arguments) => arguments,
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let result = match parse(&words) {
+        Ok(Parsed::Arguments(arguments)) => run(*arguments),
+        Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
         Err(error) => {
             // Help and version go to stdout and are no error; clap has its own words for the rest.
             let code = if error.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };
@@ -35,7 +48,38 @@ fn main() -> ExitCode {
             return code;
         }
     };
-    let result = match arguments.command {
+    match result {
+        Ok(code) => code,
+        Err(failure) => {
+            failure.print();
+            failure.exit_code()
+        }
+    }
+}
+
+/// What was typed.
+enum Parsed {
+    Arguments(Box<Arguments>),
+    /// Not among the commands that are shown, completed and described: it is what describes them.
+    Generate(GenerateArguments),
+}
+
+fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
+    let mut program = Arguments::command().subcommand(GenerateArguments::command());
+    let called = words.first().and_then(|word| Path::new(word).file_name());
+    if called == Some(OsStr::new(GIT_PROGRAM)) {
+        program = program.bin_name("git repackbench");
+    }
+    let matches = program.try_get_matches_from_mut(words)?;
+    if let Some(("generate", matches)) = matches.subcommand() {
+        return GenerateArguments::from_arg_matches(matches).map(Parsed::Generate);
+    }
+    let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
+    Ok(Parsed::Arguments(Box::new(arguments)))
+}
+
+fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
+    match arguments.command {
         Command::Convert(arguments) => commands::convert::run(&arguments),
         Command::Verify(arguments) => commands::verify::run(&arguments),
         Command::Size(arguments) => commands::size::run(&arguments),
@@ -53,12 +97,5 @@ fn main() -> ExitCode {
         Command::Codecs => commands::codecs::run(),
         Command::Schema => commands::schema::run(),
         Command::Cache(arguments) => commands::cache::run(&arguments),
-    };
-    match result {
-        Ok(code) => code,
-        Err(failure) => {
-            failure.print();
-            failure.exit_code()
-        }
     }
 }

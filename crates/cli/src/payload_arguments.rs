@@ -7,7 +7,7 @@ use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::ObjectKind;
 use repackbench_writer::payloads::PayloadSelection;
 
-use crate::{args::Effort, byte_size::ByteSize};
+use crate::{args::Effort, byte_size::ByteSize, repository_path::located};
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.
 ///
@@ -29,6 +29,7 @@ use crate::{args::Effort, byte_size::ByteSize};
 #[command(verbatim_doc_comment)]
 pub(crate) struct PayloadsArguments {
     /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The folder to write into: new or empty.
@@ -84,7 +85,7 @@ fn parse_kind(typed: &str) -> Result<ObjectKind, String> {
 #[command(verbatim_doc_comment)]
 pub(crate) struct TrainArguments {
     /// The repositories, as found or variants.
-    #[arg(required = true)]
+    #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
 
     /// The file to write.

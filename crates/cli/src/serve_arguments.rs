@@ -8,6 +8,7 @@ use repackbench_codec::CodecSpec;
 use crate::{
     args::{Effort, RangeArguments},
     failure::Failure,
+    repository_path::located,
     spec_arguments::SpecArguments,
 };
 
@@ -35,6 +36,7 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct ServeArguments {
     /// The repository.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The codec that clients move to.

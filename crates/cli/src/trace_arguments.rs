@@ -13,6 +13,7 @@ use crate::{
     args::{Effort, RangeArguments},
     failure::Failure,
     output_arguments::OutputArguments,
+    repository_path::located,
     spec_arguments::SpecArguments,
 };
 
@@ -38,6 +39,7 @@ use crate::{
 #[command(verbatim_doc_comment)]
 pub(crate) struct TraceArguments {
     /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
     /// The workload.

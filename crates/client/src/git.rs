@@ -20,9 +20,20 @@ const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
 /// Names the zlib that it uses.
 const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 
-/// What an outer git may have set and would lead the command elsewhere.
-const OUTER: [&str; 5] =
-    ["GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_OBJECT_DIRECTORY", "GIT_WORK_TREE"];
+/// What an outer git, a hook of its own or an alias, may have set and would lead the command elsewhere: it is about that git's
+/// repository. What `git -c` sets stays, as it does for every program that git starts.
+const OUTER: [&str; 10] = [
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
 
 /// A repository that stock git can be run on, as often as wanted.
 #[derive(Debug)]
@@ -62,8 +73,18 @@ impl GitClient {
             let git = git
                 .as_deref()
                 .ok_or_else(|| ClientError::refused("git: not found on PATH, and the view of a variant takes one"))?;
-            let shown = View::make(git, &git_dir, &scratch.path().join("git"))?;
-            git_dir = shown.folder().to_owned();
+            let common_dir = absolute(repository.common_dir())?;
+            let shown = View::make(git, &common_dir, &scratch.path().join("git"))?;
+            if let Ok(linked) = git_dir.strip_prefix(&common_dir)
+                && linked.components().next().is_some()
+            {
+                git_dir = shown.folder().join(linked);
+                if place.join(".git").exists() {
+                    work_tree = Some(absolute(place)?);
+                }
+            } else {
+                git_dir = shown.folder().to_owned();
+            }
             view = Some(shown);
         } else if place.join(".git").exists() {
             work_tree = Some(absolute(place)?);
@@ -79,7 +100,12 @@ impl GitClient {
     pub fn write_with(&mut self, repository: &GitRepository, codec: &CodecSpec) -> Result<(), ClientError> {
         let git = self.git.as_deref();
         let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, and --codec takes one"))?;
-        self.writing = Some(Writing::new(repository, codec, git, &self.preload, self.scratch.path())?);
+        let common_dir = match &self.view {
+            Some(view) => view.folder().to_owned(),
+            None => absolute(repository.common_dir())?,
+        };
+        let scratch = self.scratch.path();
+        self.writing = Some(Writing::new(repository, &common_dir, codec, git, &self.preload, scratch)?);
         Ok(())
     }
 
@@ -101,7 +127,7 @@ impl GitClient {
         command.env(DICTIONARIES_VARIABLE, dictionaries(&self.scratch));
         command.env("GIT_DIR", &self.git_dir);
         match &self.writing {
-            Some(writing) => writing.set(command, &self.git_dir),
+            Some(writing) => writing.set(command),
             // An outer one's.
             None => {
                 command.env_remove(CODEC_VARIABLE);

@@ -11,7 +11,9 @@ mod hg;
 mod hg_writing;
 mod library;
 mod probe;
+mod shown_folder;
 mod view;
+mod work_trees;
 mod writing;
 
 use std::{fmt::Display, io, path::Path};

@@ -20,12 +20,15 @@ pub(crate) struct Writing {
     spec: CodecSpec,
     /// git's executables, each as `DEVICE:INODE`.
     writers: String,
+    /// The git directory with the object store, as commands see it: not that of a linked work tree.
+    common_dir: PathBuf,
 }
 
 impl Writing {
-    /// Lets `git` write with `spec`, after a try in a folder of `scratch`.
+    /// Lets `git` write with `spec` to the repository that it sees at `common_dir`, after a try in a folder of `scratch`.
     pub(crate) fn new(
         repository: &GitRepository,
+        common_dir: &Path,
         spec: &CodecSpec,
         git: &Path,
         preload: &Preload,
@@ -33,16 +36,20 @@ impl Writing {
     ) -> Result<Self, ClientError> {
         refuse_what_needs_more_than_the_payload(spec)?;
         refuse_ordinary_repository(repository, spec)?;
-        let writing = Writing { spec: spec.clone(), writers: writers(git)? };
+        let writing = Writing { spec: spec.clone(), writers: writers(git)?, common_dir: common_dir.to_owned() };
         writing.try_out(git, preload, scratch)?;
         Ok(writing)
     }
 
-    /// Tells the library about it, for commands on the repository that they see at `git_dir`.
-    pub(crate) fn set(&self, command: &mut Command, git_dir: &Path) {
+    /// Tells the library about it.
+    pub(crate) fn set(&self, command: &mut Command) {
+        self.set_for(command, &self.common_dir);
+    }
+
+    fn set_for(&self, command: &mut Command, common_dir: &Path) {
         command.env(CODEC_VARIABLE, self.spec.canonical());
         command.env(WRITERS_VARIABLE, &self.writers);
-        command.env(REPOSITORY_VARIABLE, git_dir);
+        command.env(REPOSITORY_VARIABLE, common_dir);
     }
 
     /// Lets git write an object: who is told to write and does not would be measured as if it did.
@@ -52,7 +59,7 @@ impl Writing {
         command.env("GIT_DIR", &repository).args(["hash-object", "-w", "--stdin"]).stdin(Stdio::piped());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
         preload.set(&mut command)?;
-        self.set(&mut command, &repository);
+        self.set_for(&mut command, &repository);
         let failed = |why: &dyn std::fmt::Display| ClientError::refused(format!("{}: {why}", name_of(git)));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
         if let Some(mut input) = child.stdin.take() {

@@ -123,6 +123,8 @@ enum Phase {
 struct Parsed {
     /// Bytes that belong to the opening alone.
     len: usize,
+    /// Bytes of a frame's header behind them.
+    header_len: usize,
     what: What,
 }
 
@@ -181,14 +183,14 @@ impl Parsed {
             }
             _ => What::Stream { tag, payload_len },
         };
-        Ok(Parsed { len: stored.len() - rest.len(), what })
+        Ok(Parsed { len: stored.len() - rest.len(), header_len: 0, what })
     }
 
     fn frame(tag: Option<Tag>, frame: &[u8]) -> Result<Self, CodecError> {
         let mut zstd = Zstd::new(UNUSED_LEVEL, tag.is_none());
         zstd.set_checksum(tag.is_none_or(|tag| tag.checksum));
-        let payload_len = zstd.frame_content_size(frame)?;
-        Ok(Parsed { len: tag.map_or(0, Tag::len), what: What::Frame { tag, payload_len } })
+        let (header_len, payload_len) = zstd.frame_header(frame)?;
+        Ok(Parsed { len: tag.map_or(0, Tag::len), header_len, what: What::Frame { tag, payload_len } })
     }
 
     fn payload_len(&self) -> Option<u64> {
@@ -343,8 +345,8 @@ impl PushDecoder {
             }
             Err(error) => return Err(error),
         };
-        // Of a frame, the bytes that came with earlier pieces can no longer be taken from `input`.
-        let kept = parsed.len.max(before);
+        // A frame's header goes to zstd in one step. What came with earlier pieces can no longer be taken from `input`.
+        let kept = if before > parsed.len { before.max(parsed.len + parsed.header_len) } else { parsed.len };
         self.taken.truncate(kept);
         self.enter(&parsed)?;
         Ok((kept - before, 0, true))

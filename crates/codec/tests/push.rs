@@ -228,3 +228,29 @@ fn what_needs_a_base_and_zlib_streams_are_refused() {
         assert!(drive(&mut decoder, stored, || 1, || 9).is_err(), "{stored:02x?}");
     }
 }
+
+/// zstd takes what comes behind a part of a header for a frame of its own, where it has no magic number to tell by.
+#[test]
+fn frames_split_within_their_header() {
+    let content = text(4_000);
+    let dictionaries = Dictionaries::new([Dictionary::new(content.clone())]);
+    let mut decoder = PushDecoder::new(&dictionaries);
+    let zstd = spec("zstd:3");
+    let choice = zstd.default_choice();
+    let mut plain = ChunkEncoder::for_choice(choice, None).unwrap();
+    let mut with_dictionary = ChunkEncoder::for_choice(choice, dictionaries.get(0).map(|found| (0, found))).unwrap();
+    for length in (200..2_000).step_by(3) {
+        let payload = [noise(length / 2), text(length - length / 2)].concat();
+        for encoder in [&mut plain, &mut with_dictionary] {
+            let mut stored = Vec::new();
+            encoder.encode(&payload, &mut stored).unwrap();
+            let followed = [&stored[..], &noise(5_000)].concat();
+            for at in 1..12 {
+                let mut pieces = [at, usize::MAX / 2].into_iter();
+                let piece = || pieces.next().unwrap_or(usize::MAX / 2);
+                let read = drive(&mut decoder, &followed, piece, || length + 1);
+                assert!(read.is_ok_and(|read| read == Some((payload.clone(), stored.len()))), "{length} split at {at}");
+            }
+        }
+    }
+}

@@ -182,7 +182,7 @@ pub enum DeltaOrigin {
     /// They are the source's: the codec is the only difference.
     #[default]
     Kept,
-    /// Stock hg chose them again under the codec, by the lengths of compressed chains.
+    /// Stock hg chose them again under the codec, by the lengths of compressed chains; or stock git did, whatever the codec.
     Rechosen,
 }
 

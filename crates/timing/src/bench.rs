@@ -21,10 +21,9 @@ use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, ReaderError, Repository};
 use repackbench_records::{Record, RepositoryState, Vcs};
 use repackbench_writer::{
-    Progress, ProgressUnit, WriterError,
+    Progress, ProgressUnit, Rechooser, WriterError,
     cache::{Cache, GetOrMakeError},
     fingerprint,
-    hg::rechosen::HgProgram,
 };
 
 pub use self::resume::MAX_BLOCKS;
@@ -83,8 +82,8 @@ pub struct BenchPlan {
     pub codecs: Vec<CodecSpec>,
     /// The codec that the others are compared with.
     pub baseline: CodecSpec,
-    /// The hg that chooses the deltas of a second variant of each codec; none for the source's deltas alone.
-    pub rechooser: Option<HgProgram>,
+    /// Who chooses the deltas of a second variant of each codec; none for the source's deltas alone.
+    pub rechooser: Option<Rechooser>,
     /// Other implementations that read variants once more, a row for each variant that has chunks for one.
     pub decoders: Vec<DecoderChoice>,
     /// The jobs.

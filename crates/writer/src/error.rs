@@ -56,9 +56,9 @@ pub enum WriterError {
         /// What is wrong with it.
         why: String,
     },
-    /// The hg program could not be run, or failed.
+    /// The user's hg or git could not be run, or failed.
     #[error("{command}: {why}")]
-    Hg {
+    Program {
         /// The command line.
         command: String,
         /// What it said last.

@@ -23,6 +23,7 @@ mod output;
 mod payload_encoders;
 pub mod payloads;
 mod pipeline;
+mod program;
 mod progress;
 mod variant;
 
@@ -32,4 +33,4 @@ pub use error::{Result, WriterError};
 pub use output::{OutputPath, default_output};
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit};
-pub use variant::{cached_rechosen, cached_variant, fingerprint};
+pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};

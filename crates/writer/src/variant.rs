@@ -3,17 +3,17 @@
 use std::{fs, path::Path};
 
 use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
-use repackbench_reader::{ReaderError, Repository, hg::HgRepository};
+use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
     Progress, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
     conversion::convert,
-    git,
-    hg::{
+    git::{
         self,
-        rechosen::{HgProgram, convert_rechosen},
+        rechosen::{GitProgram, READABLE},
     },
+    hg::{self, rechosen::HgProgram},
 };
 
 /// A name for the state that `source` is in: two repositories with the same one hold the same history and chunks.
@@ -45,11 +45,74 @@ pub fn cached_variant(
     request.get_or_make(cache)
 }
 
-/// The variant of `source` under `spec` with deltas chosen again by `hg`, made now or taken from `cache`.
+/// Who chooses deltas again.
+#[derive(Debug, Clone)]
+pub enum Rechooser {
+    /// git, before it compresses: the same deltas under every codec.
+    Git(GitProgram),
+    /// hg, by the lengths of compressed chains.
+    Hg(HgProgram),
+}
+
+/// The variant of `source` under `spec` with deltas chosen again, made now or taken from `cache`.
 ///
 /// # Errors
-/// As [`cached_variant`], with what [`convert_rechosen`] returned.
+/// As [`cached_variant`], with what [`git::rechosen::convert_rechosen`] or [`hg::rechosen::convert_rechosen`] returned;
+/// [`WriterError::Spec`] where `rechooser` is the other system's.
 pub fn cached_rechosen(
+    cache: &Cache,
+    source: &Repository,
+    spec: &CodecSpec,
+    rechooser: &Rechooser,
+    threads: usize,
+    progress: &dyn Progress,
+) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
+    match (source, rechooser) {
+        (Repository::Git(source), Rechooser::Git(git)) => git_rechosen(cache, source, spec, git, threads, progress),
+        (Repository::Hg(source), Rechooser::Hg(hg)) => hg_rechosen(cache, source, spec, hg, threads, progress),
+        _ => {
+            let why = "deltas of one version-control system are not chosen by another's program".to_owned();
+            Err(GetOrMakeError::Make(WriterError::Spec { spec: spec.to_string(), why }))
+        }
+    }
+}
+
+/// The search for deltas is made once, and what it leaves converted to each codec.
+fn git_rechosen(
+    cache: &Cache,
+    source: &GitRepository,
+    spec: &CodecSpec,
+    git: &GitProgram,
+    threads: usize,
+    progress: &dyn Progress,
+) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
+    let parse = |error| GetOrMakeError::Make(WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") });
+    let readable: CodecSpec = READABLE.parse().map_err(parse)?;
+    let rechosen = |spec: &CodecSpec| format!("{}, rechosen", spec.canonical());
+    let encoder = format!("{}, {}", encoder(), git.version());
+    let first = Request {
+        key: &|| git::variant::key(source, &rechosen(&readable), &encoder),
+        convert: &|target| {
+            git::rechosen::convert_rechosen(source, &readable, git, target, false, threads, progress).map(drop)
+        },
+        folder: source.git_dir(),
+        spec: rechosen(&readable),
+    };
+    let first = first.get_or_make(cache)?;
+    if *spec == readable {
+        return Ok(first);
+    }
+    let opened = Repository::open(first.path()).map_err(|error| GetOrMakeError::Make(error.into()))?;
+    let request = Request {
+        key: &|| git::variant::key(source, &rechosen(spec), &encoder),
+        convert: &|target| convert(&opened, spec, target, false, threads, progress).map(drop),
+        folder: source.git_dir(),
+        spec: rechosen(spec),
+    };
+    request.get_or_make(cache)
+}
+
+fn hg_rechosen(
     cache: &Cache,
     source: &HgRepository,
     spec: &CodecSpec,
@@ -62,7 +125,7 @@ pub fn cached_rechosen(
     let encoder = format!("{}, {chooser}", encoder());
     let request = Request {
         key: &|| hg::variant::key(source, &spec_text, &encoder),
-        convert: &|folder| convert_rechosen(source, spec, hg, folder, false, threads, progress).map(drop),
+        convert: &|folder| hg::rechosen::convert_rechosen(source, spec, hg, folder, false, threads, progress).map(drop),
         folder: source.hg_dir(),
         spec: spec_text.clone(),
     };

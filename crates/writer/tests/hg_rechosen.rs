@@ -115,9 +115,9 @@ fn a_codec_that_hg_does_not_have_needs_the_extension() {
     let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
     let target = folder.path().join("made");
     let result = convert_rechosen(&source, &"lz4".parse().unwrap(), &hg, &target, false, 1, &NoProgress);
-    assert!(matches!(result, Err(WriterError::Hg { .. })), "{result:?}");
+    assert!(matches!(result, Err(WriterError::Program { .. })), "{result:?}");
     assert!(!target.exists());
-    assert!(matches!(HgProgram::new(&folder.path().join("no-hg"), None), Err(WriterError::Hg { .. })));
+    assert!(matches!(HgProgram::new(&folder.path().join("no-hg"), None), Err(WriterError::Program { .. })));
 }
 
 #[test]

@@ -31,7 +31,11 @@ Example::
   codec = lz4hc:9
   # Say at the end of a command how many chunks each codec has read and written.
   summary = no
+  # What ``hg repackbench`` runs. Default: the one that was installed with this
+  # extension, or that of the PATH.
+  program = /path/to/bin/repackbench
 
+``hg repackbench`` runs that program, which converts and measures repositories.
 ``hg debugrepackbench`` lists the codecs and says which code serves each kind of
 chunk. A codec is used in repositories of its own engine, whose name the command
 tells; new repositories, and ``hg debugupgraderepo``, get that engine unless
@@ -46,6 +50,7 @@ import os
 import sys
 
 from mercurial import (
+    dispatch,
     encoding,
     error,
     extensions,
@@ -58,7 +63,7 @@ from mercurial import (
     util,
 )
 from mercurial.i18n import _
-from mercurial.utils import compression
+from mercurial.utils import compression, procutil
 
 minimumhgversion = b'6.3'
 testedwith = b'6.3 6.9 7.0 7.1 7.2'
@@ -69,6 +74,7 @@ configtable = {}
 configitem = registrar.configitem(configtable)
 configitem(b'repackbench', b'codec', default=None)
 configitem(b'repackbench', b'summary', default=False)
+configitem(b'repackbench', b'program', default=None)
 
 # The key under which a repository's codec travels in the options of its revlogs.
 CODEC_OPTION = b'repackbench.codec'
@@ -107,7 +113,11 @@ def _check_mercurial():
             )
             % policy.policy
         )
-    points = _repository_functions() + ((revlog, '_zlibdecompress'),)
+    points = _repository_functions() + (
+        (revlog, '_zlibdecompress'),
+        (dispatch, '_checkshellalias'),
+        (dispatch, '_earlysplitopts'),
+    )
     for module, name in points:
         if not hasattr(module, name):
             raise error.Abort(
@@ -286,6 +296,7 @@ def uisetup(ui):
     revlog._zlibdecompress = _compressor(reader).decompress
     if ui.configbool(b'repackbench', b'summary'):
         ui.atexit(_print_summary, ui)
+    extensions.wrapfunction(dispatch, '_checkshellalias', _note_repository)
 
 
 def uipopulate(ui):
@@ -310,6 +321,89 @@ def _print_summary(ui):
             b'repackbench: %s: %d chunks decoded, %d encoded\n'
             % (spec, compressor.decoded, compressor.encoded)
         )
+
+
+# hg repackbench -------------------------------------------------------------
+
+
+@command(
+    b'repackbench',
+    [],
+    _(b'hg [-R REPO] repackbench SUBCOMMAND [ARGUMENT]...'),
+    helpcategory=command.CATEGORY_MAINTENANCE,
+    norepo=True,
+)
+def repackbench(ui, *arguments):
+    """show what a repository would be like under other codecs
+
+    Runs the program repackbench. All that follows the command's name goes to it
+    as it is, options too, but for those that Mercurial takes anywhere: ``-R``,
+    ``--cwd`` and ``--config``. The exit status is the program's.
+
+    Repositories are named as arguments; ``.`` is the one that the current folder
+    is in. With ``-R REPO`` the program runs in the root of that repository, so
+    that ``.`` is REPO.
+
+    Examples::
+
+      hg repackbench --help
+      hg repackbench size .
+      hg repackbench bench . --codec zstd:3 --codec lz4
+      hg repackbench convert --codec zlib:9 . -o ../smaller
+
+    The program is the one that was installed with this extension, or that of the
+    PATH, or the one that ``repackbench.program`` names.
+    """
+    words = [_program(ui)] + list(arguments)
+    folder = _repository_root(_named_repository[0]) if _named_repository[0] else None
+    return ui.system(
+        b' '.join(procutil.shellquote(word) for word in words), cwd=folder, blockedtag=b'repackbench'
+    )
+
+
+# By this hg knows a shell alias, whose arguments it does not parse: the
+# program's options are not its own.
+repackbench.shell = True
+
+# What -R names, if the command is a shell alias.
+_named_repository = [None]
+
+
+def _note_repository(orig, lui, ui, args):
+    """look for -R, which hg takes from a shell alias and does not tell"""
+    run = orig(lui, ui, args)
+    if run is not None:
+        early_options = dispatch._earlysplitopts(args)[0]
+        named = [value for (name, value) in early_options if name in (b'-R', b'--repo', b'--repository')]
+        _named_repository[0] = named[-1] if named else None
+    return run
+
+
+def _repository_root(named):
+    """the folder of the repository that -R names"""
+    folder = util.expandpath(named)
+    if not os.path.isdir(os.path.join(folder, b'.hg')):
+        raise error.RepoError(_(b'repository %s not found') % folder)
+    return folder
+
+
+def _program(ui):
+    """the program to run"""
+    configured = ui.configpath(b'repackbench', b'program')
+    if configured:
+        return configured
+    # prefix/lib/mercurial/repackbench is this extension's place in an installation.
+    prefix = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', '..')
+    installed = os.path.join(os.path.normpath(prefix), 'bin', 'repackbench')
+    if os.access(installed, os.X_OK):
+        return pycompat.fsencode(installed)
+    found = procutil.findexe(b'repackbench')
+    if not found:
+        raise error.Abort(
+            _(b'repackbench: not found on PATH'),
+            hint=_(b'repackbench.program names it if it is elsewhere'),
+        )
+    return found
 
 
 # hg debugrepackbench --------------------------------------------------------

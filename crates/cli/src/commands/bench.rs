@@ -13,14 +13,14 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use super::{
-    ONLY_MERCURIAL, name_of, open,
+    name_of, open,
     plan::{PlanParts, plan_with},
     print, print_notes,
     report::{Outputs, of_runs, style, tables},
 };
 use crate::{
     args::BenchArguments,
-    failure::{Failure, USAGE, print_note},
+    failure::{Failure, print_note},
     progress::Bar,
     record_file::{self, RecordFile},
 };
@@ -55,10 +55,9 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
 }
 
 fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -> Result<BenchPlan, Failure> {
-    let rechooser = match (source, arguments.rechosen) {
-        (Repository::Git(_), true) => return Err(Failure::new(USAGE, ONLY_MERCURIAL)),
-        (Repository::Hg(_), true) => Some(arguments.hg.program()?),
-        (_, false) => None,
+    let rechooser = match arguments.rechosen {
+        true => Some(arguments.programs.rechooser(source)?),
+        false => None,
     };
     let plan = plan_with(
         PlanParts {

@@ -5,12 +5,12 @@ use std::{path::Path, process::ExitCode};
 use repackbench_reader::Repository;
 use repackbench_report::convert_summary;
 use repackbench_timing::sizes::measure;
-use repackbench_writer::{Conversion, convert, default_output, hg::rechosen::convert_rechosen};
+use repackbench_writer::{Conversion, convert, default_output, git, hg};
 
-use super::{ONLY_MERCURIAL, name_of, open, print};
+use super::{name_of, open, print};
 use crate::{
     args::ConvertArguments,
-    failure::{Failure, USAGE, print_note},
+    failure::{Failure, print_note},
     progress::Bar,
 };
 
@@ -29,10 +29,12 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     let threads = arguments.effort.threads();
     let force = arguments.force;
     let (conversion, path) = match &source {
-        Repository::Hg(source) if arguments.rechosen => {
-            convert_rechosen(source, codec, &arguments.hg.program()?, &target, force, threads, &bar)?
+        Repository::Git(source) if arguments.rechosen => {
+            git::rechosen::convert_rechosen(source, codec, &arguments.programs.git()?, &target, force, threads, &bar)?
         }
-        Repository::Git(_) if arguments.rechosen => return Err(Failure::new(USAGE, ONLY_MERCURIAL)),
+        Repository::Hg(source) if arguments.rechosen => {
+            hg::rechosen::convert_rechosen(source, codec, &arguments.programs.hg()?, &target, force, threads, &bar)?
+        }
         source => convert(source, codec, &target, force, threads, &bar)?,
     };
     if !arguments.effort.quiet {

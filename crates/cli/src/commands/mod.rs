@@ -8,6 +8,7 @@ pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod exec;
 pub(crate) mod explain;
+pub(crate) mod generate;
 pub(crate) mod payloads;
 mod plan;
 pub(crate) mod replay;
@@ -24,9 +25,6 @@ use std::{io::Write, path::Path};
 use repackbench_reader::Repository;
 
 use crate::failure::{Failure, print_note};
-
-/// Why `--rechosen` is refused for a Git repository.
-const ONLY_MERCURIAL: &str = "--rechosen is for Mercurial: git chooses deltas before it compresses, whatever the codec";
 
 /// Opens the repository that the user named.
 fn open(path: &Path) -> Result<Repository, Failure> {

@@ -143,12 +143,16 @@ fn work_trees_alternates_and_large_files() {
         echo linked > linked; git add linked; git commit -q -m linked";
     writing(&variant, CODEC, linked).exits(exit::OK);
     assert_eq!(loose(&assert_written_with(&variant, CODEC, &scratch)), 3);
+    // And where `exec` is given that work tree.
+    let again = "cd \"$0/linked\"; echo again > linked; git commit -q -a -m again";
+    writing(&scratch.join("linked"), CODEC, again).exits(exit::OK);
+    assert_eq!(loose(&assert_written_with(&variant, CODEC, &scratch)), 6);
 
     let borrowed = "
         echo \"$0/ordinary/objects\" > \"$GIT_DIR/objects/info/alternates\"
         git repack -adlFq; git fsck --full --strict --no-dangling; git count-objects -v";
     let counts = writing(&variant, CODEC, borrowed).exits(exit::OK).text();
-    assert!(counts.contains("alternate: ") && counts.contains("\nin-pack: 3\n"), "{counts}");
+    assert!(counts.contains("alternate: ") && counts.contains("\nin-pack: 6\n"), "{counts}");
     writing(&variant, CODEC, "git repack -adFq; rm \"$GIT_DIR/objects/info/alternates\"").exits(exit::OK);
     assert_written_with(&variant, CODEC, &scratch);
 

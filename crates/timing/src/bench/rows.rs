@@ -199,8 +199,8 @@ pub(super) fn subjects(
     };
     for spec in plan.specs(source) {
         add(&spec, DeltaOrigin::Kept, cached_variant(cache, source, &spec, plan.threads, progress)?)?;
-        if let (Some(hg), Repository::Hg(source)) = (&plan.rechooser, source) {
-            let folder = cached_rechosen(cache, source, &spec, hg, plan.threads, progress)?;
+        if let Some(rechooser) = &plan.rechooser {
+            let folder = cached_rechosen(cache, source, &spec, rechooser, plan.threads, progress)?;
             add(&spec, DeltaOrigin::Rechosen, folder)?;
         }
     }

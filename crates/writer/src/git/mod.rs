@@ -3,6 +3,7 @@
 mod loose;
 pub mod metadata;
 pub mod pack;
+pub mod rechosen;
 mod stream;
 pub(crate) mod variant;
 

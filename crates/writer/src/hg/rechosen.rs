@@ -9,10 +9,8 @@ use std::{
     env,
     ffi::OsString,
     fs,
-    io::{Read, Seek},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Duration,
+    process::Command,
 };
 
 use repackbench_codec::{Algorithm, CodecSpec};
@@ -25,13 +23,8 @@ use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
     Encoding, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
+    program,
 };
-
-/// How often the end of hg and the user's wish to stop are looked for.
-const POLL: Duration = Duration::from_millis(20);
-
-/// The most of hg's last words that a message quotes, in bytes.
-const LAST_WORDS: usize = 1000;
 
 /// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
 const PINNED: [(&str, &str); 11] = [
@@ -75,18 +68,13 @@ impl HgProgram {
     /// that hg does not have need it.
     ///
     /// # Errors
-    /// [`WriterError::Hg`] when it cannot be run.
+    /// [`WriterError::Program`] when it cannot be run.
     pub fn new(program: &Path, extension: Option<&Path>) -> Result<Self> {
         let mut hg =
             HgProgram { program: program.to_owned(), extension: extension.map(Path::to_owned), version: String::new() };
         let mut command = hg.command();
-        let output = command.args(["version", "--template", "{ver}"]).stdin(Stdio::null()).output();
-        let failed = |why: String| WriterError::Hg { command: format!("{} version", program.display()), why };
-        let output = output.map_err(|error| failed(error.to_string()))?;
-        if !output.status.success() {
-            return Err(failed(last_words(&output.stderr)));
-        }
-        hg.version = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        command.args(["version", "--template", "{ver}"]);
+        hg.version = program::ask(command, &format!("{} version", program.display()))?;
         Ok(hg)
     }
 
@@ -98,12 +86,12 @@ impl HgProgram {
     /// The extension, if `spec` needs it.
     ///
     /// # Errors
-    /// [`WriterError::Hg`] when it is needed and not there.
+    /// [`WriterError::Program`] when it is needed and not there.
     pub(crate) fn extension_for(&self, spec: &CodecSpec) -> Result<Option<&Path>> {
         match (&self.extension, is_hgs_own(spec)) {
             (_, true) => Ok(None),
             (Some(extension), false) => Ok(Some(extension)),
-            (None, false) => Err(WriterError::Hg {
+            (None, false) => Err(WriterError::Program {
                 command: self.program.display().to_string(),
                 why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
             }),
@@ -145,7 +133,7 @@ pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
 /// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `hg` under `spec`.
 ///
 /// # Errors
-/// As [`convert`](super::convert), and [`WriterError::Hg`] when hg fails, [`WriterError::Unfaithful`] when what it wrote
+/// As [`convert`](super::convert), and [`WriterError::Program`] when hg fails, [`WriterError::Unfaithful`] when what it wrote
 /// is not the same history.
 pub fn convert_rechosen(
     source: &HgRepository,
@@ -184,7 +172,7 @@ pub fn convert_rechosen(
 /// Lets `hg` choose all deltas of `repository`, which is already under `spec`, again, and write them under `spec`.
 ///
 /// # Errors
-/// [`WriterError::Hg`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
+/// [`WriterError::Program`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
 /// to be discarded.
 pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &dyn Progress) -> Result<()> {
     let source = HgRepository::open(repository)?;
@@ -207,12 +195,12 @@ pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &
     }
     command.args(["debugupgraderepo", "--run", "--no-backup", "--optimize", "re-delta-all"]);
     progress.start("letting hg choose deltas", 1, ProgressUnit::Items);
-    run(command, progress)?;
+    program::run(command, "hg debugupgraderepo", progress)?;
     progress.finish();
     let after = HgRepository::open(repository)?;
     if after.requirements() != before.requirements() {
         let why = format!("it left the requirements {:?} behind", after.requirements());
-        return Err(WriterError::Hg { command: "hg debugupgraderepo".into(), why });
+        return Err(WriterError::Program { command: "hg debugupgraderepo".into(), why });
     }
     write_requirements(&after, source.requirements())
 }
@@ -256,38 +244,6 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
         settings.push(format!("storage.revlog.{engine}.level={level}"));
     }
     settings
-}
-
-/// Runs hg to its end, or to the user's wish to stop.
-fn run(mut command: Command, progress: &dyn Progress) -> Result<()> {
-    let failed = |why: String| WriterError::Hg { command: "hg debugupgraderepo".into(), why };
-    let io = |error: std::io::Error| failed(error.to_string());
-    let mut said = tempfile::tempfile().map_err(io)?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(io)?);
-    let mut child = command.spawn().map_err(io)?;
-    let status = loop {
-        if let Some(status) = child.try_wait().map_err(io)? {
-            break status;
-        }
-        if progress.is_cancelled() {
-            // It may have ended by itself meanwhile.
-            let _ = child.kill();
-            child.wait().map_err(io)?;
-            return Err(WriterError::Interrupted);
-        }
-        std::thread::sleep(POLL);
-    };
-    if status.success() {
-        return Ok(());
-    }
-    let mut words = Vec::new();
-    said.rewind().and_then(|()| said.read_to_end(&mut words)).map_err(io)?;
-    Err(failed(format!("{status}: {}", last_words(&words))))
-}
-
-fn last_words(said: &[u8]) -> String {
-    let start = said.len().saturating_sub(LAST_WORDS);
-    String::from_utf8_lossy(said.get(start..).unwrap_or_default()).trim().to_owned()
 }
 
 /// Makes sure that `rechosen` holds what `source` holds.

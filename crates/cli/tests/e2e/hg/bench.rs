@@ -102,15 +102,3 @@ fn an_hg_that_cannot_choose_is_named_and_nothing_is_left() {
     let line = convert("lz4", program.to_str().expect("a path in UTF-8"));
     assert!(line.contains("lz4") && line.contains("extension"), "{line}");
 }
-
-#[test]
-fn git_chooses_no_deltas_again() {
-    let (source, scratch) = (Fixture::get("bare").repo(), Scratch::new());
-    for arguments in [&["convert", "-o", "out"][..], &["bench"]] {
-        let mut refused = command();
-        refused.env("XDG_CACHE_HOME", scratch.join("cache")).current_dir(scratch.path());
-        let outcome = program::run(refused.args(arguments).args(["--rechosen", "--codec", "zstd:3"]).arg(&source));
-        assert!(outcome.exits(exit::USAGE).error_line().contains("Mercurial"));
-        assert_eq!(scratch.names(), [""; 0]);
-    }
-}

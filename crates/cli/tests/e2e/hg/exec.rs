@@ -1,9 +1,72 @@
 //! Stock hg on variants, with the extension that `exec` puts in place.
 
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
 use crate::support::fixture::Fixture;
 use crate::support::hg::{self, Version};
 use crate::support::hg_extension;
 use crate::support::program::{self, Scratch, convert, exit};
+
+/// One codec of each engine, at a fast level.
+const SPECS: [&str; 11] =
+    ["store", "zlib:1", "zstd:1", "lz4", "lz4hc:3", "snappy", "lzo:1", "deflate:1", "brotli:1", "lzma:0", "bzip2:1"];
+
+/// Changesets of the repository that is pushed: each has a manifest and a revision of a file.
+const CHANGESETS: usize = 350;
+
+fn exec(variant: &Path, options: &[&str], words: &[&str]) -> Command {
+    let mut command = program::command();
+    command.env("LC_ALL", "C.UTF-8").env("HGRCPATH", "").env("HGPLAIN", "1");
+    command.env("HGUSER", "A U Thor <author@example.com>");
+    command.arg("exec").args(options).arg(variant).arg("--").arg(Version::V72.program()).args(words);
+    command
+}
+
+/// An ordinary repository, as hg made them before zstd.
+fn init(place: &Path) {
+    let mut command = Command::new(Version::V72.program());
+    command.env("HGRCPATH", "").args(["--config", "format.revlog-compression=zlib", "init"]).arg(place);
+    program::run(&mut command).exits(exit::OK);
+}
+
+#[test]
+fn a_days_work_in_a_variant_of_every_engine() {
+    let scratch = Scratch::new();
+    let source = scratch.join("source");
+    init(&source);
+    hg::output(&source, ["debugbuilddag", "-n", &format!("+{CHANGESETS}")]);
+    let extension = hg_extension::folder().to_str().unwrap();
+    for codec in SPECS {
+        let variant = scratch.join(&codec.replace(':', "-"));
+        convert(&source, codec, &variant);
+        let run = |words: &[&str]| {
+            program::run(&mut exec(&variant, &["--hg-extension", extension], words)).exits(exit::OK).text()
+        };
+        run(&["update", "-q", "tip"]);
+        fs::write(variant.join("added"), "added\n".repeat(100)).unwrap();
+        run(&["commit", "-q", "-A", "-m", "added"]);
+        run(&["update", "-q", "-r", "tip^"]);
+        run(&["branch", "-q", "other"]);
+        fs::write(variant.join("another"), "another\n".repeat(100)).unwrap();
+        run(&["commit", "-q", "-A", "-m", "another"]);
+        run(&["merge", "-q", "-r", "default"]);
+        run(&["commit", "-q", "-m", "merged"]);
+        // What `git gc` is to git.
+        run(&["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
+        assert!(run(&["verify"]).contains(&format!("checked {} changesets", CHANGESETS + 3)), "{codec}");
+
+        let there = scratch.join("there");
+        init(&there);
+        run(&["push", "-q", "--new-branch", "-f", there.to_str().unwrap()]);
+        let (code, said) = hg::verify(Version::V72, &there);
+        assert_eq!(code, Some(exit::OK), "{codec}: {said:?}");
+        assert!(hg::requirements(&there).iter().all(|name| !name.contains("compression")), "{codec}");
+        assert!(hg::output(&there, ["log", "-p"]) == run(&["log", "-p"]).into_bytes(), "{codec}");
+        fs::remove_dir_all(&there).unwrap();
+    }
+}
 
 #[test]
 fn hg_reads_variants_and_is_told_what_it_lacks() {
@@ -14,12 +77,7 @@ fn hg_reads_variants_and_is_told_what_it_lacks() {
     for (codec, needs_extension) in own {
         let variant = scratch.join(&codec.replace(':', "-"));
         convert(&source, codec, &variant);
-        let exec = |options: &[&str], words: &[&str]| {
-            let mut command = program::command();
-            command.env("LC_ALL", "C.UTF-8").env("HGRCPATH", "").env("HGPLAIN", "1");
-            command.arg("exec").args(options).arg(&variant).arg("--").arg(Version::V72.program()).args(words);
-            program::run(&mut command)
-        };
+        let exec = |options: &[&str], words: &[&str]| program::run(&mut exec(&variant, options, words));
         let extension = hg_extension::folder().to_str().unwrap();
         let with = exec(&["--hg-extension", extension], &["log", "-p"]).exits(exit::OK);
         assert!(with.stdout == expected, "{codec}");

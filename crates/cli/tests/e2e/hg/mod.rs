@@ -3,6 +3,7 @@
 mod bench;
 mod beside_revlogs;
 mod changing;
+mod command;
 mod conversion;
 mod damage;
 mod exchange;

@@ -1,0 +1,68 @@
+//! Shell completions.
+
+use std::path::PathBuf;
+
+use clap::Command;
+use clap_complete::{Generator, Shell};
+
+use super::Generated;
+
+const PROGRAM: &str = env!("CARGO_BIN_NAME");
+
+/// Where each shell looks.
+const PLACES: [(Shell, &str); 5] = [
+    (Shell::Bash, "bash-completion/completions/repackbench"),
+    (Shell::Zsh, "zsh/site-functions/_repackbench"),
+    (Shell::Fish, "fish/vendor_completions.d/repackbench.fish"),
+    (Shell::Elvish, "repackbench/completions/repackbench.elv"),
+    (Shell::PowerShell, "repackbench/completions/_repackbench.ps1"),
+];
+
+/// bash-completion loads this file for the command `git-repackbench`, git's completion for `git repackbench`.
+const GIT_IN_BASH: &str = "bash-completion/completions/git-repackbench";
+
+/// What git's completion calls. It has found the words, where the subcommand is among them, and wants a space behind what is complete.
+const GIT_FUNCTION_IN_BASH: &str = r#"
+_git_repackbench() {
+    local first=${__git_cmd_idx:-1} index
+    while ((first < cword)) && [[ ${words[first]} != repackbench ]]; do
+        ((++first))
+    done
+    local -a COMP_WORDS=(repackbench "${words[@]:first+1}")
+    local COMP_CWORD=$((cword - first))
+    _repackbench repackbench "$cur" "$prev"
+    for index in "${!COMPREPLY[@]}"; do
+        [[ -e ${COMPREPLY[index]} ]] || COMPREPLY[index]+=' '
+    done
+}
+
+complete -F _repackbench -o bashdefault -o default git-repackbench
+"#;
+
+/// zsh's completion of git calls a function of this name.
+const GIT_IN_ZSH: (&str, &str) = (
+    "zsh/site-functions/_git-repackbench",
+    "#compdef git-repackbench\n#description show what other codecs would do to a repository\n_repackbench \"$@\"\n",
+);
+
+/// Every script.
+pub(super) fn scripts(program: &Command) -> Vec<Generated> {
+    let mut scripts = Vec::new();
+    for (shell, place) in PLACES {
+        let mut script = script(program, shell);
+        if shell == Shell::Bash {
+            script.extend_from_slice(GIT_FUNCTION_IN_BASH.as_bytes());
+            scripts.push((PathBuf::from(GIT_IN_BASH), script.clone()));
+        }
+        scripts.push((PathBuf::from(place), script));
+    }
+    let (place, script) = GIT_IN_ZSH;
+    scripts.push((PathBuf::from(place), script.into()));
+    scripts
+}
+
+fn script(program: &Command, shell: impl Generator) -> Vec<u8> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut program.clone(), PROGRAM, &mut script);
+    script
+}

@@ -1,0 +1,143 @@
+//! Man pages: one of the program, one for each subcommand, and one under the name by which git looks for it.
+
+use std::path::PathBuf;
+
+use clap::{Command, builder::StyledStr};
+use clap_mangen::{
+    Man,
+    roff::{Roff, bold, roman},
+};
+
+use super::Generated;
+use crate::failure::Failure;
+
+/// The section of programs.
+const SECTION: &str = "1";
+/// What `git help repackbench` shows.
+const GIT: &str = "git-repackbench";
+/// The line of a help text that begins its examples.
+const EXAMPLES: &str = "Examples:";
+
+/// Every page.
+pub(super) fn pages(program: &Command) -> Result<Vec<Generated>, Failure> {
+    let mut program = program.clone().disable_help_subcommand(true);
+    program.build();
+    let mut pages = vec![file(GIT, git_page(&program)?)];
+    let mut left = vec![program];
+    while let Some(command) = left.pop() {
+        left.extend(command.get_subcommands().cloned());
+        pages.push(file(name_of(&command), page(&command)?));
+    }
+    Ok(pages)
+}
+
+fn file(name: &str, page: Vec<u8>) -> Generated {
+    (PathBuf::from(format!("man/man{SECTION}/{name}.{SECTION}")), page)
+}
+
+/// `repackbench-cache-list`.
+fn name_of(command: &Command) -> &str {
+    command.get_display_name().unwrap_or(command.get_name())
+}
+
+fn manual(command: &Command) -> Man {
+    // Without a date: the same program has the same pages.
+    let program = env!("CARGO_BIN_NAME");
+    Man::new(command.clone()).source(format!("{program} {}", env!("CARGO_PKG_VERSION"))).manual(program)
+}
+
+fn page(command: &Command) -> Result<Vec<u8>, Failure> {
+    let man = manual(command);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    synopsis(command).to_writer(&mut page)?;
+    described(command.get_long_about().or(command.get_about())).to_writer(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.has_subcommands() {
+        man.render_subcommands_section(&mut page)?;
+    }
+    ending(command, "repackbench").to_writer(&mut page)?;
+    Ok(page)
+}
+
+/// The page of the program as git knows it: what each subcommand does stands in pages of its own.
+fn git_page(program: &Command) -> Result<Vec<u8>, Failure> {
+    let mut page = Vec::new();
+    manual(program).title(GIT).render_title(&mut page)?;
+    let mut roff = Roff::new();
+    let about = program.get_about().map(StyledStr::to_string).unwrap_or_default();
+    roff.control("SH", ["NAME"]).text([roman(format!("{GIT} - {about}"))]);
+    roff.control("SH", ["SYNOPSIS"]).text([bold("git repackbench"), roman(" <subcommand> [<argument>...]")]);
+    roff.to_writer(&mut page)?;
+    described(program.get_long_about()).to_writer(&mut page)?;
+    let mut roff = Roff::new();
+    roff.control("PP", []).text([
+        bold("git repackbench"),
+        roman(" is "),
+        bold("repackbench"),
+        roman(", which git finds by its name "),
+        bold(GIT),
+        roman(
+            ". Repositories are named as arguments; a single dot is the one that the current folder is in, so that \
+             -C goes where it does for git's own commands. Settings that -c gives reach the git that exec runs.",
+        ),
+    ]);
+    roff.to_writer(&mut page)?;
+    manual(program).render_subcommands_section(&mut page)?;
+    ending(program, "repackbench").to_writer(&mut page)?;
+    Ok(page)
+}
+
+/// The line of the help that tells the usage.
+fn synopsis(command: &Command) -> Roff {
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.strip_prefix("Usage: ").unwrap_or(&usage);
+    let name = command.get_bin_name().unwrap_or(command.get_name());
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    match usage.strip_prefix(name) {
+        Some(rest) => roff.text([bold(name), roman(rest)]),
+        None => roff.text([roman(usage)]),
+    };
+    roff
+}
+
+/// The description, and the examples under a heading of their own.
+fn described(text: Option<&StyledStr>) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["DESCRIPTION"]);
+    let text = text.map(StyledStr::to_string).unwrap_or_default();
+    let mut as_typed = false;
+    for line in text.lines() {
+        // Tables and command lines are indented, and stay as they are.
+        let indented = line.starts_with(' ');
+        if indented != as_typed {
+            roff.control(if indented { "nf" } else { "fi" }, []);
+            as_typed = indented;
+        }
+        match line.trim_end() {
+            "" => roff.control("PP", []),
+            EXAMPLES => roff.control("SH", ["EXAMPLES"]),
+            line => roff.text([roman(line)]),
+        };
+    }
+    if as_typed {
+        roff.control("fi", []);
+    }
+    roff
+}
+
+/// Exit codes, where they are told, and where to read on.
+fn ending(command: &Command, program: &str) -> Roff {
+    let mut roff = Roff::new();
+    if let Some(codes) = command.get_after_help() {
+        roff.control("SH", ["EXIT STATUS"]);
+        let codes = codes.to_string();
+        roff.text([roman(codes.strip_prefix("Exit codes: ").unwrap_or(&codes))]);
+    }
+    if name_of(command) != program {
+        roff.control("SH", ["SEE ALSO"]).text([bold(program), roman(format!("({SECTION})"))]);
+    }
+    roff
+}

@@ -1,0 +1,35 @@
+//! `repackbench generate`: man pages and shell completions, from the command line's own definition.
+
+mod completions;
+mod man;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use super::name_of;
+use crate::{
+    failure::{FAILED, Failure},
+    generate_arguments::GenerateArguments,
+};
+
+/// A file to be: its path below `share`, and its bytes.
+type Generated = (PathBuf, Vec<u8>);
+
+/// Writes what describes `program`, all that users see of the command line.
+pub(crate) fn run(arguments: &GenerateArguments, program: &clap::Command) -> Result<ExitCode, Failure> {
+    for (path, bytes) in man::pages(program)?.into_iter().chain(completions::scripts(program)) {
+        write(&arguments.share.join(path), &bytes)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let failed = |error| Failure::new(FAILED, format!("{}: {error}", name_of(path)));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(failed)?;
+    }
+    fs::write(path, bytes).map_err(failed)
+}

@@ -1,0 +1,132 @@
+//! Deltas chosen again by the user's own git.
+//!
+//! What a repository's packs are like depends on who packed them, with what patience, and when: a fresh search for deltas can save more
+//! than any codec. `git repack -adF` makes one, with git's defaults, on a copy that was converted before; what it leaves is converted
+//! once more, so that both arms are written by the same libraries. git chooses deltas before it compresses, so they are the same
+//! under every codec.
+
+use std::{
+    env,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{
+    Repository,
+    git::{GitRepository, verify},
+};
+
+use super::{convert_into, folders, refuse_bases};
+use crate::{
+    Encoding, Progress, ProgressUnit, Result, WriterError,
+    conversion::{Conversion, build_beside},
+    dictionaries::encoding_for,
+    program,
+};
+
+/// What git reads.
+pub(crate) const READABLE: &str = "zlib:6";
+
+/// The user's git.
+#[derive(Debug, Clone)]
+pub struct GitProgram {
+    program: PathBuf,
+    version: String,
+}
+
+impl GitProgram {
+    /// The git that `program` runs, asked for its version.
+    ///
+    /// # Errors
+    /// [`WriterError::Program`] when it cannot be run.
+    pub fn new(program: &Path) -> Result<Self> {
+        let mut git = GitProgram { program: program.to_owned(), version: String::new() };
+        let mut command = git.command();
+        command.arg("version");
+        git.version = program::ask(command, &format!("{} version", program.display()))?;
+        Ok(git)
+    }
+
+    /// Its version, as it says itself.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// git, free of the user's configuration and environment.
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        for (name, _) in env::vars_os() {
+            if name.to_string_lossy().starts_with("GIT_") {
+                command.env_remove(name);
+            }
+        }
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("LC_ALL", "C");
+        // A partial clone's missing objects are not fetched meanwhile.
+        command.env("GIT_NO_LAZY_FETCH", "1");
+        command
+    }
+}
+
+/// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `git`.
+///
+/// # Errors
+/// As [`convert`](super::convert), and [`WriterError::Program`] when git fails, [`WriterError::Unfaithful`] when what it wrote
+/// are not the same objects.
+pub fn convert_rechosen(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    git: &GitProgram,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    refuse_bases(source)?;
+    let readable: CodecSpec =
+        READABLE.parse().map_err(|error| WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") })?;
+    build_beside(target, force, &folders(source), |out| {
+        // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
+        let scratch = tempfile::Builder::new()
+            .prefix("rechosen-")
+            .tempdir_in(out)
+            .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
+        let first = convert_into(source, &Encoding::plain(&readable), scratch.path(), threads, progress)?;
+        rechoose(scratch.path(), git, threads, progress)?;
+        let (encoding, notes) = encoding_for(&Repository::open(scratch.path())?, spec, threads, progress)?;
+        let rechosen = GitRepository::open(scratch.path())?;
+        let second = convert_into(&rechosen, &encoding, out, threads, progress)?;
+        let path = scratch.path().to_owned();
+        scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
+        check_objects(source, &GitRepository::open(out)?, threads)?;
+        let notes = first.notes.into_iter().chain(notes).collect();
+        Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, ..Conversion::default() })
+    })
+}
+
+/// Lets `git` choose all deltas of the packs of `repository` again. Objects that nothing refers to are kept.
+fn rechoose(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<()> {
+    let mut command = git.command();
+    command.arg("--git-dir").arg(repository);
+    command.args(["-c", &format!("pack.threads={threads}"), "-c", "repack.writeBitmaps=false"]);
+    command.args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+    progress.start("letting git choose deltas", 1, ProgressUnit::Items);
+    program::run(command, "git repack -adFk", progress)?;
+    progress.finish();
+    Ok(())
+}
+
+/// Makes sure that `rechosen` holds what `source` holds.
+fn check_objects(source: &GitRepository, rechosen: &GitRepository, threads: usize) -> Result<()> {
+    let mut first = None;
+    verify::compare(source, rechosen, threads, &mut |difference| {
+        first.get_or_insert_with(|| difference.to_string());
+    })?;
+    match first {
+        None => Ok(()),
+        Some(detail) => {
+            let what = "the objects with deltas that git chose".to_owned();
+            Err(WriterError::Unfaithful { path: source.git_dir().to_owned(), what, detail })
+        }
+    }
+}

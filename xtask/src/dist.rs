@@ -1,0 +1,159 @@
+//! `cargo xtask dist`: everything that is installed, laid out as a prefix such as `~/.local` has it, and packed.
+//!
+//! The same checkout, built by the same tools in the same place, gives the same bytes.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{self, Failure, Outcome, cargo};
+use crate::{licences, workspace_root};
+
+/// Under this name git finds the program.
+const GIT_PROGRAM: &str = "git-repackbench";
+
+/// What is preloaded into git. `repackbench exec` looks in `../lib`.
+const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_preload_codecs.so"];
+
+/// The Mercurial extension, which looks for the program in `../../../bin`.
+const EXTENSION: &str = "lib/mercurial/repackbench";
+
+/// Where documents go, and which do.
+const DOCUMENTS: (&str, [&str; 8]) = (
+    "share/doc/repackbench",
+    [
+        "README.md",
+        "METHODOLOGY.md",
+        "FORMAT.md",
+        "CHANGELOG.md",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "docs/git-perf.md",
+        "integrations/hg/README.md",
+    ],
+);
+
+/// The pictures that the README shows.
+const PICTURES: &str = "docs/pictures";
+
+/// The licences of what is linked in.
+const LICENCES: &str = "THIRD-PARTY-LICENSES";
+
+/// The packages whose products are installed.
+pub(crate) const PACKAGES: [&str; 4] =
+    ["repackbench-cli", "repackbench-preload", "repackbench-preload-codecs", "repackbench-hg"];
+
+/// Runs the chore; prints the archive's path on stdout.
+pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
+    if !cfg!(target_os = "linux") {
+        return Err(Failure("dist is for Linux, where `repackbench exec` can preload its libraries".into()));
+    }
+    let out = folder(arguments)?;
+    let mut build = cargo();
+    build.args(["build", "--release", "--locked"]);
+    process::run(build.args(PACKAGES.iter().flat_map(|package| ["--package", package])))?;
+    let built = crate::target_dir().join("release");
+
+    programs(&built, &out)?;
+    extension(&built, &out.join(EXTENSION))?;
+    process::run(Command::new(built.join("repackbench")).arg("generate").arg(out.join("share")))?;
+    documents(&out)?;
+    println!("{}", pack(&out)?.display());
+    Ok(())
+}
+
+/// The folder to fill: ours, emptied, or the user's, if it is empty.
+fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
+    let out = match arguments {
+        [] => {
+            let out = crate::target_dir().join("dist");
+            if out.exists() {
+                fs::remove_dir_all(&out).map_err(|error| failed(&out, &error))?;
+            }
+            out
+        }
+        [option, out] if option == "--out" => PathBuf::from(out),
+        _ => return Err(Failure("usage: cargo xtask dist [--out DIR]".into())),
+    };
+    fs::create_dir_all(&out).map_err(|error| failed(&out, &error))?;
+    match fs::read_dir(&out).map_err(|error| failed(&out, &error))?.next() {
+        None => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
+        Some(_) => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
+    }
+}
+
+fn programs(built: &Path, out: &Path) -> Outcome<()> {
+    stripped(&built.join("repackbench"), &out.join("bin").join("repackbench"))?;
+    let link = out.join("bin").join(GIT_PROGRAM);
+    symlink("repackbench", &link).map_err(|error| failed(&link, &error))?;
+    PRELOADED.iter().try_for_each(|library| stripped(&built.join(library), &out.join("lib").join(library)))
+}
+
+fn extension(built: &Path, folder: &Path) -> Outcome<()> {
+    stripped(&built.join("librepackbench_hg.so"), &folder.join("_native.abi3.so"))?;
+    copy(&workspace_root().join("integrations/hg/repackbench/__init__.py"), &folder.join("__init__.py"))
+}
+
+fn documents(out: &Path) -> Outcome<()> {
+    let (folder, names) = DOCUMENTS;
+    let folder = out.join(folder);
+    for name in names {
+        copy(&workspace_root().join(name), &folder.join(name))?;
+    }
+    let pictures = workspace_root().join(PICTURES);
+    for entry in fs::read_dir(&pictures).map_err(|error| failed(&pictures, &error))? {
+        let entry = entry.map_err(|error| failed(&pictures, &error))?;
+        copy(&entry.path(), &folder.join(PICTURES).join(entry.file_name()))?;
+    }
+    let licences = folder.join(LICENCES);
+    fs::write(&licences, licences::of_dependencies(&PACKAGES)?).map_err(|error| failed(&licences, &error))
+}
+
+/// Packs the folder, beside it, under a name that tells version and platform.
+fn pack(out: &Path) -> Outcome<PathBuf> {
+    let name = format!("repackbench-{}-{}-{}", env!("CARGO_PKG_VERSION"), std::env::consts::ARCH, std::env::consts::OS);
+    let archive = out.with_file_name(format!("{name}.tar.gz"));
+    let mut tar = Command::new("tar");
+    tar.args(["--sort=name", "--owner=0", "--group=0", "--numeric-owner", "--mode=u+rw,go-w"]);
+    tar.arg(format!("--mtime=@{}", time_of_sources()));
+    // Of names only: links point beside themselves.
+    tar.arg(format!("--transform=flags=r;s,^\\.,{name},"));
+    // gzip's own header has a time, too.
+    tar.args(["--use-compress-program=gzip -n9", "--create", "--file"]).arg(&archive);
+    process::run(tar.arg("--directory").arg(out).arg("."))?;
+    Ok(archive)
+}
+
+/// When the sources were changed last: as `SOURCE_DATE_EPOCH` says, or git.
+fn time_of_sources() -> u64 {
+    let named = std::env::var("SOURCE_DATE_EPOCH").ok();
+    let committed = || {
+        let mut log = Command::new("git");
+        log.current_dir(workspace_root()).args(["log", "-1", "--format=%ct"]).stdin(Stdio::null());
+        log.stderr(Stdio::null()).output().ok().and_then(|output| String::from_utf8(output.stdout).ok())
+    };
+    named.or_else(committed).and_then(|time| time.trim().parse().ok()).unwrap_or_default()
+}
+
+/// Copies a program or library without what only debuggers read.
+fn stripped(from: &Path, to: &Path) -> Outcome<()> {
+    make_folder_of(to)?;
+    process::run(Command::new("strip").arg("--strip-debug").arg("-o").arg(to).arg(from))
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome<()> {
+    make_folder_of(to)?;
+    fs::copy(from, to).map_err(|error| failed(from, &error))?;
+    Ok(())
+}
+
+fn make_folder_of(path: &Path) -> Outcome<()> {
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
+}
+
+fn failed(path: &Path, error: &std::io::Error) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,205 @@
+//! `cargo xtask git-perf`: git's own performance scripts on variants. `docs/git-perf.md` says what is compared.
+
+use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::process::{self, Failure, Outcome, cargo, output};
+
+const USAGE: &str = "\
+usage: cargo xtask git-perf --git-source DIR --variant REPO [--variant REPO]... [--repeat N] [SCRIPT...]
+  DIR is a checkout of git that was built, SCRIPT the name of a file in its t/perf";
+
+/// The scripts that run unless some are named: traversal, pickaxe, and reading a pack from end to end.
+const SCRIPTS: [&str; 3] = ["p0001-rev-list.sh", "p4209-pickaxe.sh", "p5302-pack-index.sh"];
+
+/// How often git's scripts run each command; they keep the shortest time.
+const REPEAT: &str = "3";
+
+/// Where git's scripts keep what they measured, a folder for each section.
+const RESULTS: &str = "test-results";
+
+/// The key that stops plain git.
+const GUARD: &str = "extensions.repackbench";
+
+struct Arguments {
+    /// `t/perf` in git's sources.
+    perf: PathBuf,
+    variants: Vec<PathBuf>,
+    repeat: OsString,
+    scripts: Vec<String>,
+}
+
+/// Runs the chore; prints a table on stdout.
+pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
+    let arguments = parse(words)?;
+    process::run(cargo().args(["build", "--release", "--locked"]))?;
+    let git = installed_git()?;
+    let scratch = crate::target_dir().join("git-perf");
+    let names: Vec<String> = arguments.variants.iter().map(|variant| name_of(variant)).collect();
+    for (variant, name) in arguments.variants.iter().zip(&names) {
+        let copy = scratch.join(name);
+        let ran = copy_unguarded(variant, &copy).and_then(|()| measure(&arguments, variant, name, &copy, &git));
+        fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+        ran?;
+    }
+    let (table, failures) = table(&arguments, &names)?;
+    print!("{table}");
+    if failures > 0 {
+        let results = arguments.perf.join(RESULTS);
+        return Err(Failure(format!(
+            "{failures} commands failed: what git's scripts said is above, {} has more",
+            results.display()
+        )));
+    }
+    Ok(())
+}
+
+fn parse(words: &[OsString]) -> Outcome<Arguments> {
+    let usage = || Failure(USAGE.to_owned());
+    let (mut source, mut variants, mut scripts) = (None, Vec::new(), Vec::new());
+    let mut repeat = OsString::from(REPEAT);
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut path = || words.next().map(PathBuf::from).ok_or_else(usage);
+        match word.to_str() {
+            Some("--git-source") => source = Some(path()?),
+            Some("--variant") => variants.push(path()?),
+            Some("--repeat") => repeat = path()?.into(),
+            Some(name) if !name.starts_with('-') => scripts.push(name.to_owned()),
+            _ => return Err(usage()),
+        }
+    }
+    if scripts.is_empty() {
+        scripts = SCRIPTS.map(str::to_owned).to_vec();
+    }
+    let source = source.ok_or_else(usage)?;
+    if variants.is_empty() {
+        return Err(usage());
+    }
+    let built = source.join("bin-wrappers").join("git");
+    if !built.exists() {
+        return Err(Failure(format!(
+            "{}: not found: run `make` there, git's scripts take a built git",
+            built.display()
+        )));
+    }
+    let perf = source.join("t").join("perf");
+    let perf = fs::canonicalize(&perf).map_err(|error| failed(&perf, &error))?;
+    let absolute = |path: &PathBuf| fs::canonicalize(path).map_err(|error| failed(path, &error));
+    let variants = variants.iter().map(absolute).collect::<Outcome<_>>()?;
+    Ok(Arguments { perf, variants, repeat, scripts })
+}
+
+/// The folder of the git on the PATH.
+fn installed_git() -> Outcome<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).find(|folder| folder.join("git").is_file());
+    found.ok_or_else(|| Failure("git: not found on PATH".into()))
+}
+
+/// A name that git's configuration takes for a section, and its scripts for a folder.
+fn name_of(variant: &Path) -> String {
+    let name = variant.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    name.replace(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-' && letter != '.', "-")
+}
+
+/// Copies a repository, without the guard: git's scripts ask for its folders before they copy it themselves, by hard links, and then
+/// write and repack.
+fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
+    let git_dir = output(Command::new("git").arg("-C").arg(variant).args(["rev-parse", "--resolve-git-dir", "."]));
+    // Of a work tree the folder in it, which has no guard.
+    let git_dir = if git_dir.is_ok() { variant.to_owned() } else { variant.join(".git") };
+    let parent = copy.parent().unwrap_or(copy);
+    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    process::run(Command::new("cp").arg("-R").arg(&git_dir).arg(copy))?;
+    let config = copy.join("config");
+    let guarded = ["config", "--file"];
+    if process::succeeds(Command::new("git").args(guarded).arg(&config).args(["--get", GUARD])) {
+        process::run(Command::new("git").args(guarded).arg(&config).args(["--unset-all", GUARD]))?;
+    }
+    Ok(())
+}
+
+/// Runs the scripts on the copy, as a section of git's own results.
+fn measure(arguments: &Arguments, variant: &Path, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
+    let earlier = arguments.perf.join(RESULTS).join(name);
+    if earlier.exists() {
+        fs::remove_dir_all(&earlier).map_err(|error| failed(&earlier, &error))?;
+    }
+    let sections = copy.with_file_name("sections");
+    fs::write(&sections, format!("[perf \"{name}\"]\n\tuseScalar = false\n"))
+        .map_err(|error| failed(&sections, &error))?;
+    let mut perf = Command::new(crate::target_dir().join("release").join("repackbench"));
+    perf.current_dir(&arguments.perf).arg("exec").arg(variant).arg("--");
+    perf.args(["./run", "--config"]).arg(&sections).args(["--subsection", name]).arg(git).arg("--");
+    perf.args(&arguments.scripts);
+    perf.env("GIT_PERF_REPO", copy).env("GIT_PERF_LARGE_REPO", copy).env("GIT_PERF_REPEAT_COUNT", &arguments.repeat);
+    // Ours is the table.
+    perf.stdout(Stdio::from(io::stderr()));
+    process::run(&mut perf)
+}
+
+/// What git's scripts kept: for each command its title, and for each variant the shortest run. Then how many have none.
+fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
+    let first = names.first().map_or("", String::as_str);
+    let results = arguments.perf.join(RESULTS);
+    let mut table = format!("elapsed (user + system) seconds, ratio of user + system to {first}\n");
+    let mut failures = 0;
+    for script in &arguments.scripts {
+        let script = script.trim_end_matches(".sh");
+        let _ = writeln!(table, "\n{script}");
+        // The numbers of the steps that are timed.
+        for number in read(&results.join(first).join(format!("{script}.subtests")))?.lines() {
+            let title = read(&results.join(first).join(format!("{script}.{number}.descr")))?;
+            let _ = writeln!(table, "  {}", title.trim_end());
+            let mut base = None;
+            for name in names {
+                let kept = times(&results.join(name), &format!("{script}.{number}.result"))?;
+                failures += usize::from(kept.is_none());
+                let _ = writeln!(table, "    {name:24} {}", row(kept, &mut base));
+            }
+        }
+    }
+    Ok((table, failures))
+}
+
+/// A variant's times, and their ratio to the first variant's.
+fn row(kept: Option<[f64; 3]>, base: &mut Option<f64>) -> String {
+    let Some([elapsed, user, system]) = kept else { return "failed".to_owned() };
+    let base = *base.get_or_insert(user + system);
+    // GNU time counts hundredths: of a short command nothing may be left.
+    let ratio = if base > 0.0 { format!("{:.2}", (user + system) / base) } else { "-".to_owned() };
+    format!("{elapsed:8.2} ({user:.2} + {system:.2})  {ratio}")
+}
+
+/// The times in the file of a section whose name ends so: before it stands which git ran.
+fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
+    for entry in fs::read_dir(section).map_err(|error| failed(section, &error))? {
+        let path = entry.map_err(|error| failed(section, &error))?.path();
+        if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
+            continue;
+        }
+        let text = read(&path)?;
+        let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
+        let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
+        return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
+    }
+    Ok(None)
+}
+
+/// Of `1:02:03.45`, `2:03.45` or `3.45`, as GNU time writes them.
+fn seconds(time: &str) -> Option<f64> {
+    time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
+}
+
+fn read(path: &Path) -> Outcome<String> {
+    fs::read_to_string(path).map_err(|error| failed(path, &error))
+}
+
+fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,93 @@
+//! The licences of the crates, and of the C sources in them, that programs and libraries are linked with.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::process::{Failure, Outcome, cargo, output};
+
+/// What files with a licence's text are called, up to an ending.
+const NAMES: [&str; 4] = ["LICENSE", "LICENCE", "UNLICENSE", "NOTICE"];
+
+/// How deep in a crate the sources of a C library begin.
+const DEPTH: usize = 3;
+
+/// Every dependency of `packages` with its licence, then every text once, with those whose it is.
+pub(crate) fn of_dependencies(packages: &[&str]) -> Outcome<String> {
+    let sources = sources()?;
+    let mut tree = cargo();
+    tree.args(["tree", "--locked", "--edges", "normal,no-proc-macro", "--prefix", "none", "--format", "{p}|{l}"]);
+    let listed = output(tree.args(packages.iter().flat_map(|package| ["--package", package])))?;
+    let mut list = String::from("repackbench is linked with these libraries.\n\n");
+    let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    // What cargo has shown before it marks.
+    let lines: BTreeSet<&str> = listed.lines().map(|line| line.trim_end_matches(" (*)")).collect();
+    for line in lines {
+        let Some((package, licence)) = line.split_once('|') else { continue };
+        let words: Vec<&str> = package.split(' ').collect();
+        // Behind the version stands where a crate is that is no registry's: ours.
+        let [name, version] = words.as_slice() else { continue };
+        let unpacked = format!("{name}-{}", version.trim_start_matches('v'));
+        let folder = sources
+            .get(&unpacked)
+            .ok_or_else(|| Failure(format!("{unpacked}: expected its sources unpacked by cargo")))?;
+        let _ = writeln!(list, "{name} {version}: {licence}");
+        collect(folder, folder, DEPTH, &format!("{name} {version}"), &mut texts)?;
+    }
+    for (text, whose) in texts {
+        let _ = write!(list, "\n{}\n{}\n\n{text}", "-".repeat(80), whose.join("\n"));
+    }
+    Ok(list)
+}
+
+/// Where the sources of each crate from a registry are, by name and version: cargo unpacks them into folders of that name.
+fn sources() -> Outcome<BTreeMap<String, PathBuf>> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
+    let registries = home.ok_or_else(|| Failure("CARGO_HOME: expected a folder".into()))?.join("registry").join("src");
+    let mut sources = BTreeMap::new();
+    for registry in folder(&registries)? {
+        for source in folder(&registry)? {
+            if let Some(name) = source.file_name() {
+                sources.insert(name.to_string_lossy().into_owned(), source);
+            }
+        }
+    }
+    Ok(sources)
+}
+
+/// The texts below `place`, a part of the crate at `root`.
+fn collect(
+    root: &Path,
+    place: &Path,
+    depth: usize,
+    whose: &str,
+    texts: &mut BTreeMap<String, Vec<String>>,
+) -> Outcome<()> {
+    for path in folder(place)? {
+        if path.is_dir() {
+            if depth > 1 {
+                collect(root, &path, depth - 1, whose, texts)?;
+            }
+            continue;
+        }
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+        if NAMES.iter().any(|prefix| name.starts_with(prefix)) {
+            let bytes = fs::read(&path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+            let inside = path.strip_prefix(root).unwrap_or(&path).display();
+            texts.entry(String::from_utf8_lossy(&bytes).into_owned()).or_default().push(format!("{whose}: {inside}"));
+        }
+    }
+    Ok(())
+}
+
+/// What is in a folder, sorted.
+fn folder(path: &Path) -> Outcome<Vec<PathBuf>> {
+    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+    let entries = fs::read_dir(path).map_err(failed)?;
+    let mut paths: Vec<PathBuf> =
+        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
+    paths.sort();
+    Ok(paths)
+}
