@@ -116,7 +116,7 @@ fn hg_writes_with_the_level_and_the_codec_that_is_named() {
         let options = ["--hg-extension", extension, "--codec", codec];
         exec(variant, &options, &["update", "-q"]).exits(exit::OK);
         let text: String = (0..500).map(|line| format!("line {}\n", line % 50)).collect();
-        std::fs::write(scratch.join(variant).join("new"), text).unwrap();
+        fs::write(scratch.join(variant).join("new"), text).unwrap();
         let commit = ["commit", "-q", "-A", "-m", "new", "--config", "repackbench.summary=yes"];
         let said = exec(variant, &options, &commit).exits(exit::OK).stderr;
         assert!(said.contains(&format!("repackbench: {codec}: ")) && !said.contains(" 0 encoded"), "{said}");
