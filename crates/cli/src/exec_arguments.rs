@@ -4,18 +4,21 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use repackbench_client::Zlib;
+use repackbench_codec::CodecSpec;
 
 use crate::repository_path::located;
 
 /// Run the user's own git or hg on a repository under any codec.
 ///
 /// git is not patched: a library that is preloaded into it answers zlib's functions, and reads
-/// every codec whose chunks can be decoded by themselves, with dictionaries too. What git writes
-/// stays zlib, and so does what leaves the repository by push, fetch, clone or bundle. Repositories
-/// that mix codecs stay readable. The command gets GIT_DIR: of a variant a view without the guard
-/// that stops plain git. What the command changes in it, the variant gets when it ends.
+/// every codec whose chunks can be decoded by themselves, with dictionaries too. What git writes is
+/// zlib, unless --codec names another codec for its packs and loose objects; what leaves the
+/// repository by push, fetch, clone or bundle is always zlib. Repositories that mix codecs stay
+/// readable. The command gets GIT_DIR: of a variant a view without the guard that stops plain git.
+/// What the command changes in it, the variant gets when it ends.
 ///
-/// hg gets the repository by -R, and the extension that --hg-extension names.
+/// hg gets the repository by -R, and the extension that --hg-extension names. Its repositories say
+/// themselves which codec they are under: --codec sets level and implementation.
 ///
 /// What an outer git exports about its own repository is cleared; what `git -c` sets is passed on.
 /// Linked work trees that `git worktree` makes last: REPOSITORY may be one of them.
@@ -28,12 +31,18 @@ use crate::repository_path::located;
 ///   repackbench exec linux.lz4 -- git rev-list --objects --all
 ///   repackbench exec --zlib zlib-rs linux -- git fsck --full
 ///   repackbench exec linux.zstd-5 -- git --work-tree /tmp/tree checkout -f
+///   repackbench exec --codec zstd:5 linux.zstd-5 -- git repack -adF
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ExecArguments {
     /// The repository, a variant or not.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
+
+    /// The codec of what git writes to the repository's object store. The repository has to be a variant, unless stock git
+    /// reads that codec; dict=, prefix, patch and codecs for kinds take what git does not tell zlib, and are refused.
+    #[arg(long, value_name = "CODEC")]
+    pub(crate) codec: Option<CodecSpec>,
 
     /// Who reads and writes zlib streams for git.
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]

@@ -17,17 +17,25 @@ use std::{
 
 use crate::{ClientError, name_of};
 
-/// Makes the folder for `git`, and returns it.
-pub(crate) fn make(git: &Path, folder: &Path) -> Result<PathBuf, ClientError> {
-    let failed = |why: String| ClientError::refused(format!("{} --exec-path: {why}", name_of(git)));
-    let output = Command::new(git).arg("--exec-path").output().map_err(|error| failed(error.to_string()))?;
+/// The folder of programs that `git` names.
+pub(crate) fn programs(git: &Path) -> Result<PathBuf, ClientError> {
+    let output = Command::new(git).arg("--exec-path").output().map_err(|error| failed(git, error.to_string()))?;
     let mut answer = output.stdout;
     if answer.pop() != Some(b'\n') || !output.status.success() {
-        return Err(failed("expected a folder".to_owned()));
+        return Err(failed(git, "expected a folder".to_owned()));
     }
-    let programs = PathBuf::from(OsString::from_vec(answer));
+    Ok(PathBuf::from(OsString::from_vec(answer)))
+}
+
+fn failed(git: &Path, why: String) -> ClientError {
+    ClientError::refused(format!("{} --exec-path: {why}", name_of(git)))
+}
+
+/// Makes the folder for `git`, and returns it.
+pub(crate) fn make(git: &Path, folder: &Path) -> Result<PathBuf, ClientError> {
+    let programs = programs(git)?;
     fs::create_dir(folder)?;
-    for entry in fs::read_dir(&programs).map_err(|error| failed(format!("{}: {error}", name_of(&programs))))? {
+    for entry in fs::read_dir(&programs).map_err(|error| failed(git, format!("{}: {error}", name_of(&programs))))? {
         let entry = entry?;
         if entry.file_name() != "git" {
             symlink(entry.path(), folder.join(entry.file_name()))?;

@@ -9,10 +9,11 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
+use repackbench_preload_abi::CODEC_VARIABLE;
 use repackbench_reader::git::GitRepository;
 use tempfile::TempDir;
 
-use crate::{ClientError, exec_path, library::Preload, library::Zlib, name_of, probe, view::View};
+use crate::{ClientError, exec_path, library::Preload, library::Zlib, name_of, probe, view::View, writing::Writing};
 
 /// Where the preloaded library finds the dictionaries.
 const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
@@ -44,6 +45,7 @@ pub struct GitClient {
     work_tree: Option<PathBuf>,
     exec_path: Option<PathBuf>,
     view: Option<View>,
+    writing: Option<Writing>,
     scratch: TempDir,
 }
 
@@ -99,7 +101,24 @@ impl GitClient {
         } else if place.join(".git").exists() {
             work_tree = Some(absolute(place)?);
         }
-        Ok(GitClient { preload, zlib, git, git_dir, work_tree, exec_path, view, scratch })
+        Ok(GitClient { preload, zlib, git, git_dir, work_tree, exec_path, view, writing: None, scratch })
+    }
+
+    /// Lets commands write with `codec` what goes to the object store of `repository`, the one that this client was made for. All
+    /// else that git compresses stays zlib.
+    ///
+    /// # Errors
+    /// The codec takes more than a payload, plain git could no longer read the repository, or this git does not write with it.
+    pub fn write_with(&mut self, repository: &GitRepository, codec: &CodecSpec) -> Result<(), ClientError> {
+        let git = self.git.as_deref();
+        let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, and --codec takes one"))?;
+        let common_dir = match &self.view {
+            Some(view) => view.folder().to_owned(),
+            None => absolute(repository.common_dir())?,
+        };
+        let scratch = self.scratch.path();
+        self.writing = Some(Writing::new(repository, &common_dir, codec, git, &self.preload, scratch)?);
+        Ok(())
     }
 
     /// The git directory that commands see.
@@ -119,6 +138,13 @@ impl GitClient {
         command.env(ZLIB_VARIABLE, self.zlib.name());
         command.env(DICTIONARIES_VARIABLE, dictionaries(&self.scratch));
         command.env("GIT_DIR", &self.git_dir);
+        match &self.writing {
+            Some(writing) => writing.set(command),
+            // An outer one's.
+            None => {
+                command.env_remove(CODEC_VARIABLE);
+            }
+        }
         if let Some(work_tree) = &self.work_tree {
             command.env("GIT_WORK_TREE", work_tree);
         }

@@ -8,11 +8,13 @@
 mod exec_path;
 mod git;
 mod hg;
+mod hg_writing;
 mod library;
 mod probe;
 mod shown_folder;
 mod view;
 mod work_trees;
+mod writing;
 
 use std::{fmt::Display, io, path::Path};
 
@@ -21,6 +23,7 @@ use repackbench_reader::ReaderError;
 pub use self::{
     git::{GitClient, find_program},
     hg::{check_hg, hg_command},
+    hg_writing::hg_codec,
     library::{Preload, Zlib},
 };
 

@@ -3,7 +3,7 @@
 
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -14,7 +14,7 @@ use crate::library::{Preload, Zlib};
 use crate::{ClientError, name_of};
 
 /// The content of a blob.
-const CONTENT: &str = "probe\n";
+pub(crate) const CONTENT: &str = "probe\n";
 /// Its name, in the two parts of which git makes a path.
 const ID: (&str, &str) = ("da", "0c4eb8d9a48d171a33574b380752e183286751");
 /// A codec that git itself cannot read.
@@ -24,12 +24,8 @@ const COMPLAINT: &str = "repackbench: ";
 
 /// Lets `git` read an object that it can only read through the library; `scratch` is a folder for it.
 pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib, scratch: &Path) -> Result<(), ClientError> {
-    let repository = scratch.join("probe");
-    let fan_out = repository.join("objects").join(ID.0);
-    fs::create_dir_all(&fan_out)?;
-    fs::create_dir(repository.join("refs"))?;
-    fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
-    fs::write(fan_out.join(ID.1), chunk()?)?;
+    let repository = make_repository(scratch)?;
+    fs::write(object_file(&repository), chunk()?)?;
     let mut command = Command::new(git);
     command.arg("--git-dir").arg(&repository).args(["cat-file", "blob", &[ID.0, ID.1].concat()]);
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").stdin(Stdio::null());
@@ -50,12 +46,30 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib, scratch: &Path) -
     Err(failed(why).with_hint(hint))
 }
 
+/// Makes an empty repository in the folder, with room for the blob.
+pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, ClientError> {
+    let repository = scratch.join("probe");
+    fs::create_dir_all(repository.join("objects").join(ID.0))?;
+    fs::create_dir(repository.join("refs"))?;
+    fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
+    Ok(repository)
+}
+
+/// The file of the blob.
+pub(crate) fn object_file(repository: &Path) -> PathBuf {
+    repository.join("objects").join(ID.0).join(ID.1)
+}
+
+/// What is compressed of the blob.
+pub(crate) fn payload() -> String {
+    format!("blob {}\0{CONTENT}", CONTENT.len())
+}
+
 fn chunk() -> Result<Vec<u8>, ClientError> {
     let failed = |error: String| ClientError::refused(error);
     let spec: CodecSpec = CODEC.parse().map_err(|error: repackbench_codec::SpecError| failed(error.to_string()))?;
     let mut encoder = ChunkEncoder::new(&spec).map_err(|error| failed(error.to_string()))?;
-    let payload = format!("blob {}\0{CONTENT}", CONTENT.len());
     let mut stored = Vec::new();
-    encoder.encode(payload.as_bytes(), &mut stored).map_err(|error| failed(error.to_string()))?;
+    encoder.encode(payload().as_bytes(), &mut stored).map_err(|error| failed(error.to_string()))?;
     Ok(stored)
 }

@@ -22,6 +22,15 @@ pub const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 /// The file of the library with the codecs, if it is not beside the stand-in.
 pub const CODECS_VARIABLE: &str = "REPACKBENCH_PRELOAD_CODECS";
 
+/// The codec of what git writes to its object store, in canonical form.
+pub const CODEC_VARIABLE: &str = "REPACKBENCH_CODEC";
+
+/// The executables that write with it, each as `DEVICE:INODE`, with commas between them.
+pub const WRITERS_VARIABLE: &str = "REPACKBENCH_WRITERS";
+
+/// The git directory whose object store is meant.
+pub const REPOSITORY_VARIABLE: &str = "REPACKBENCH_REPOSITORY";
+
 /// `Z_OK`
 pub const OK: c_int = 0;
 /// `Z_STREAM_END`
@@ -225,6 +234,19 @@ pub struct Codecs {
     pub stock: ZlibFunctions,
     /// The functions of zlib-rs.
     pub zlib_rs: ZlibFunctions,
+    /// A place to collect one payload after the other that is to be written; null where there is no memory for it, or no codec.
+    pub open_payload: unsafe extern "C" fn() -> *mut c_void,
+    /// Forgets what was collected and encoded.
+    pub restart_payload: unsafe extern "C" fn(*mut c_void),
+    /// Adds bytes: [`OK`], or an error, and then nothing was added.
+    pub append: unsafe extern "C" fn(*mut c_void, *const u8, usize) -> c_int,
+    /// What was collected, until the next call.
+    pub collected: unsafe extern "C" fn(*mut c_void) -> Bytes,
+    /// The chunk of what was collected and of these bytes behind it, until the next call; true for a loose object, whose level is its
+    /// own. Without a start if that failed or the chunk is longer than the last argument; what was collected is then as before.
+    pub encode: unsafe extern "C" fn(*mut c_void, bool, *const u8, usize, usize) -> Bytes,
+    /// Gives a place back.
+    pub close_payload: unsafe extern "C" fn(*mut c_void),
 }
 
 /// The function behind [`CODECS_SYMBOL`].

@@ -7,6 +7,7 @@
 
 mod decoder;
 mod dictionaries;
+mod encoder;
 mod libdeflate;
 #[cfg(feature = "zlib-ng")]
 mod zlib_ng;
@@ -34,6 +35,12 @@ fn codecs() -> Option<Codecs> {
         zlib_ng: None,
         stock: zlibs::stock()?,
         zlib_rs: zlibs::zlib_rs()?,
+        open_payload: encoder::open,
+        restart_payload: encoder::restart,
+        append: encoder::append,
+        collected: encoder::collected,
+        encode: encoder::encode,
+        close_payload: encoder::close,
     })
 }
 

@@ -1,9 +1,13 @@
-//! Writing: every function goes to the zlib that is used.
+//! Writing: zlib's functions, each for whoever's stream it is. All are zlib's, unless a codec was named for the object store.
 
 use libc::{c_char, c_int, c_uint, c_ulong, c_void};
-use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream};
+use repackbench_preload_abi::{MEM_ERROR, OK, STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
-use crate::{guarded, zlib::zlib};
+use crate::{
+    guarded,
+    written::{self, Settings, Whose, Written, find},
+    zlib::zlib,
+};
 
 /// `Z_DEFLATED`
 const DEFLATED: c_int = 8;
@@ -13,6 +17,8 @@ const WINDOW_BITS: c_int = 15;
 const MEMORY_LEVEL: c_int = 8;
 /// `Z_DEFAULT_STRATEGY`
 const STRATEGY: c_int = 0;
+/// `Z_FIXED`
+const LAST_STRATEGY: c_int = 4;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateInit_(stream: *mut ZStream, level: c_int, version: *const c_char, size: c_int) -> c_int {
@@ -31,52 +37,166 @@ unsafe extern "C" fn deflateInit2_(
     version: *const c_char,
     size: c_int,
 ) -> c_int {
-    guarded(STREAM_ERROR, || match zlib() {
-        // SAFETY: the caller's arguments, unchanged.
-        Some(zlib) => unsafe {
-            let init = zlib.functions.deflate_init2;
-            init(stream, level, method, window_bits, memory_level, strategy, version, size)
-        },
-        None => VERSION_ERROR,
+    guarded(STREAM_ERROR, || {
+        let settings = Settings { level, method, window_bits, memory_level, strategy };
+        // SAFETY: null or a valid stream, as zlib.h wants it; the version null or a C string.
+        unsafe {
+            if is_ordinary(settings)
+                && is_of_this_zlib(version, size)
+                && let Some(caller) = stream.as_mut()
+                && written::open(caller, settings)
+            {
+                return OK;
+            }
+        }
+        match zlib() {
+            // SAFETY: the caller's arguments, unchanged.
+            Some(zlib) => unsafe {
+                let init = zlib.functions.deflate_init2;
+                init(stream, level, method, window_bits, memory_level, strategy, version, size)
+            },
+            None => VERSION_ERROR,
+        }
+    })
+}
+
+/// Whether it is a stream in zlib's format, with arguments that every zlib takes.
+fn is_ordinary(settings: Settings) -> bool {
+    let Settings { level, method, window_bits, memory_level, strategy } = settings;
+    (-1..=9).contains(&level)
+        && method == DEFLATED
+        && (9..=WINDOW_BITS).contains(&window_bits)
+        && (1..=9).contains(&memory_level)
+        && (STRATEGY..=LAST_STRATEGY).contains(&strategy)
+}
+
+/// # Safety
+/// `version` must be null or a C string.
+unsafe fn is_of_this_zlib(version: *const c_char, size: c_int) -> bool {
+    // SAFETY: as the caller vouches.
+    !version.is_null() && unsafe { *version } == b'1'.cast_signed() && size == ZStream::SIZE
+}
+
+/// Answers for a stream: `ours` for one of ours, `zlibs` for all others. A panic is told as a lack of memory, the one error that all of
+/// git heeds.
+///
+/// # Safety
+/// As for [`find`].
+unsafe fn answer(
+    stream: *mut ZStream,
+    ours: impl FnOnce(&mut ZStream) -> c_int,
+    zlibs: impl FnOnce(&ZlibFunctions) -> c_int,
+) -> c_int {
+    guarded(MEM_ERROR, || {
+        // SAFETY: as the caller vouches.
+        match unsafe { find(stream) } {
+            Whose::Ours(caller) => ours(caller),
+            Whose::Zlibs => zlib().map_or(STREAM_ERROR, |zlib| zlibs(zlib.functions)),
+            Whose::Nobodys => STREAM_ERROR,
+        }
     })
 }
 
 #[unsafe(no_mangle)]
+unsafe extern "C" fn deflate(stream: *mut ZStream, flush: c_int) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe { answer(stream, |caller| Written::deflate(caller, flush), |zlib| (zlib.deflate)(stream, flush)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn deflateEnd(stream: *mut ZStream) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe { answer(stream, |caller| Written::end(caller), |zlib| (zlib.deflate_end)(stream)) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn deflateReset(stream: *mut ZStream) -> c_int {
+    // SAFETY: zlib.h's duties of the caller.
+    unsafe { answer(stream, |caller| Written::of(caller).reset(caller), |zlib| (zlib.deflate_reset)(stream)) }
+}
+
+#[unsafe(no_mangle)]
 unsafe extern "C" fn deflateBound(stream: *mut ZStream, source_len: c_ulong) -> c_ulong {
-    /// What zlib answers without a valid stream: more than any of its streams has.
-    fn without_stream(source_len: c_ulong) -> c_ulong {
-        let growth = (source_len.wrapping_add(7) >> 3).wrapping_add(source_len.wrapping_add(63) >> 6);
-        source_len.wrapping_add(growth).wrapping_add(5 + 6)
-    }
-    guarded(without_stream(source_len), || match zlib() {
-        // SAFETY: the caller's arguments, unchanged.
-        Some(zlib) => unsafe { (zlib.functions.deflate_bound)(stream, source_len) },
-        None => without_stream(source_len),
+    // More than any stream has, of zlib's or ours.
+    let refused = written::bound(source_len);
+    guarded(refused, || {
+        // SAFETY: zlib.h's duties of the caller; a state that becomes zlib's is not used again here.
+        unsafe {
+            match find(stream) {
+                Whose::Ours(caller) => Written::of(caller).bound(source_len).unwrap_or_else(|| {
+                    Written::begin_anew_as_zlibs(caller, refused, |zlib, stream| {
+                        (zlib.deflate_bound)(stream, source_len)
+                    })
+                }),
+                Whose::Zlibs => zlib().map_or(refused, |zlib| (zlib.functions.deflate_bound)(stream, source_len)),
+                Whose::Nobodys => refused,
+            }
+        }
     })
 }
 
-macro_rules! handed_over {
+#[unsafe(no_mangle)]
+unsafe extern "C" fn deflatePending(stream: *mut ZStream, pending: *mut c_uint, bits: *mut c_int) -> c_int {
+    // SAFETY: zlib.h's duties of the caller cover both; what is to be written to is null or valid.
+    unsafe {
+        answer(
+            stream,
+            |caller| {
+                let (bytes_left, bits_left) = Written::of(caller).pending();
+                if let Some(pending) = pending.as_mut() {
+                    *pending = bytes_left;
+                }
+                if let Some(bits) = bits.as_mut() {
+                    *bits = bits_left;
+                }
+                OK
+            },
+            |zlib| (zlib.deflate_pending)(stream, pending, bits),
+        )
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn deflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int {
+    if to.is_null() {
+        return STREAM_ERROR;
+    }
+    // SAFETY: zlib.h's duties of the caller cover both.
+    unsafe { decided_for_zlib(from, |zlib, from| (zlib.deflate_copy)(to, from)) }
+}
+
+/// Calls what makes sense for zlib's streams alone: a new one is zlib's from now on, and one of ours refused.
+///
+/// # Safety
+/// As for [`find`]; `call` must be sound for the stream.
+unsafe fn decided_for_zlib(stream: *mut ZStream, call: impl Fn(&ZlibFunctions, *mut ZStream) -> c_int) -> c_int {
+    // SAFETY: as the caller vouches; a state that becomes zlib's is not used again here.
+    unsafe {
+        answer(
+            stream,
+            |caller| match Written::of(caller).is_new() {
+                true => Written::begin_anew_as_zlibs(caller, MEM_ERROR, &call),
+                false => STREAM_ERROR,
+            },
+            |zlib| call(zlib, stream),
+        )
+    }
+}
+
+macro_rules! for_zlib {
     ($($symbol:ident => $field:ident($($argument:ident: $type:ty),*);)*) => {
         $(#[unsafe(no_mangle)]
-        unsafe extern "C" fn $symbol($($argument: $type),*) -> c_int {
-            guarded(STREAM_ERROR, || match zlib() {
-                // SAFETY: the caller's arguments, unchanged.
-                Some(zlib) => unsafe { (zlib.functions.$field)($($argument),*) },
-                None => STREAM_ERROR,
-            })
+        unsafe extern "C" fn $symbol(stream: *mut ZStream, $($argument: $type),*) -> c_int {
+            // SAFETY: zlib.h's duties of the caller cover both.
+            unsafe { decided_for_zlib(stream, |zlib, stream| (zlib.$field)(stream, $($argument),*)) }
         })*
     };
 }
 
-handed_over! {
-    deflate => deflate(stream: *mut ZStream, flush: c_int);
-    deflateEnd => deflate_end(stream: *mut ZStream);
-    deflateReset => deflate_reset(stream: *mut ZStream);
-    deflateSetHeader => deflate_set_header(stream: *mut ZStream, header: *mut c_void);
-    deflateTune => deflate_tune(stream: *mut ZStream, good: c_int, lazy: c_int, nice: c_int, chain: c_int);
-    deflateParams => deflate_params(stream: *mut ZStream, level: c_int, strategy: c_int);
-    deflatePrime => deflate_prime(stream: *mut ZStream, bits: c_int, value: c_int);
-    deflatePending => deflate_pending(stream: *mut ZStream, pending: *mut c_uint, bits: *mut c_int);
-    deflateCopy => deflate_copy(to: *mut ZStream, from: *mut ZStream);
-    deflateSetDictionary => deflate_set_dictionary(stream: *mut ZStream, dictionary: *const u8, length: c_uint);
+for_zlib! {
+    deflateSetHeader => deflate_set_header(header: *mut c_void);
+    deflateTune => deflate_tune(good: c_int, lazy: c_int, nice: c_int, chain: c_int);
+    deflateParams => deflate_params(level: c_int, strategy: c_int);
+    deflatePrime => deflate_prime(bits: c_int, value: c_int);
+    deflateSetDictionary => deflate_set_dictionary(dictionary: *const u8, length: c_uint);
 }

@@ -10,6 +10,9 @@
 //! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, `zlib-ng`, or `libdeflate` for streams that are read whole |
 //! | `REPACKBENCH_DICTIONARIES` | the folder with the repository's dictionaries, uncompressed, in files `0`, `1` and so on |
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
+//! | `REPACKBENCH_CODEC` | the codec of what git writes to its object store: packs and loose objects; all else stays zlib |
+//! | `REPACKBENCH_WRITERS` | the executables that are git, each as `DEVICE:INODE`, with commas between them |
+//! | `REPACKBENCH_REPOSITORY` | the git directory whose object store is meant |
 //!
 //! A zlib calls its own functions by name, and so comes back here. That does no harm, because every function tells by the state in the
 //! stream whether it is one of ours, and hands over those that are not. No panic leaves this library.
@@ -20,8 +23,11 @@
 
 mod codecs;
 mod deflate;
+mod git_command;
 mod inflate;
+mod object_store;
 mod stream;
+mod written;
 mod zlib;
 
 use std::{

@@ -2,7 +2,7 @@
 
 use std::process::{Command, ExitCode};
 
-use repackbench_client::{GitClient, hg_command};
+use repackbench_client::{GitClient, hg_codec, hg_command};
 use repackbench_reader::Repository;
 
 use super::open;
@@ -18,7 +18,10 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     };
     match open(&arguments.repository)? {
         Repository::Git(git) => {
-            let client = GitClient::new(&git, &arguments.repository, program, arguments.zlib.into())?;
+            let mut client = GitClient::new(&git, &arguments.repository, program, arguments.zlib.into())?;
+            if let Some(codec) = &arguments.codec {
+                client.write_with(&git, codec)?;
+            }
             let mut command = Command::new(program);
             command.args(words);
             client.set_up(&mut command)?;
@@ -27,6 +30,14 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
             client.finish()?;
             child::end_alike(ended)
         }
-        Repository::Hg(hg) => child::run(hg_command(&hg, arguments.hg_extension.as_deref(), program, words)?),
+        Repository::Hg(hg) => {
+            let extension = arguments.hg_extension.as_deref();
+            let mut all = match &arguments.codec {
+                Some(codec) => hg_codec(&hg, extension, codec)?,
+                None => Vec::new(),
+            };
+            all.extend_from_slice(words);
+            child::run(hg_command(&hg, extension, program, &all)?)
+        }
     }
 }

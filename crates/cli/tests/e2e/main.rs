@@ -17,6 +17,8 @@ mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
 mod exec;
+mod exec_codec;
+mod exec_codec_places;
 mod exec_work_trees;
 mod hg;
 mod html;

@@ -229,14 +229,12 @@ fn is_plain(folder: &Path) -> Result<bool, ReaderError> {
 
 /// Who decodes zlib streams for git.
 fn zlib_name(zlib: Zlib, version: &str) -> String {
-    let algorithm = match zlib {
+    let name = match zlib {
         Zlib::Host => return format!("zlib of {version}"),
-        Zlib::Stock => Algorithm::Zlib,
-        Zlib::ZlibRs => Algorithm::ZlibRs,
-        Zlib::ZlibNg => Algorithm::ZlibNg,
-        Zlib::Libdeflate => Algorithm::Libdeflate,
+        Zlib::Stock => Algorithm::Zlib.name(),
+        Zlib::ZlibRs | Zlib::ZlibNg | Zlib::Libdeflate => zlib.name(),
     };
-    let codec = catalogue().into_iter().find(|codec| codec.algorithm == algorithm);
+    let codec = catalogue().into_iter().find(|codec| codec.algorithm.name() == name);
     codec.map_or_else(|| zlib.name().to_owned(), |codec| format!("{} {}", codec.implementation, codec.version))
 }
 

@@ -90,3 +90,47 @@ fn hg_reads_variants_and_is_told_what_it_lacks() {
         assert_eq!(exec(&[], &["no-such-command"]).code, Some(255));
     }
 }
+
+#[test]
+fn hg_writes_with_the_level_and_the_codec_that_is_named() {
+    let scratch = Scratch::new();
+    let source = Fixture::hg_copy("branches", &scratch).repo();
+    let extension = hg_extension::folder().to_str().unwrap();
+    let exec = |variant: &str, options: &[&str], words: &[&str]| {
+        let mut command = program::command();
+        command.env("LC_ALL", "C.UTF-8").env("HGRCPATH", "").env("HGPLAIN", "1").env("HGUSER", "A U Thor");
+        command.arg("exec").args(options).arg(scratch.join(variant)).arg("--").arg(Version::V72.program()).args(words);
+        program::run(&mut command)
+    };
+    for (variant, codec, setting) in [
+        ("zlib", "zlib:9", "storage.revlog.zlib.level=9\n"),
+        ("zstd", "zstd:7,checksum=no", "storage.revlog.zstd.level=7\n"),
+        ("store", "store", ""),
+    ] {
+        convert(&source, variant, &scratch.join(variant));
+        let settings = exec(variant, &["--codec", codec], &["config", "storage"]).text();
+        assert_eq!(settings, setting, "{codec}");
+    }
+    convert(&source, "lz4", &scratch.join("lz4"));
+    for (variant, codec) in [("lz4", "lz4hc:9"), ("zlib", "libdeflate:12")] {
+        let options = ["--hg-extension", extension, "--codec", codec];
+        exec(variant, &options, &["update", "-q"]).exits(exit::OK);
+        let text: String = (0..500).map(|line| format!("line {}\n", line % 50)).collect();
+        fs::write(scratch.join(variant).join("new"), text).unwrap();
+        let commit = ["commit", "-q", "-A", "-m", "new", "--config", "repackbench.summary=yes"];
+        let said = exec(variant, &options, &commit).exits(exit::OK).stderr;
+        assert!(said.contains(&format!("repackbench: {codec}: ")) && !said.contains(" 0 encoded"), "{said}");
+        exec(variant, &options, &["verify", "-q"]).exits(exit::OK);
+    }
+    for (variant, codec, named) in [
+        ("zlib", "zstd:3", "of the engine that the repository requires, zlib, found zstd:3, which is of zstd"),
+        ("zstd", "lz4", "requires, zstd, found lz4"),
+        ("zlib", "libdeflate:12", "only with repackbench's extension"),
+        ("zstd", "zstd:3,window=20", "only with repackbench's extension"),
+    ] {
+        let line = exec(variant, &["--codec", codec], &["log"]).exits(exit::FAILURE).error_line();
+        assert!(line.contains(named), "{line}");
+    }
+    let line = exec("zlib", &["--codec", "zlib:6,dict=4k"], &["log"]).exits(exit::USAGE).error_line();
+    assert!(line.contains("dictionaries"), "{line}");
+}

@@ -1,0 +1,281 @@
+//! Streams that go to the object store: they behave as zlib.h says, and what comes out is the codec's chunk.
+//!
+//! The stand-in looks at the process around it, so these tests run in one that looks like git.
+
+use std::os::unix::{fs::MetadataExt, process::CommandExt};
+use std::process::Command;
+
+use repackbench_codec::{ChunkEncoder, CodecSpec};
+use repackbench_preload_abi::{BUF_ERROR, DATA_ERROR, FINISH, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions};
+
+use crate::calls::{Stream as ReadStream, outcome, read};
+use crate::library::{ours, zlibs};
+use crate::samples::{deflated, payload};
+
+const NO_FLUSH: i32 = 0;
+const SYNC_FLUSH: i32 = 2;
+
+/// Names the codec to the tests behind the gate.
+const CODEC: &str = "REPACKBENCH_CODEC";
+
+/// Runs the ignored test `name` in a process that is, for all that can be seen, a command of git's, with the repository's folder of
+/// packs behind it.
+fn run_as(git_command: &str, name: &str, codec: &str) {
+    let repository = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(repository.path().join("objects/pack")).unwrap();
+    let program = std::env::current_exe().unwrap();
+    let found = program.metadata().unwrap();
+    let mut command = Command::new(program);
+    command.arg0(git_command).args(["--ignored", "--exact", name]).arg(repository.path().join("objects/pack/pack"));
+    command.env(CODEC, codec).env("REPACKBENCH_WRITERS", format!("1:1,{}:{}", found.dev(), found.ino()));
+    command.env("REPACKBENCH_REPOSITORY", repository.path()).env("GIT_DIR", repository.path());
+    let output = command.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{codec}: {said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn streams_behave_as_zlibs_do() {
+    for codec in ["store", "zstd:3", "lz4,store-if-larger=no", "xz:1,store-if-larger=no", "zlib:6", "libdeflate:9"] {
+        run_as("git-pack-objects", "written::chunks_come_out", codec);
+    }
+    run_as("git-pack-objects", "written::what_is_not_for_the_store_is_zlibs", "zstd:3");
+    run_as("git-add", "written::loose_objects_alone", "zstd:3");
+}
+
+/// A stream that is written.
+struct Stream(Box<ZStream>, &'static ZlibFunctions);
+
+impl Stream {
+    fn open(functions: &'static ZlibFunctions, window_bits: i32) -> Self {
+        let mut stream = Box::new(ZStream::zeroed());
+        let version = c"1.2.11".as_ptr();
+        // SAFETY: a stream of zeroes.
+        let code = unsafe { (functions.deflate_init2)(&mut *stream, 6, 8, window_bits, 8, 0, version, ZStream::SIZE) };
+        assert_eq!(code, OK);
+        Stream(stream, functions)
+    }
+
+    /// One call: its code, how much was taken, and what came out.
+    fn deflate(&mut self, input: &[u8], room: usize, flush: i32) -> (i32, usize, Vec<u8>) {
+        let mut output = vec![0xa5; room + 1];
+        let before = (self.0.total_in, self.0.total_out);
+        (self.0.next_in, self.0.avail_in) = (input.as_ptr(), input.len() as u32);
+        (self.0.next_out, self.0.avail_out) = (output.as_mut_ptr(), room as u32);
+        // SAFETY: bytes and room are as long as they say.
+        let code = unsafe { (self.1.deflate)(&mut *self.0, flush) };
+        assert_eq!(output[room], 0xa5, "written beyond the room");
+        let (taken, written) = (input.len() - self.0.avail_in as usize, room - self.0.avail_out as usize);
+        output.truncate(written);
+        assert_eq!((self.0.total_in - before.0, self.0.total_out - before.1), (taken as u64, written as u64));
+        (code, taken, output)
+    }
+
+    /// To the end: input in pieces of so many bytes, so much room at a time, as git does it.
+    fn all(&mut self, input: &[u8], piece: usize, room: usize) -> Vec<u8> {
+        let (mut out, mut at) = (Vec::new(), 0);
+        loop {
+            let end = (at + piece).min(input.len());
+            let flush = if end == input.len() { FINISH } else { NO_FLUSH };
+            let (code, taken, written) = self.deflate(&input[at..end], room, flush);
+            at += taken;
+            out.extend(written);
+            match code {
+                STREAM_END => return out,
+                OK => {}
+                _ => panic!("{code} at byte {at}"),
+            }
+        }
+    }
+
+    fn bound(&mut self, length: usize) -> usize {
+        // SAFETY: an open stream.
+        unsafe { (self.1.deflate_bound)(&mut *self.0, length as u64) as usize }
+    }
+
+    fn reset(&mut self) -> i32 {
+        // SAFETY: an open stream.
+        unsafe { (self.1.deflate_reset)(&mut *self.0) }
+    }
+
+    fn end(mut self) -> i32 {
+        // SAFETY: an open stream, which is not used again.
+        let code = unsafe { (self.1.deflate_end)(&mut *self.0) };
+        assert!(self.0.state.is_null());
+        code
+    }
+}
+
+fn chunk(spec: &CodecSpec, payload: &[u8]) -> Vec<u8> {
+    let mut stored = Vec::new();
+    ChunkEncoder::new(spec).unwrap().encode(payload, &mut stored).unwrap();
+    stored
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn chunks_come_out() {
+    let spec: CodecSpec = std::env::var(CODEC).unwrap().parse().unwrap();
+    for length in [0, 1, 7, 30, 500, 70_000] {
+        let payload = payload(length);
+        let expected = chunk(&spec, &payload);
+        let bound = Stream::open(ours(), 15).bound(length);
+        assert!(bound >= expected.len() && bound >= Stream::open(zlibs(), 15).bound(length));
+        for (piece, room) in [(usize::MAX / 2, bound), (usize::MAX / 2, 1), (1, 1), (1 << 14, 4096)] {
+            let mut stream = Stream::open(ours(), 15);
+            if length < 1_000 || piece > 1 {
+                assert!(stream.all(&payload, piece, room) == expected, "{spec}, {length} bytes, {piece} {room}");
+                assert_eq!(stream.deflate(&[], 9, FINISH), (STREAM_END, 0, Vec::new()), "the end stays the end");
+                // The same stream again.
+                assert_eq!((stream.reset(), stream.0.total_in, stream.0.total_out), (OK, 0, 0));
+                assert!(stream.all(&payload, piece, room) == expected);
+            }
+            assert_eq!(stream.end(), OK);
+        }
+    }
+    // As git writes a loose object: its header, then nothing until no more can be done, then the rest.
+    let content = payload(900);
+    let header = b"blob 900\0";
+    let mut stream = Stream::open(ours(), 15);
+    assert_eq!(stream.deflate(header, 4096, NO_FLUSH), (OK, header.len(), Vec::new()));
+    assert_eq!(stream.deflate(&[], 4096, NO_FLUSH), (BUF_ERROR, 0, Vec::new()));
+    let expected = chunk(&spec.for_loose_objects(), &[header, &content[..]].concat());
+    assert_eq!(stream.all(&content, 1_000, 4096), expected);
+    assert_eq!(stream.end(), OK);
+    // Many threads, each with streams that are half done.
+    std::thread::scope(|scope| {
+        for number in 0..4 {
+            let spec = &spec;
+            scope.spawn(move || {
+                for round in 0..50 {
+                    let payload = payload(100 + 31 * round + number);
+                    let mut other = Stream::open(ours(), 15);
+                    other.deflate(&payload, 10, NO_FLUSH);
+                    assert!(Stream::open(ours(), 15).all(&payload, 77, 50) == chunk(spec, &payload));
+                    assert_eq!(other.end(), DATA_ERROR, "freed before its end");
+                }
+            });
+        }
+    });
+}
+
+/// What the system's zlib reads in a stream.
+fn inflated(stored: &[u8], window_bits: i32) -> Vec<u8> {
+    let (mut stream, code) = ReadStream::open(zlibs(), window_bits);
+    assert_eq!(code, OK);
+    let (payload, code) = outcome(&read(&mut stream, stored, || usize::MAX / 2, || 10_000, 0));
+    assert_eq!(code, i64::from(STREAM_END));
+    payload
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn what_is_not_for_the_store_is_zlibs() {
+    let payload = payload(5_000);
+    for window_bits in [31, -15] {
+        let stored = Stream::open(ours(), window_bits).all(&payload, 999, 333);
+        assert!(stored == deflated(&payload, 6, window_bits, None), "{window_bits}");
+    }
+    // Before the first byte everything but data makes it zlib's.
+    type Call = fn(&ZlibFunctions, *mut ZStream) -> i32;
+    let calls: [(Call, i32); 4] = [
+        // SAFETY: an open stream, in each.
+        (|zlib, stream| unsafe { (zlib.deflate_params)(stream, 6, 0) }, OK),
+        (|zlib, stream| unsafe { (zlib.deflate_tune)(stream, 8, 16, 128, 128) }, OK),
+        (|zlib, stream| unsafe { (zlib.deflate_set_header)(stream, std::ptr::null_mut()) }, STREAM_ERROR),
+        (|zlib, stream| unsafe { (zlib.deflate_set_dictionary)(stream, c"hello".as_ptr().cast(), 5) }, OK),
+    ];
+    for (call, expected) in calls {
+        let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+            let mut stream = Stream::open(functions, 15);
+            let code = call(functions, &mut *stream.0);
+            (code, stream.all(&payload, 1_000, 1_000), stream.end())
+        });
+        assert!(ours == zlibs && ours.0 == expected);
+        // After it they are refused, and change nothing.
+        let mut stream = Stream::open(self::ours(), 15);
+        stream.deflate(&payload[..10], 9, NO_FLUSH);
+        assert_eq!(call(self::ours(), &mut *stream.0), STREAM_ERROR);
+        assert_ne!(stream.all(&payload[10..], 1_000, 1_000)[0], 0x78);
+    }
+    let mut stream = Stream::open(ours(), 15);
+    let mut copy = Box::new(ZStream::zeroed());
+    // SAFETY: an open stream, and one to be written.
+    assert_eq!(unsafe { (ours().deflate_copy)(&mut *copy, &mut *stream.0) }, OK);
+    assert!(Stream(copy, ours()).all(&payload, 99, 99) == stream.all(&payload, 5_000, 9_000));
+
+    // Who wants to see bytes in the middle gets a stream of zlib's, with what was collected before.
+    for (room, rest) in [(10_000, 10_000), (7, 11)] {
+        let mut stream = Stream::open(ours(), 15);
+        let (code, taken, mut stored) = stream.deflate(&payload[..2_000], 100, NO_FLUSH);
+        assert_eq!((code, taken, stored.len()), (OK, 2_000, 0));
+        let (code, taken, written) = stream.deflate(&payload[2_000..2_500], room, SYNC_FLUSH);
+        assert_eq!(code, OK);
+        stored.extend(written);
+        stored.extend(stream.all(&payload[2_000 + taken..], 700, rest));
+        assert!(inflated(&stored, 15) == payload);
+        assert_eq!(stream.end(), OK);
+    }
+
+    // Misuse is answered as zlib answers it.
+    for functions in [ours(), zlibs()] {
+        let mut stream = Stream::open(functions, 15);
+        assert_eq!(stream.deflate(b"bytes", 0, FINISH), (BUF_ERROR, 0, Vec::new()));
+        assert_eq!(stream.deflate(b"bytes", 9, 6).0, STREAM_ERROR);
+        // More is to come.
+        assert_eq!(stream.deflate(&payload, 1, FINISH).0, OK);
+        let mut moved = *stream.0;
+        // SAFETY: a valid stream, though not where it was opened.
+        assert_eq!(unsafe { (functions.deflate)(&mut moved, FINISH) }, STREAM_ERROR);
+        // SAFETY: zlib.h lets a stream be null.
+        assert_eq!(unsafe { (functions.deflate)(std::ptr::null_mut(), FINISH) }, STREAM_ERROR);
+    }
+    let (mut pending, mut bits) = (7, 7);
+    let mut stream = Stream::open(ours(), 15);
+    let (_, _, first) = stream.deflate(&payload, 100, FINISH);
+    // SAFETY: an open stream, and room for the answers.
+    assert_eq!(unsafe { (ours().deflate_pending)(&mut *stream.0, &mut pending, &mut bits) }, OK);
+    let rest = stream.all(&[], 1, 10_000);
+    assert_eq!((first.len(), pending as usize, bits), (100, rest.len(), 0));
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn loose_objects_alone() {
+    let is_zlibs = |pieces: &[(&[u8], i32)]| {
+        let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
+            let mut stream = Stream::open(functions, 15);
+            pieces.iter().map(|(bytes, flush)| stream.deflate(bytes, 9_000, *flush)).collect::<Vec<_>>()
+        });
+        assert!(zlibs.last().is_some_and(|(code, ..)| *code == STREAM_END), "{pieces:?}");
+        ours == zlibs
+    };
+    let content = payload(900);
+    for header in [&b"blob 900\0"[..], b"tree 0\0", b"commit 123\0", b"tag 18446744073709551615\0"] {
+        assert!(!is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
+        // Everything at once: what `diff --binary` does with a file that happens to be so.
+        assert!(is_zlibs(&[(header, FINISH)]), "{header:?}");
+        assert!(is_zlibs(&[(&[header, &content[..]].concat(), NO_FLUSH), (b"", FINISH)]), "{header:?}");
+        // No writer of loose objects asks first how long they may become.
+        let mut stream = Stream::open(ours(), 15);
+        assert_eq!(stream.bound(900), Stream::open(zlibs(), 15).bound(900));
+        assert_eq!(stream.all(&[header, &content[..]].concat(), header.len(), 9_000)[0], 0x78);
+    }
+    for header in [
+        &b"blob\0"[..],
+        b"blob \0",
+        b"blob 9",
+        b"blob 9\0\0",
+        b"blob x\0",
+        b" blob 9\0",
+        b"blob -9\0",
+        b"block 9\0",
+        b"",
+    ] {
+        assert!(is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
+    }
+}
