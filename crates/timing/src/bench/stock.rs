@@ -99,7 +99,9 @@ impl<'p> StockPart<'p> {
             let jobs = workload.jobs(self.git.name(), &self.plan.caches, range, head);
             jobs.into_iter().map(move |job| Job::of_command(job, compared))
         });
-        Ok(Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? })
+        let part = Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? };
+        note_left_out(session, &part);
+        Ok(part)
     }
 
     /// The rows in the order of the schedule, the baseline first.
@@ -159,6 +161,21 @@ impl<'p> StockPart<'p> {
         };
         let variant = Variant { role, client: Some(row.client().clone()), ..subject.variant.clone() };
         Ok(subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder))
+    }
+}
+
+/// Names the rows that a job leaves out: who asked for them should not look for them in vain.
+fn note_left_out(session: &Session<'_>, part: &Part<'_>) {
+    for job in &part.jobs {
+        let left_out = part.subjects.iter().filter(|subject| !job.is_for(subject));
+        let names: Vec<String> = left_out.map(|subject| subject.variant.label().into_owned()).collect();
+        if !names.is_empty() {
+            session.progress.note(&format!(
+                "{}: no row of {}: it works on copies, which are of variants only, and what git writes is zlib",
+                job.label(),
+                names.join(", ")
+            ));
+        }
     }
 }
 
