@@ -125,7 +125,9 @@ impl<'p> StockPart<'p> {
             let has_helps = !self.plan.helps.is_empty();
             jobs.into_iter().map(move |job| Job::of_command(StockJob { has_helps, ..job }, compared))
         });
-        Ok(Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? })
+        let part = Part { jobs: jobs.collect(), subjects: self.rows(session, subjects)? };
+        note_left_out(session, &part);
+        Ok(part)
     }
 
     /// The rows in the order of the schedule, the baseline first.
@@ -216,6 +218,21 @@ impl<'p> StockPart<'p> {
             });
         }
         Ok(subject)
+    }
+}
+
+/// Names the rows that a job leaves out: who asked for them should not look for them in vain.
+fn note_left_out(session: &Session<'_>, part: &Part<'_>) {
+    for job in &part.jobs {
+        let left_out = part.subjects.iter().filter(|subject| !job.is_for(subject));
+        let names: Vec<String> = left_out.map(|subject| subject.variant.label().into_owned()).collect();
+        if !names.is_empty() {
+            session.progress.note(&format!(
+                "{}: no row of {}: it works on copies, which are of variants only, and what git writes is zlib",
+                job.label(),
+                names.join(", ")
+            ));
+        }
     }
 }
 

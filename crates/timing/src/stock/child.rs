@@ -45,7 +45,7 @@ pub(crate) struct Finished {
     pub(crate) usage: JobUsage,
 }
 
-/// Runs `command` to its end. What it writes to stdout goes through a pipe into `sink`, in this thread, whose time is not the
+/// Runs `command`, which has its stdin already, to its end. What it writes to stdout goes through a pipe into `sink`, in this thread, whose time is not the
 /// child's.
 ///
 /// # Errors
@@ -57,7 +57,7 @@ pub(crate) fn run(
     sink: &mut dyn Sink,
 ) -> Result<Finished, StockError> {
     use std::os::unix::process::CommandExt;
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     let faults = Faults::of_children();
     let start = clock.read_children().map_err(StockError::Clock)?;
     let mut child = command.spawn().map_err(|error| StockError::failed(command, &error.to_string()))?;
@@ -154,7 +154,7 @@ mod tests {
 
     fn shell(script: &str) -> Command {
         let mut command = Command::new("sh");
-        command.args(["-c", script]);
+        command.args(["-c", script]).stdin(Stdio::null());
         command
     }
 

@@ -425,6 +425,9 @@ impl GitRow {
                 }
             }
             WorkloadSpec::RawDiff => log(&mut command, &["--raw", "--no-abbrev", "--format=commit %H"])?,
+            WorkloadSpec::PickaxeDiff(needle) if job.commits.is_some() => {
+                self.pickaxe_in(&mut command, needle, job, scratch)?;
+            }
             WorkloadSpec::PickaxeDiff(needle) => log(&mut command, &[&format!("-S{needle}"), "--format=%H"])?,
             WorkloadSpec::PatchDiff => log(&mut command, &["-p", "--full-index", "--format=commit %H"])?,
             WorkloadSpec::Sizes => {
@@ -437,6 +440,25 @@ impl GitRow {
             other => return Err(StockError::refused(format!("{other}: no command of git does that"))),
         }
         Ok(Prepared { command, form, made: Made::Nothing })
+    }
+
+    /// `git log -S` on the newest commits. Its own limit counts the commits that it finds, and not those that it looks at; so these are
+    /// listed beforehand.
+    fn pickaxe_in(
+        &self,
+        command: &mut Command,
+        needle: &str,
+        job: &StockJob,
+        scratch: &Path,
+    ) -> Result<(), StockError> {
+        let mut list = self.command(job.caches)?;
+        list.arg("rev-list").arg(format!("-n{}", job.commits.unwrap_or_default()));
+        let (commits, file) = (output(list.arg(revision(job)?))?, scratch.join("commits"));
+        let opened = fs::write(&file, commits).and_then(|()| fs::File::open(&file));
+        command.stdin(opened.map_err(|error| StockError::files("write", &file, error))?);
+        command.args(["log", "--no-renames", "--no-textconv", &format!("-S{needle}"), "--format=%H"]);
+        command.args(["--no-walk=unsorted", "--stdin"]);
+        Ok(())
     }
 
     fn checkout(&self, mut command: Command, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
