@@ -76,7 +76,10 @@ impl GitClient {
         let mut exec_path = None;
         if let Some(git) = &git {
             probe::check(git, &preload, zlib, scratch.path())?;
-            exec_path = Some(exec_path::make(git, &scratch.path().join("exec"))?);
+            // Without the guard all that is stored is zlib already, and may leave as it is.
+            if repository.extension_spec().is_some() {
+                exec_path = Some(exec_path::make(git, &scratch.path().join("exec"))?);
+            }
         }
         let mut git_dir = absolute(repository.git_dir())?;
         let mut work_tree = None;
@@ -119,6 +122,13 @@ impl GitClient {
         let scratch = self.scratch.path();
         self.writing = Some(Writing::new(repository, &common_dir, codec, git, &self.preload, scratch)?);
         Ok(())
+    }
+
+    /// Lets `command`, which was set up, write to a copy of the repository at `common_dir` as it would to the repository itself.
+    pub fn write_to(&self, command: &mut Command, common_dir: &Path) {
+        if let Some(writing) = &self.writing {
+            writing.set_for(command, common_dir);
+        }
     }
 
     /// The git directory that commands see.

@@ -25,6 +25,7 @@ pub use self::{
     hg::{check_hg, hg_command},
     hg_writing::hg_codec,
     library::{Preload, Zlib},
+    writing::clients_write,
 };
 
 /// Why a client cannot be run on a repository, or what it did not be brought back.

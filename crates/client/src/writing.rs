@@ -46,7 +46,8 @@ impl Writing {
         self.set_for(command, &self.common_dir);
     }
 
-    fn set_for(&self, command: &mut Command, common_dir: &Path) {
+    /// Tells the library about it, for the repository at `common_dir`.
+    pub(crate) fn set_for(&self, command: &mut Command, common_dir: &Path) {
         command.env(CODEC_VARIABLE, self.spec.canonical());
         command.env(WRITERS_VARIABLE, &self.writers);
         command.env(REPOSITORY_VARIABLE, common_dir);
@@ -89,6 +90,11 @@ impl Writing {
 }
 
 /// Refuses codecs that take more than a payload to encode it.
+/// Whether git and hg can be told to write with `spec`: it takes nothing but the payload.
+pub fn clients_write(spec: &CodecSpec) -> bool {
+    refuse_what_needs_more_than_the_payload(spec).is_ok()
+}
+
 pub(crate) fn refuse_what_needs_more_than_the_payload(spec: &CodecSpec) -> Result<(), ClientError> {
     let what = if spec.uses_bases() {
         "prefix or patch, which take the content of a delta's base".to_owned()

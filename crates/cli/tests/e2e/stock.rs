@@ -95,9 +95,7 @@ fn every_workload_has_a_row_for_each_variant_and_client() {
     assert_eq!(rows.len(), reading.len() + writing.len() + sending.len());
     for (workload, mut found) in rows {
         let mut expected: Vec<&str> = zlib.to_vec();
-        if !writing.contains(&&*workload) {
-            expected.extend(others);
-        }
+        expected.extend(others);
         if !writing.contains(&&*workload) && !workload.starts_with("fetch") {
             expected.push("as found plain host");
         }

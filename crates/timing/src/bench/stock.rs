@@ -199,7 +199,7 @@ impl<'p> StockPart<'p> {
             let why = format!("{}: expected a Git repository", folder.display());
             return Err(WorkloadError::Refused { why }.into());
         };
-        let row = GitRow::new(git, &repository, reader, number, role == Role::AsFound)?;
+        let row = GitRow::new(git, &repository, subject.place.spec.as_ref(), reader, number, role == Role::AsFound)?;
         let start = session.start_of(&row)?;
         let making = session.making_of(&row)?;
         let decoder = match reader.zlib {
@@ -228,7 +228,7 @@ fn note_left_out(session: &Session<'_>, part: &Part<'_>) {
         let names: Vec<String> = left_out.map(|subject| subject.variant.label().into_owned()).collect();
         if !names.is_empty() {
             session.progress.note(&format!(
-                "{}: no row of {}: it works on copies, which are of variants only, and what git writes is zlib",
+                "{}: no row of {}: it works on copies, which are of variants only, and clients write with no codec that takes more than a payload",
                 job.label(),
                 names.join(", ")
             ));

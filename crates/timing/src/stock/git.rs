@@ -1,8 +1,7 @@
-//! What a job is in words of git, and the surroundings that git has: the same for every row, and nothing of the user's.
+//! What a job is in words of git.
 
 use std::{
     cell::OnceCell,
-    env,
     ffi::{OsStr, OsString},
     fs,
     os::unix::{
@@ -10,145 +9,20 @@ use std::{
         fs::PermissionsExt,
     },
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     rc::Rc,
 };
 
-use repackbench_client::{GitClient, Preload, Zlib, find_program};
+use repackbench_client::{GitClient, Zlib, clients_write};
+use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
 use repackbench_records::{Client, ClientKind};
 
 use super::{
-    Caches, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
-    output::OutputForm,
+    Caches, Git, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
+    copies::copy_repository, made_once, output, output::OutputForm, revision,
 };
 use crate::workloads::WorkloadSpec;
-
-/// Whether what git writes into the store of a variant has the variant's codec. While it is zlib instead, a job that writes is
-/// another job than the baseline's on every other codec, and is left out there.
-const WRITES_THE_CODEC: bool = false;
-
-/// Environment that does not depend on the job.
-const ENVIRONMENT: [(&str, &str); 11] = [
-    ("LC_ALL", "C"),
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_ATTR_NOSYSTEM", "1"),
-    ("GIT_PAGER", "cat"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("GIT_OPTIONAL_LOCKS", "0"),
-    // A partial clone's missing objects are not fetched meanwhile.
-    ("GIT_NO_LAZY_FETCH", "1"),
-    ("GIT_ALLOW_PROTOCOL", "file"),
-    ("GIT_AUTHOR_DATE", "2005-04-07T22:13:13Z"),
-    ("GIT_COMMITTER_DATE", "2005-04-07T22:13:13Z"),
-    ("XDG_CONFIG_HOME", "/dev/null"),
-];
-
-/// Settings that do not depend on the job.
-const SETTINGS: [(&str, &str); 13] = [
-    ("core.fsmonitor", "false"),
-    ("gc.auto", "0"),
-    ("maintenance.auto", "false"),
-    ("pack.threads", "1"),
-    ("index.threads", "1"),
-    ("checkout.workers", "1"),
-    ("grep.threads", "1"),
-    ("repack.writeBitmaps", "false"),
-    ("fetch.writeCommitGraph", "false"),
-    ("advice.detachedHead", "false"),
-    ("safe.directory", "*"),
-    ("init.defaultBranch", "main"),
-    ("uploadpack.allowAnySHA1InWant", "true"),
-];
-
-/// What does a part of the work beforehand.
-const CACHE_SETTINGS: [&str; 3] = ["core.commitGraph", "core.multiPackIndex", "pack.useBitmaps"];
-
-/// The git of a session.
-#[derive(Debug)]
-pub(crate) struct Git {
-    program: PathBuf,
-    /// Its name and what it says of its version.
-    name: String,
-    version: String,
-    /// A folder for what lives as long as the session.
-    scratch: PathBuf,
-}
-
-impl Git {
-    /// Finds the git that `program` names; `scratch` is an empty folder that outlives it.
-    pub(crate) fn new(program: &OsStr, scratch: &Path) -> Result<Self, StockError> {
-        let program = find_program(program)?;
-        // Rows find it again; whoever has none should know before variants are made.
-        Preload::find()?;
-        let name = program.file_name().unwrap_or(OsStr::new("git")).to_string_lossy().into_owned();
-        let git = Git { program, name, version: String::new(), scratch: scratch.to_owned() };
-        for caches in [Caches::Off, Caches::Forge] {
-            let lines: String = settings(caches).map(|(key, value)| config_line(key, value)).collect();
-            let path = git.config(caches);
-            fs::write(&path, lines).map_err(|error| StockError::files("write", &path, error))?;
-        }
-        let mut command = git.command(Caches::Off);
-        let said = output(command.arg("--version"))?;
-        let version = String::from_utf8_lossy(&said).trim_end().to_owned();
-        match version.starts_with("git version ") {
-            true => Ok(Git { version, ..git }),
-            false => Err(StockError::failed(&command, &format!("expected \"git version ...\", found {version:?}"))),
-        }
-    }
-
-    pub(crate) fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn config(&self, caches: Caches) -> PathBuf {
-        self.scratch.join(if caches == Caches::Off { "config" } else { "config-forge" })
-    }
-
-    /// A command in pinned surroundings, without a repository.
-    fn command(&self, caches: Caches) -> Command {
-        let mut command = Command::new(&self.program);
-        let of_user =
-            |name: &OsStr| name.as_bytes().starts_with(b"GIT_") || name.as_bytes().starts_with(b"REPACKBENCH_");
-        env::vars_os().map(|(name, _)| name).filter(|name| of_user(name)).for_each(|name| {
-            command.env_remove(name);
-        });
-        command.envs(ENVIRONMENT).env("HOME", &self.scratch).current_dir(&self.scratch);
-        // For what git starts in other repositories: they lose what follows.
-        command.env("GIT_CONFIG_GLOBAL", self.config(caches));
-        // A repository's own configuration would win over that.
-        let mut count = 0_u32;
-        for (key, value) in settings(caches) {
-            command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
-            count += 1;
-        }
-        command.env("GIT_CONFIG_COUNT", count.to_string());
-        // The index of a work tree knows attributes that no variant has.
-        command.env("GIT_INDEX_FILE", self.scratch.join("no-index"));
-        command.stdin(Stdio::null());
-        command
-    }
-}
-
-fn settings(caches: Caches) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let state = if caches == Caches::Forge { "true" } else { "false" };
-    SETTINGS.into_iter().chain(CACHE_SETTINGS.map(|key| (key, state)))
-}
-
-fn config_line(key: &str, value: &str) -> String {
-    let (section, name) = key.split_once('.').unwrap_or((key, ""));
-    format!("[{section}]\n\t{name} = {value}\n")
-}
-
-/// Runs a command whose time does not matter, and returns what it prints.
-pub(super) fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
-    let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
-    if output.status.success() {
-        return Ok(output.stdout);
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(StockError::failed(command, &format!("{}: {}", output.status, said.trim_end())))
-}
 
 /// How git reads a row.
 #[derive(Debug, Clone)]
@@ -170,6 +44,8 @@ pub(crate) struct GitRow {
     git_dir: PathBuf,
     /// Whether git without the library reads it.
     is_plain: bool,
+    /// Whether what git writes has the codec of what is there.
+    writes: bool,
     is_source: bool,
     helps: Vec<Help>,
     /// A folder of its own for what lives as long as the session.
@@ -182,10 +58,11 @@ pub(crate) struct GitRow {
 }
 
 impl GitRow {
-    /// git on `repository`, with the library if a zlib is named. `number` is the row's.
+    /// git on `repository`, which is under `spec` if that is known, with the library if a zlib is named. `number` is the row's.
     pub(crate) fn new(
         git: &Rc<Git>,
         repository: &GitRepository,
+        spec: Option<&CodecSpec>,
         reader: &GitReader,
         number: usize,
         is_source: bool,
@@ -195,10 +72,16 @@ impl GitRow {
         let git_dir = fs::canonicalize(&git_dir).map_err(|error| StockError::files("find", &git_dir, error))?;
         let folder = git.scratch.join(format!("row-{number}"));
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
-        let library = match zlib {
+        let mut library = match zlib {
             Some(zlib) => Some(GitClient::with_git(repository, &git_dir, Some(git.program.clone()), *zlib)?),
             None => None,
         };
+        let is_plain = repository.extension_spec().is_none();
+        // What plain git reads, it writes too.
+        let codec = spec.filter(|spec| !is_plain && clients_write(spec));
+        if let (Some(library), Some(codec)) = (&mut library, codec) {
+            library.write_with(repository, codec)?;
+        }
         let client = Client {
             kind: ClientKind::Stock,
             program: git.name.clone(),
@@ -212,7 +95,8 @@ impl GitRow {
             client,
             library,
             git_dir,
-            is_plain: repository.extension_spec().is_none(),
+            is_plain,
+            writes: is_plain || codec.is_some(),
             is_source,
             helps: helps.clone(),
             folder,
@@ -242,6 +126,9 @@ impl GitRow {
     fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.command(caches)?;
         command.env("GIT_DIR", git_dir);
+        if let Some(library) = &self.library {
+            library.write_to(&mut command, git_dir);
+        }
         Ok(command)
     }
 
@@ -345,8 +232,9 @@ impl GitRow {
         let old = self.without_newest(job)?;
         made_once(&self.with_loose, self.folder.join("loose"), |place| {
             copy_repository(old, place)?;
-            let mut fetch = self.transport(job, Receiver::Zlib)?;
-            fetch.env("GIT_DIR", place).args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);
+            let mut fetch = self.command_on(place, self.caches_of(job))?;
+            fetch.env_remove("GIT_INDEX_FILE");
+            fetch.args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);
             fetch.arg(self.upload_pack(job)?).arg(url(&self.served(job)?));
             output(fetch.arg(format!("{}:refs/heads/main", revision(job)?))).map(drop)
         })
@@ -479,7 +367,7 @@ impl StockClient for GitRow {
         let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::RepackIncremental);
         let copies = writes || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
         // A source may have alternates, which a copy would look for elsewhere.
-        !(copies && self.is_source) && (!writes || self.is_plain || WRITES_THE_CODEC)
+        !(copies && self.is_source) && (!writes || self.writes)
     }
 
     fn scratch(&self) -> &Path {
@@ -529,22 +417,6 @@ impl StockClient for GitRow {
             }
         }
     }
-}
-
-/// The folder that `make` makes when it is asked for first.
-pub(super) fn made_once(
-    cell: &OnceCell<PathBuf>,
-    place: PathBuf,
-    make: impl FnOnce(&Path) -> Result<(), StockError>,
-) -> Result<&Path, StockError> {
-    if cell.get().is_none() {
-        make(&place)?;
-    }
-    Ok(cell.get_or_init(|| place))
-}
-
-pub(super) fn revision(job: &StockJob) -> Result<&str, StockError> {
-    job.revision.as_deref().ok_or_else(|| StockError::refused(format!("{}: no revision to start from", job.label.name)))
 }
 
 /// The place as a URL, by which git takes no short cut.

@@ -16,10 +16,8 @@ use repackbench_reader::hg::HgRepository;
 use repackbench_records::{Client, ClientKind, Vcs};
 
 use super::{
-    Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
-    copies::copy_repository,
-    git::{made_once, output, revision},
-    output::OutputForm,
+    Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
+    made_once, output, output::OutputForm, revision,
 };
 use crate::workloads::WorkloadSpec;
 

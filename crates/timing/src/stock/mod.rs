@@ -1,7 +1,8 @@
 //! Workloads as the users' own commands: stock git or hg, unpatched, each job a process.
 //!
 //! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
-//! - `git`: what a job is in words of git, under which settings, with or without the library;
+//! - `git_program`: the git of a session and the surroundings that it has;
+//! - `git`: what a job is in words of git, with or without the library;
 //! - `help`: what else than a codec helps git;
 //! - `hg`: the same in words of hg, with the extension or without;
 //! - `copies`: repositories that commands may write to;
@@ -14,6 +15,7 @@
 pub(crate) mod child;
 mod copies;
 mod git;
+mod git_program;
 mod help;
 mod hg;
 pub(crate) mod output;
@@ -21,6 +23,7 @@ pub(crate) mod replayed;
 mod workload;
 
 use std::{
+    cell::OnceCell,
     ffi::OsString,
     fmt::Display,
     io,
@@ -31,7 +34,8 @@ use std::{
 use repackbench_client::{ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
-pub(crate) use self::git::{Git, GitReader, GitRow};
+pub(crate) use self::git::{GitReader, GitRow};
+pub(crate) use self::git_program::Git;
 pub use self::help::Help;
 pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
@@ -148,4 +152,30 @@ pub(crate) trait StockClient {
 
     /// Makes ready what `job` needs, in the empty folder `scratch`; not timed. The folder is removed afterwards.
     fn prepare(&self, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError>;
+}
+
+/// Runs a command whose time does not matter, and returns what it prints.
+fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
+    let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
+    if output.status.success() {
+        return Ok(output.stdout);
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(StockError::failed(command, &format!("{}: {}", output.status, said.trim_end())))
+}
+
+/// The folder that `make` makes when it is asked for first.
+fn made_once(
+    cell: &OnceCell<PathBuf>,
+    place: PathBuf,
+    make: impl FnOnce(&Path) -> Result<(), StockError>,
+) -> Result<&Path, StockError> {
+    if cell.get().is_none() {
+        make(&place)?;
+    }
+    Ok(cell.get_or_init(|| place))
+}
+
+fn revision(job: &StockJob) -> Result<&str, StockError> {
+    job.revision.as_deref().ok_or_else(|| StockError::refused(format!("{}: no revision to start from", job.label.name)))
 }

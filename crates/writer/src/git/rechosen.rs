@@ -6,7 +6,7 @@
 //! under every codec.
 
 use std::{
-    env,
+    env, fs,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -92,20 +92,65 @@ pub fn convert_rechosen(
             .tempdir_in(out)
             .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
         let first = convert_into(source, &Encoding::plain(&readable), scratch.path(), threads, progress)?;
-        rechoose(scratch.path(), git, threads, progress)?;
-        let (encoding, notes) = encoding_for(&Repository::open(scratch.path())?, spec, threads, progress)?;
+        let mut notes = rechoose(scratch.path(), git, threads, progress)?;
+        let (encoding, of_encoding) = encoding_for(&Repository::open(scratch.path())?, spec, threads, progress)?;
         let rechosen = GitRepository::open(scratch.path())?;
         let second = convert_into(&rechosen, &encoding, out, threads, progress)?;
         let path = scratch.path().to_owned();
         scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
         check_objects(source, &GitRepository::open(out)?, threads)?;
-        let notes = first.notes.into_iter().chain(notes).collect();
+        notes.extend(first.notes.into_iter().chain(of_encoding));
         Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, ..Conversion::default() })
     })
 }
 
-/// Lets `git` choose all deltas of the packs of `repository` again. Objects that nothing refers to are kept.
-fn rechoose(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<()> {
+/// Lets `git` choose all deltas of the packs of `repository` again. Objects that nothing refers to are kept. Returns notes.
+fn rechoose(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<Vec<String>> {
+    let marks = promisor_marks(repository)?;
+    // git packs what a promisor sent apart, and without the names of files, by which it finds most deltas. Where nothing is missing,
+    // nothing was promised.
+    let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
+    marks.iter().try_for_each(unmark)?;
+    match repack(repository, git, threads, progress) {
+        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+            let mark =
+                |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
+            marks.iter().try_for_each(mark)?;
+            repack(repository, git, threads, progress)?;
+            let note = "objects are missing: git chose deltas without the names of files, as it does in partial clones";
+            Ok(vec![note.to_owned()])
+        }
+        Err(error) => Err(error),
+        Ok(()) => {
+            let remove = |mark: &PathBuf| {
+                let mark = set_aside(mark);
+                fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
+            };
+            marks.iter().try_for_each(remove).map(|()| Vec::new())
+        }
+    }
+}
+
+/// The files that mark packs as sent by a promisor.
+fn promisor_marks(repository: &Path) -> Result<Vec<PathBuf>> {
+    let folder = repository.join("objects").join("pack");
+    let failed = |error| WriterError::io("list", &folder, error);
+    let mut marks = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "promisor") {
+            marks.push(path);
+        }
+    }
+    Ok(marks)
+}
+
+/// Where git does not look for a mark.
+fn set_aside(mark: &Path) -> PathBuf {
+    mark.with_extension("set-aside")
+}
+
+fn repack(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<()> {
     let mut command = git.command();
     command.arg("--git-dir").arg(repository);
     command.args(["-c", &format!("pack.threads={threads}"), "-c", "repack.writeBitmaps=false"]);
