@@ -21,7 +21,7 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
 /// Where documents go, and which do.
-const DOCUMENTS: (&str, [&str; 8]) = (
+const DOCUMENTS: (&str, [&str; 9]) = (
     "share/doc/repackbench",
     [
         "README.md",
@@ -32,6 +32,7 @@ const DOCUMENTS: (&str, [&str; 8]) = (
         "LICENSE-MIT",
         "docs/git-perf.md",
         "integrations/hg/README.md",
+        "integrations/hg/LICENSE-GPL",
     ],
 );
 

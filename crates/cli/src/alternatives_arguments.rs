@@ -12,7 +12,7 @@ use repackbench_timing::{
 use crate::{
     args::{Effort, ProgramArguments, RangeArguments},
     byte_size::ByteSize,
-    client_arguments::BenchWorkload,
+    client_arguments::{BenchWorkload, other_zlibs},
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
     output_arguments::OutputArguments,
@@ -122,7 +122,7 @@ impl AlternativesArguments {
             git: git.into(),
             hg: hg.into(),
             hg_extension: hg_extension.clone(),
-            zlibs: self.zlibs.iter().map(|zlib| (*zlib).into()).collect(),
+            zlibs: other_zlibs(&self.zlibs),
             helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
             caches: vec![repackbench_timing::stock::Caches::Off],
             workloads,

@@ -242,10 +242,10 @@ pub(crate) struct SizeArguments {
 ///   serve:push   the last N commits (--commits, 100) to a server that only reads zlib
 /// floor: before the name of any but sizes and encode is what its codec alone costs.
 ///
-/// --client stock lets commands of git do the jobs of the same names, and those below, each in
-/// a process of its own. Its defaults are those that only read: checkout, traverse, diff:raw,
+/// --client stock lets commands of git or hg do the jobs of the same names, and those below, each
+/// in a process of its own. Its defaults are those that only read: checkout, traverse, diff:raw,
 /// diff:pickaxe, diff:patch, sizes, cat-all, fsck. Named only:
-///   repack              git repack -adF in a copy, of the zlib variant
+///   repack              git repack -adF in a copy, written with the variant's codec
 ///   repack:incremental  git repack -d where the newest commits (--commits, 100) are loose
 ///   clone:zlib          a bare clone by a client without the library
 ///   clone:same          the same by one that has it where the sender does

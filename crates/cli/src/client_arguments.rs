@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use repackbench_client::Zlib;
 use repackbench_records::Vcs;
 use repackbench_timing::{
     stock::{Caches, NoStockWorkload, StockPlan, StockWorkload},
@@ -25,7 +26,7 @@ pub(crate) struct ClientArguments {
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
     client: ClientChoice,
 
-    /// Let stock git read the baseline by another zlib, too: stock, zlib-rs, libdeflate; several after commas, a row for each.
+    /// Let stock git read the baseline by another zlib, too: stock, zlib-rs, libdeflate, or zlib-ng in builds that have it; several after commas, a row for each.
     #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',')]
     zlibs: Vec<Implementation>,
 
@@ -75,6 +76,17 @@ impl FromStr for BenchWorkload {
             Err(_) => text.parse().map(BenchWorkload::Command),
         }
     }
+}
+
+/// Each of them once, but for git's own, which has a row anyway.
+pub(crate) fn other_zlibs(typed: &[Implementation]) -> Vec<Zlib> {
+    let mut zlibs = Vec::new();
+    for zlib in typed.iter().filter(|zlib| **zlib != Implementation::Host) {
+        if !zlibs.contains(&(*zlib).into()) {
+            zlibs.push((*zlib).into());
+        }
+    }
+    zlibs
 }
 
 impl ClientArguments {
@@ -130,12 +142,7 @@ impl ClientArguments {
     }
 
     fn stock(&self, workloads: Vec<StockWorkload>, programs: &ProgramArguments) -> StockPlan {
-        let mut zlibs = Vec::new();
-        for zlib in self.zlibs.iter().filter(|zlib| **zlib != Implementation::Host) {
-            if !zlibs.contains(&(*zlib).into()) {
-                zlibs.push((*zlib).into());
-            }
-        }
+        let zlibs = other_zlibs(&self.zlibs);
         let mut caches: Vec<Caches> = Vec::new();
         for choice in &self.caches {
             if !caches.contains(&(*choice).into()) {

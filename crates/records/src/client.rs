@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 /// The zlib of a client that has the one that it is linked with.
 const HOST: &str = "host";
 
-/// How a job was done.
+/// How a job was done that this program has not replayed itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClientKind {
-    /// This program replayed it.
-    InProcess,
     /// A command of the user's own, unpatched git or hg did it, in a process of its own.
     Stock,
 }

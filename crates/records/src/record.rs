@@ -387,6 +387,7 @@ mod tests {
             version: "git version 2.39.5".into(),
             library: true,
             zlib: "zlib-rs".into(),
+            helps: Vec::new(),
         });
         assert_eq!(variant.label(), "as found · git + zlib-rs");
     }

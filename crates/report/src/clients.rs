@@ -140,6 +140,7 @@ mod tests {
             version: "git version 2.39.5".into(),
             library,
             zlib: zlib.into(),
+            helps: Vec::new(),
         }
     }
 

@@ -35,7 +35,7 @@ use crate::{
     clock::Clock,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
-    stock::StockPlan,
+    stock::{StockError, StockPlan},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
@@ -183,6 +183,8 @@ pub struct Measured {
     pub records: Vec<Record>,
     /// Whether the user stopped it before its end.
     pub is_interrupted: bool,
+    /// Jobs that a client of the user's own could not do, and why: left out, where others were done.
+    pub failures: Vec<String>,
 }
 
 /// Told of records as they come to be.
@@ -299,6 +301,10 @@ fn measure_part(
         match result {
             // What was measured is worth something; what was not even begun is no failure.
             Err(BenchError::Interrupted) => measured.is_interrupted = true,
+            // A client that cannot do one job may do the others.
+            Err(BenchError::Stock(error @ StockError::Failed { .. })) => {
+                measured.failures.push(format!("{}: {error}", job.label()));
+            }
             result => result?,
         }
     }

@@ -109,7 +109,7 @@ fn git_rechosen(
         folder: source.git_dir(),
         spec: rechosen(spec),
     };
-    request.get_or_make(cache)
+    Ok(request.get_or_make(cache)?.after(first.making()))
 }
 
 fn hg_rechosen(

@@ -5,9 +5,12 @@ use std::{
     process::Command,
 };
 
-use repackbench_reader::hg::{HgRepository, revlog::Revlog};
+use repackbench_reader::{
+    Repository,
+    hg::{HgRepository, revlog::Revlog},
+};
 use repackbench_writer::{
-    NoProgress, WriterError,
+    NoProgress, Rechooser, WriterError,
     cache::Cache,
     cached_rechosen, cached_variant,
     hg::rechosen::{HgProgram, convert_rechosen},
@@ -124,12 +127,12 @@ fn a_codec_that_hg_does_not_have_needs_the_extension() {
 fn both_arms_have_variants_of_their_own_in_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let path = chains(folder.path());
-    let source = HgRepository::open(&path).unwrap();
-    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let source = Repository::open(&path).unwrap();
+    let hg = Rechooser::Hg(HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap());
     let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
     let spec = "store".parse().unwrap();
     let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();
-    let same = cached_variant(&cache, &repackbench_reader::Repository::open(&path).unwrap(), &spec, 2, &NoProgress);
+    let same = cached_variant(&cache, &source, &spec, 2, &NoProgress);
     let same = same.unwrap().path().to_owned();
     assert_eq!(bases(&same).0, bases(&path).0);
     assert_ne!(bases(&rechosen()).0, bases(&path).0);

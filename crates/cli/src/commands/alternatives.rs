@@ -5,12 +5,13 @@ use std::process::ExitCode;
 use repackbench_reader::Repository;
 use repackbench_report::Results;
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, bench},
+    bench::{BenchPlan, bench},
     clock::SystemClock,
 };
 use repackbench_writer::cache::Cache;
 
 use super::{
+    bench::end_of,
     name_of, open,
     plan::{PlanParts, plan_with},
     print_notes,
@@ -57,8 +58,11 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    if measured.records.is_empty() && !measured.failures.is_empty() {
+        return end_of(measured.is_interrupted, &measured.failures);
+    }
     let results = of_runs(Results { runs: measured.records, ..Results::default() });
     outputs.write(&results)?;
     outputs.print(&results, &tables(&results, style()))?;
-    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+    end_of(measured.is_interrupted, &measured.failures)
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     args::BenchArguments,
-    failure::{Failure, print_note},
+    failure::{FAILED, Failure, print_note},
     progress::Bar,
     record_file::{self, RecordFile},
 };
@@ -44,6 +44,9 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    if measured.records.is_empty() && !measured.failures.is_empty() {
+        return end_of(measured.is_interrupted, &measured.failures);
+    }
     if plan.is_self_test {
         print(&self_test_table(&self_test(&measured.records)))?;
     } else {
@@ -51,7 +54,19 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         outputs.write(&results)?;
         outputs.print(&results, &tables(&results, style()))?;
     }
-    if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
+    end_of(measured.is_interrupted, &measured.failures)
+}
+
+/// How a benchmark ends whose table was printed.
+pub(super) fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure> {
+    match failures {
+        _ if is_interrupted => Err(BenchError::Interrupted.into()),
+        [] => Ok(ExitCode::SUCCESS),
+        [others @ .., last] => {
+            others.iter().for_each(print_note);
+            Err(Failure::new(FAILED, last))
+        }
+    }
 }
 
 fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -> Result<BenchPlan, Failure> {

@@ -48,16 +48,30 @@ fn everything_that_helps_stands_in_one_table_and_lists_the_same() {
     }
     let records = fs::read_to_string(&file).expect("the records");
     let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    let mut sizes: BTreeMap<String, BTreeSet<(bool, u64)>> = BTreeMap::new();
     for line in records.lines() {
         let record: Value = serde_json::from_str(line).expect("a record");
         let workload = record["workload"]["name"].as_str().expect("a name").to_owned();
         seen.entry(workload).or_default().insert(format!("{}{}", record["digest"], record["counts"]));
-        let helps = record["variant"]["client"]["helps"].as_array().map_or(0, Vec::len);
+        let client = &record["variant"]["client"];
+        let helps = client["helps"].as_array().map_or(0, Vec::len);
+        let has = |help: &str| client["helps"].as_array().is_some_and(|helps| helps.iter().any(|found| found == help));
+        assert_eq!(record["checks"]["bitmaps"] == true, has("bitmaps"), "{record}");
+        if record["variant"]["deltas"].is_null() || record["variant"]["deltas"] == "kept" {
+            let bytes = record["size"]["total_bytes"].as_u64().expect("a size");
+            sizes.entry(record["variant"]["spec"]["typed"].to_string()).or_default().insert((has("bitmaps"), bytes));
+        }
         assert!(helps == 0 || record["conversion"]["wall_ns"].as_u64() > Some(0), "what helps was made: {record}");
     }
+    let of_baseline = &sizes["\"zlib:6\""];
+    let largest = |with: bool| of_baseline.iter().filter(|(has, _)| *has == with).map(|(_, bytes)| *bytes).max();
+    assert!(largest(true) > largest(false), "bitmaps take room, too: {of_baseline:?}");
     assert_eq!(seen.len(), workloads.len());
     assert!(seen.values().all(|digests| digests.len() == 1), "every row did the same: {seen:?}");
-    assert_eq!(records.lines().count(), workloads.len() * (rows.len() + 1), "each row once, the baseline twice");
+    // A larger cache is the receiver's, and what is cloned is read by the sender.
+    let left_out = 1;
+    let expected = workloads.len() * (rows.len() + 1) - left_out;
+    assert_eq!(records.lines().count(), expected, "each row once, the baseline twice");
 }
 
 #[test]

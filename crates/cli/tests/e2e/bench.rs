@@ -54,6 +54,24 @@ fn every_workload_and_variant_is_in_the_table_and_in_the_records() {
 }
 
 #[test]
+fn marks_beside_packs_make_another_variant() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let variants = || {
+        let arguments = ["bench", "--quiet", "--codec", "zlib:6", "--workload", "traverse", "--blocks", "1"];
+        cached(&scratch, &arguments, Some(&repo)).exits(exit::OK);
+        cached(&scratch, &["cache", "list"], None).text().matches("zlib:6").count()
+    };
+    assert_eq!([variants(), variants()], [1, 1]);
+    let folders = [repo.join("objects/pack"), repo.join(".git/objects/pack")];
+    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let mut paths = files.map(|entry| entry.expect("a file").path());
+    let pack = paths.find(|path| path.extension().is_some_and(|name| name == "pack")).expect("a pack");
+    std::fs::write(pack.with_extension("keep"), "").expect("a mark");
+    assert_eq!(variants(), 2);
+}
+
+#[test]
 fn partial_clones_are_measured_on_what_is_there() {
     let (repo, scratch) = (Fixture::get("partial-clone").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");

@@ -178,6 +178,17 @@ fn a_git_that_fails_or_prints_something_else_is_one_clear_error() {
 }
 
 #[test]
+fn what_git_cannot_do_costs_no_table_of_what_it_can() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let git = fake_git(&scratch, "test \"$1\" != fsck || { echo 'error: damaged' >&2; exit 4; }");
+    let options = ["--client", "stock", "--codec", "lz4", "--workload", "fsck", "--workload", "traverse", "--blocks"];
+    let outcome = run(&scratch, &repo, &[&options[..], &["1", "--git", path(&git)]].concat()).exits(exit::FAILURE);
+    assert!(outcome.text().contains("lz4 · fake-git + library") && outcome.text().contains("traverse (client="));
+    let line = outcome.error_line();
+    assert!(line.contains("fsck (client=fake-git)") && line.contains("exit status: 4: error: damaged"), "{line}");
+}
+
+#[test]
 fn an_interrupted_session_leaves_no_child() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let pid_file = scratch.join("pid");

@@ -24,7 +24,7 @@ use crate::{
     clock::{Clock, ClockReading, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     schedule::{Slot, Turn},
-    stock::{Caches, StockJob},
+    stock::{Caches, Help, StockJob},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
@@ -123,8 +123,11 @@ impl<'a> Job<'a> {
 
     /// What reading checks and uses: caches are the job's, not the row's.
     fn checks(&self, subject: &Subject) -> Checks {
+        // hg has neither: an extension takes the place of another zlib there.
+        let client = subject.variant.client.as_ref().filter(|client| !client.zlib.is_empty());
         let is_forge = matches!(&self.work, Work::Command(job, _) if job.caches == Caches::Forge);
-        Checks { commit_graph: is_forge, bitmaps: is_forge, ..subject.checks }
+        let has = |help: Help| client.is_some_and(|client| is_forge || client.helps.contains(&help.to_string()));
+        Checks { commit_graph: has(Help::CommitGraph), bitmaps: has(Help::Bitmaps), ..subject.checks }
     }
 
     /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.

@@ -45,7 +45,7 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
     let specs = plan.specs(source);
     match source {
-        Repository::Git(_) => check_git(plan, &specs)?,
+        Repository::Git(_) => check_git(plan, source, &specs)?,
         Repository::Hg(_) => hg::check(plan, &specs)?,
     }
     let only_in_process = [
@@ -62,9 +62,10 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
     }
 }
 
-fn check_git(plan: &BenchPlan, specs: &[CodecSpec]) -> Result<(), BenchError> {
+fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
-    if let Some(spec) = specs.iter().find(|spec| spec.uses_bases()) {
+    let recorded = source.recorded_spec();
+    if let Some(spec) = specs.iter().chain(&recorded).find(|spec| spec.uses_bases()) {
         return refused(format!(
             "{spec}: stock git cannot read it, as its deltas need their base's content, which git does not tell zlib"
         ));
@@ -199,7 +200,9 @@ impl<'p> StockPart<'p> {
             let why = format!("{}: expected a Git repository", folder.display());
             return Err(WorkloadError::Refused { why }.into());
         };
-        let row = GitRow::new(git, &repository, subject.place.spec.as_ref(), reader, number, role == Role::AsFound)?;
+        // The baseline is written by git's own zlib, with the library or without.
+        let written = subject.place.spec.as_ref().filter(|spec| **spec != session.plan.baseline);
+        let row = GitRow::new(git, &repository, written, reader, number, role == Role::AsFound)?;
         let start = session.start_of(&row)?;
         let making = session.making_of(&row)?;
         let decoder = match reader.zlib {
@@ -208,7 +211,10 @@ impl<'p> StockPart<'p> {
             None => zlib_name(Zlib::Host, row.client().version.as_str()),
         };
         let variant = Variant { role, client: Some(row.client().clone()), ..subject.variant.clone() };
+        let helps_bytes = row.helps_bytes()?;
         let mut subject = subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder);
+        subject.size.total_bytes = subject.size.total_bytes.saturating_add(helps_bytes);
+        subject.size.other_bytes = subject.size.other_bytes.saturating_add(helps_bytes);
         if let Some(making) = making {
             let before = subject.conversion.unwrap_or(ConversionCost { cpu_ns: 0, wall_ns: 0 });
             let nanoseconds = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);

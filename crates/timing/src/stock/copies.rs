@@ -31,6 +31,17 @@ pub(super) fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> 
     Ok(())
 }
 
+/// The lengths of all files below `folder`.
+pub(super) fn bytes_of(folder: &Path) -> Result<u64, StockError> {
+    let mut bytes = 0_u64;
+    for entry in WalkDir::new(folder) {
+        let found = entry.and_then(|entry| entry.metadata());
+        let found = found.map_err(|error| StockError::files("measure", folder, error))?;
+        bytes = bytes.saturating_add(if found.is_file() { found.len() } else { 0 });
+    }
+    Ok(bytes)
+}
+
 /// Whether a file of a git directory is a pack's, or a loose object.
 fn is_immutable(inside: &Path) -> bool {
     let mut parts = inside.iter().filter_map(|part| part.to_str());

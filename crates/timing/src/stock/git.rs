@@ -20,7 +20,10 @@ use repackbench_records::{Client, ClientKind};
 
 use super::{
     Caches, Git, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
-    copies::copy_repository, made_once, output, output::OutputForm, revision,
+    copies::{bytes_of, copy_repository},
+    made_once, output,
+    output::OutputForm,
+    revision,
 };
 use crate::workloads::WorkloadSpec;
 
@@ -58,7 +61,7 @@ pub(crate) struct GitRow {
 }
 
 impl GitRow {
-    /// git on `repository`, which is under `spec` if that is known, with the library if a zlib is named. `number` is the row's.
+    /// git on `repository`, which it writes with `spec` if there is one, and the library if a zlib is named. `number` is the row's.
     pub(crate) fn new(
         git: &Rc<Git>,
         repository: &GitRepository,
@@ -77,10 +80,11 @@ impl GitRow {
             None => None,
         };
         let is_plain = repository.extension_spec().is_none();
-        // What plain git reads, it writes too.
-        let codec = spec.filter(|spec| !is_plain && clients_write(spec));
+        let codec = spec.filter(|spec| clients_write(spec));
+        let mut library_writes = false;
         if let (Some(library), Some(codec)) = (&mut library, codec) {
             library.write_with(repository, codec)?;
+            library_writes = true;
         }
         let client = Client {
             kind: ClientKind::Stock,
@@ -96,7 +100,7 @@ impl GitRow {
             library,
             git_dir,
             is_plain,
-            writes: is_plain || codec.is_some(),
+            writes: is_plain && spec.is_none() || library_writes,
             is_source,
             helps: helps.clone(),
             folder,
@@ -185,6 +189,19 @@ impl GitRow {
         if self.helps.iter().any(|help| help.has_files()) { self.forge().map(drop) } else { Ok(()) }
     }
 
+    /// The bytes of the files that help the row.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub(crate) fn helps_bytes(&self) -> Result<u64, StockError> {
+        match self.forge.get() {
+            Some(forge) => {
+                Ok(bytes_of(&forge.join("objects"))?.saturating_sub(bytes_of(&self.git_dir.join("objects"))?))
+            }
+            None => Ok(0),
+        }
+    }
+
     fn make(&self, help: Help, place: &Path) -> Result<(), StockError> {
         let Some(words) = help.command() else { return Ok(()) };
         let mut command = self.command_on(place, Caches::Forge)?;
@@ -222,7 +239,7 @@ impl GitRow {
             let before = self.commit_before(job)?;
             self.init(place)?;
             let mut fetch = self.transport(job, Receiver::Zlib)?;
-            fetch.env("GIT_DIR", place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack(job)?);
+            fetch.env("GIT_DIR", place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack()?);
             output(fetch.arg(url(&self.served(job)?)).arg(format!("{before}:refs/heads/main"))).map(drop)
         })
     }
@@ -235,7 +252,7 @@ impl GitRow {
             let mut fetch = self.command_on(place, self.caches_of(job))?;
             fetch.env_remove("GIT_INDEX_FILE");
             fetch.args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);
-            fetch.arg(self.upload_pack(job)?).arg(url(&self.served(job)?));
+            fetch.arg(self.upload_pack()?).arg(url(&self.served(job)?));
             output(fetch.arg(format!("{}:refs/heads/main", revision(job)?))).map(drop)
         })
     }
@@ -256,9 +273,8 @@ impl GitRow {
     }
 
     /// The sending side's program: git with the library, if the row has it, whoever receives.
-    fn upload_pack(&self, job: &StockJob) -> Result<PathBuf, StockError> {
-        let place =
-            self.folder.join(if self.caches_of(job) == Caches::Off { "upload-pack" } else { "upload-pack-forge" });
+    fn upload_pack(&self) -> Result<PathBuf, StockError> {
+        let place = self.folder.join("upload-pack");
         if place.exists() {
             return Ok(place);
         }
@@ -301,7 +317,8 @@ impl GitRow {
         match spec {
             WorkloadSpec::Checkout => return self.checkout(command, job, scratch),
             WorkloadSpec::Traverse => {
-                command.args(["rev-list", "--objects", "--all"]);
+                // Variants have no other work trees, whose HEADs would count.
+                command.args(["rev-list", "--single-worktree", "--objects", "--all"]);
                 if job.has_helps {
                     // The bitmaps know no names.
                     command.arg("--no-object-names");
@@ -365,6 +382,11 @@ impl StockClient for GitRow {
 
     fn is_for(&self, job: &StockJob) -> bool {
         let writes = matches!(job.workload, StockWorkload::Repack | StockWorkload::RepackIncremental);
+        // A sender's settings are not the receiver's.
+        let sends = matches!(job.workload, StockWorkload::Clone(_) | StockWorkload::Fetch(_));
+        if sends && matches!(self.helps.as_slice(), [Help::DeltaCache(_)]) {
+            return false;
+        }
         let copies = writes || job.caches == Caches::Forge || matches!(job.workload, StockWorkload::Fetch(_));
         // A source may have alternates, which a copy would look for elsewhere.
         !(copies && self.is_source) && (!writes || self.writes)
@@ -404,14 +426,14 @@ impl StockClient for GitRow {
             }
             StockWorkload::Clone(receiver) => {
                 let mut command = self.transport(job, *receiver)?;
-                command.args(["clone", "-q", "--bare", "--no-local", "--upload-pack"]).arg(self.upload_pack(job)?);
+                command.args(["clone", "-q", "--bare", "--no-local", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(&place);
                 Ok(Prepared { command, form, made: self.objects_of(&place)? })
             }
             StockWorkload::Fetch(receiver) => {
                 copy_repository(self.without_newest(job)?, &place)?;
                 let mut command = self.transport(job, *receiver)?;
-                command.env("GIT_DIR", &place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack(job)?);
+                command.env("GIT_DIR", &place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(format!("{}:refs/heads/main", revision(job)?));
                 Ok(Prepared { command, form, made: self.objects_of(&place)? })
             }

@@ -30,8 +30,10 @@ const ENVIRONMENT: [(&str, &str); 11] = [
 ];
 
 /// Settings that do not depend on the job.
-const SETTINGS: [(&str, &str); 13] = [
+const SETTINGS: [(&str, &str); 14] = [
     ("core.fsmonitor", "false"),
+    // Those of the source as found would run, and variants have none.
+    ("core.hooksPath", "/dev/null"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
     ("pack.threads", "1"),

@@ -42,8 +42,8 @@ const SETTINGS: [&str; 6] = [
     "storage.dirstate-v2.slow-path=allow",
 ];
 
-/// Files of a `.hg` that hg finds in a work tree of its own, and that say which files it has.
-const OF_WORK_TREE: [&str; 2] = ["dirstate", "wcache"];
+/// Files of a `.hg` that say which files its work tree has, and what the user wants done there.
+const OF_WORK_TREE: [&str; 3] = ["dirstate", "wcache", "hgrc"];
 
 /// The hg of a session.
 #[derive(Debug)]

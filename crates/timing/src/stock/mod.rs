@@ -27,6 +27,7 @@ use std::{
     ffi::OsString,
     fmt::Display,
     io,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::Command,
 };
@@ -156,6 +157,8 @@ pub(crate) trait StockClient {
 
 /// Runs a command whose time does not matter, and returns what it prints.
 fn output(command: &mut Command) -> Result<Vec<u8>, StockError> {
+    // Ctrl-C at a terminal is for the benchmark, which stops once this is done.
+    command.process_group(0);
     let output = command.output().map_err(|error| StockError::failed(command, &error.to_string()))?;
     if output.status.success() {
         return Ok(output.stdout);

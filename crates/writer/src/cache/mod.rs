@@ -74,6 +74,17 @@ impl VariantDir {
     pub fn making(&self) -> Option<MakingCost> {
         self.making
     }
+
+    /// This variant, whose making needed what took `first`.
+    pub(crate) fn after(mut self, first: Option<MakingCost>) -> Self {
+        self.making = match (self.making, first) {
+            (Some(own), Some(first)) => {
+                Some(MakingCost { cpu: own.cpu.saturating_add(first.cpu), wall: own.wall.saturating_add(first.wall) })
+            }
+            _ => None,
+        };
+        self
+    }
 }
 
 impl Cache {

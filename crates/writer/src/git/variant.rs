@@ -33,7 +33,15 @@ fn inputs(source: &GitRepository) -> Result<VariantInputs> {
     }
     for files in source.packs() {
         let pack = PackFile::open(files, source.object_hash())?;
-        inputs.pack_checksums.push(pack.trailer()?.as_bytes().to_vec());
+        let mut identity = pack.trailer()?.as_bytes().to_vec();
+        // Copied beside the pack, and git packs anew what has them in another way.
+        for (name, mark) in [("keep", &files.keep), ("promisor", &files.promisor)] {
+            if let Some(mark) = mark {
+                identity.extend(name.as_bytes());
+                identity.extend(read_if_there(mark)?);
+            }
+        }
+        inputs.pack_checksums.push(identity);
     }
     inputs.loose_ids = source.loose_objects()?.as_slice().iter().map(|object| object.id.as_bytes().to_vec()).collect();
     inputs.shallow = read_if_there(&source.common_dir().join("shallow"))?;
