@@ -7,7 +7,11 @@ use std::{
 };
 
 use nix::{
-    sys::signal::{Signal, kill},
+    errno::Errno,
+    sys::{
+        signal::{Signal, kill},
+        wait::{Id, WaitPidFlag, waitid},
+    },
     unistd::Pid,
 };
 use signal_hook::{
@@ -41,13 +45,19 @@ pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
     let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
     let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
     let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
-    thread::spawn(move || {
+    let handle = signals.handle();
+    let passing_on = thread::spawn(move || {
         let sent_to_us = signals.forever().filter(|origin| !is_from_terminal(origin));
         for signal in sent_to_us.filter_map(|origin| Signal::try_from(origin.signal).ok()) {
             // Gone already: then the signal is for nobody.
             let _ = kill(pid, signal);
         }
     });
+    // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is waited for.
+    while let Err(Errno::EINTR) = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {}
+    handle.close();
+    // What arrives from now on ends neither.
+    let _ = passing_on.join();
     child.wait().map_err(|error| failed(&error, &command))
 }
 

@@ -9,16 +9,17 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
-use repackbench_preload_abi::CODEC_VARIABLE;
+use repackbench_preload_abi::{CODEC_VARIABLE, DICTIONARIES_VARIABLE, ZLIB_VARIABLE};
 use repackbench_reader::git::GitRepository;
 use tempfile::TempDir;
 
-use crate::{ClientError, exec_path, library::Preload, library::Zlib, name_of, probe, view::View, writing::Writing};
+use crate::{
+    ClientError, exec_path, library::Preload, library::Zlib, name_of, probe, view::View, work_trees::LinkedTrees,
+    writing::Writing,
+};
 
-/// Where the preloaded library finds the dictionaries.
-const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
-/// Names the zlib that it uses.
-pub(crate) const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
+/// What the folder of a client is called; the rest of its name is random.
+pub(crate) const FOLDER_PREFIX: &str = "repackbench-exec-";
 
 /// What an outer git, a hook of its own or an alias, may have set and would lead the command elsewhere: it is about that git's
 /// repository. What `git -c` sets stays, as it does for every program that git starts.
@@ -46,6 +47,7 @@ pub struct GitClient {
     exec_path: Option<PathBuf>,
     view: Option<View>,
     writing: Option<Writing>,
+    /// After the view, which still needs it when it is dropped.
     scratch: TempDir,
 }
 
@@ -56,10 +58,11 @@ impl GitClient {
     /// # Errors
     /// The library is missing, git does not call it, or the repository's chunks cannot be decoded by themselves.
     pub fn new(repository: &GitRepository, place: &Path, program: &OsStr, zlib: Zlib) -> Result<Self, ClientError> {
-        GitClient::with_git(repository, place, git_to_probe(program), zlib)
+        GitClient::make(repository, place, git_to_probe(program), zlib, LinkedTrees::NameTheView)
     }
 
-    /// Makes everything ready for commands by `git`, whatever its file is called, or by none. The rest is as in [`Self::new`].
+    /// Makes everything ready for commands by `git`, whatever its file is called, or by none, that change nothing in the repository:
+    /// its linked work trees stay as they are, and there is no need to [finish](Self::finish). The rest is as in [`Self::new`].
     ///
     /// # Errors
     /// As of [`Self::new`].
@@ -69,9 +72,19 @@ impl GitClient {
         git: Option<PathBuf>,
         zlib: Zlib,
     ) -> Result<Self, ClientError> {
+        GitClient::make(repository, place, git, zlib, LinkedTrees::StayAsTheyAre)
+    }
+
+    fn make(
+        repository: &GitRepository,
+        place: &Path,
+        git: Option<PathBuf>,
+        zlib: Zlib,
+        linked_trees: LinkedTrees,
+    ) -> Result<Self, ClientError> {
         refuse_bases(repository)?;
         let preload = Preload::find()?;
-        let scratch = tempfile::Builder::new().prefix("repackbench-exec-").tempdir()?;
+        let scratch = tempfile::Builder::new().prefix(FOLDER_PREFIX).tempdir()?;
         write_dictionaries(repository, &dictionaries(&scratch))?;
         let mut exec_path = None;
         if let Some(git) = &git {
@@ -89,7 +102,7 @@ impl GitClient {
                 .as_deref()
                 .ok_or_else(|| ClientError::refused("git: not found on PATH, and the view of a variant takes one"))?;
             let common_dir = absolute(repository.common_dir())?;
-            let shown = View::make(git, &common_dir, &scratch.path().join("git"))?;
+            let shown = View::make(git, &common_dir, &scratch.path().join("git"), linked_trees)?;
             if let Ok(linked) = git_dir.strip_prefix(&common_dir)
                 && linked.components().next().is_some()
             {
@@ -168,8 +181,8 @@ impl GitClient {
     ///
     /// # Errors
     /// It cannot be written, or another program changed the same; what the commands changed is kept then, and the error says where.
-    pub fn finish(self) -> Result<(), ClientError> {
-        if let (Some(view), Some(git)) = (&self.view, &self.git)
+    pub fn finish(mut self) -> Result<(), ClientError> {
+        if let (Some(view), Some(git)) = (&mut self.view, &self.git)
             && let Err(error) = view.bring_back(git)
         {
             let kept = self.scratch.keep();

@@ -12,6 +12,7 @@ mod hg_writing;
 mod library;
 mod probe;
 mod shown_folder;
+mod submodules;
 mod view;
 mod work_trees;
 mod writing;
@@ -25,7 +26,8 @@ pub use self::{
     hg::{check_hg, hg_command},
     hg_writing::hg_codec,
     library::{Preload, Zlib},
-    writing::clients_write,
+    work_trees::abandoned_view,
+    writing::{clients_write, refuse_what_needs_more_than_the_payload},
 };
 
 /// Why a client cannot be run on a repository, or what it did not be brought back.

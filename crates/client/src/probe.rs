@@ -8,8 +8,8 @@ use std::{
 };
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
+use repackbench_preload_abi::ZLIB_VARIABLE;
 
-use crate::git::ZLIB_VARIABLE;
 use crate::library::{Preload, Zlib};
 use crate::{ClientError, name_of};
 

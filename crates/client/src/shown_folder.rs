@@ -7,7 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{ClientError, name_of};
+use crate::{ClientError, git::FOLDER_PREFIX, name_of};
+
+/// What git never removes: where it is not in the view, that is no reason to remove it behind it.
+const NEVER_REMOVED: [&str; 3] = ["description", "info", "packed-refs"];
 
 /// A folder that shows another one.
 #[derive(Debug)]
@@ -104,15 +107,13 @@ impl ShownFolder {
             self.replace(name.as_ref())?;
         }
         for name in &self.links {
-            match fs::symlink_metadata(self.folder.join(name)) {
+            let shown = self.folder.join(name);
+            match fs::symlink_metadata(&shown) {
                 Ok(found) if found.is_file() => self.replace(name)?,
                 Ok(_) => {}
-                Err(_) => match fs::remove_file(self.behind.join(name)) {
-                    Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                        return Err(failed(&self.behind.join(name), &error));
-                    }
-                    _ => {}
-                },
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&shown, &error)),
+                Err(_) if NEVER_REMOVED.iter().any(|kept| name == *kept) => {}
+                Err(_) => self.remove(name)?,
             }
         }
         self.bring_new()
@@ -139,6 +140,15 @@ impl ShownFolder {
         Ok(())
     }
 
+    /// Removes behind the view what was removed in it.
+    fn remove(&self, name: &OsStr) -> Result<(), ClientError> {
+        let place = self.behind.join(name);
+        match fs::remove_file(&place) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&place, &error)),
+            _ => Ok(()),
+        }
+    }
+
     /// Puts the view's file behind it, by renaming.
     fn replace(&self, name: &OsStr) -> Result<(), ClientError> {
         replace(&self.folder.join(name), &self.behind.join(name))
@@ -148,10 +158,8 @@ impl ShownFolder {
 /// Puts a copy of `from` in the place of `to`, by renaming.
 pub(crate) fn replace(from: &Path, to: &Path) -> Result<(), ClientError> {
     let folder = to.parent().unwrap_or(to);
-    let unfinished = tempfile::Builder::new()
-        .prefix("repackbench-exec-")
-        .tempfile_in(folder)
-        .map_err(|error| failed(folder, &error))?;
+    let unfinished =
+        tempfile::Builder::new().prefix(FOLDER_PREFIX).tempfile_in(folder).map_err(|error| failed(folder, &error))?;
     // Permissions too.
     fs::copy(from, unfinished.path()).map_err(|error| failed(to, &error))?;
     unfinished.persist(to).map_err(|error| failed(to, &error.error))?;
@@ -175,4 +183,44 @@ pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), ClientError> {
 
 fn failed(path: &Path, error: &io::Error) -> ClientError {
     ClientError::refused(format!("{}: {error}", name_of(path)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with these files, and what shows it.
+    fn shown(scratch: &Path, names: &[&str]) -> ShownFolder {
+        let behind = scratch.join("behind");
+        fs::create_dir(&behind).unwrap();
+        for name in names {
+            fs::write(behind.join(name), name).unwrap();
+        }
+        ShownFolder::make(&behind, &scratch.join("view"), &[], &[], &[]).unwrap()
+    }
+
+    #[test]
+    fn what_a_command_removes_is_removed_and_what_git_never_removes_stays() {
+        let scratch = tempfile::tempdir().unwrap();
+        let names = ["MERGE_HEAD", "index", "packed-refs", "description"];
+        let view = shown(scratch.path(), &names);
+        for name in ["MERGE_HEAD", "packed-refs", "description"] {
+            fs::remove_file(view.folder().join(name)).unwrap();
+        }
+        view.bring_back(|_, _| Ok(())).unwrap();
+        let found = names.map(|name| view.behind().join(name).exists());
+        assert_eq!(found, [false, true, true, true]);
+    }
+
+    #[test]
+    fn a_view_that_cannot_be_inspected_removes_nothing() {
+        let scratch = tempfile::tempdir().unwrap();
+        let view = shown(scratch.path(), &["index"]);
+        // A file in its place: nothing in it can be asked for.
+        fs::remove_dir_all(view.folder()).unwrap();
+        fs::write(view.folder(), "").unwrap();
+        let error = view.bring_back(|_, _| Ok(())).unwrap_err().to_string();
+        assert!(error.contains("view/index"), "{error}");
+        assert!(view.behind().join("index").exists());
+    }
 }

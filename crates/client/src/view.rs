@@ -5,8 +5,9 @@
 //! back when the command has ended. The folders of linked work trees are shown in the same way, each by itself.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io,
+    os::unix::ffi::OsStringExt,
     path::Path,
     process::{Command, Stdio},
 };
@@ -14,7 +15,8 @@ use std::{
 use crate::{
     ClientError, name_of,
     shown_folder::ShownFolder,
-    work_trees::{self, FOLDER},
+    submodules,
+    work_trees::{FOLDER, LinkedTrees, WorkTrees},
 };
 
 /// The key of the guard.
@@ -31,19 +33,23 @@ const LINKED_ALWAYS: [&str; 1] = ["packed-refs"];
 pub(crate) struct View {
     root: ShownFolder,
     guard: OsString,
-    work_trees: Vec<ShownFolder>,
+    work_trees: WorkTrees,
 }
 
 impl View {
     /// Makes a view of `variant` at `folder`.
-    pub(crate) fn make(git: &Path, variant: &Path, folder: &Path) -> Result<Self, ClientError> {
+    pub(crate) fn make(
+        git: &Path,
+        variant: &Path,
+        folder: &Path,
+        linked_trees: LinkedTrees,
+    ) -> Result<Self, ClientError> {
         let mut root = ShownFolder::make(variant, folder, &COPIED, &LINKED_ALWAYS, &[FOLDER])?;
         let config = folder.join("config");
-        let guard = configure(git, &config, &["--get", GUARD])?;
+        let guard = setting(git, &config, GUARD)?;
         configure(git, &config, &["--unset-all", GUARD])?;
         root.begins_now()?;
-        let guard = OsString::from(guard.trim_end());
-        let work_trees = work_trees::show(variant, folder)?;
+        let work_trees = WorkTrees::show(variant, folder, linked_trees)?;
         Ok(View { root, guard, work_trees })
     }
 
@@ -53,30 +59,41 @@ impl View {
     }
 
     /// Gives the variant what changed in the view.
-    pub(crate) fn bring_back(&self, git: &Path) -> Result<(), ClientError> {
+    pub(crate) fn bring_back(&mut self, git: &Path) -> Result<(), ClientError> {
         self.root.bring_back(|name, shown| {
             if name == "config" {
-                let guard = self.guard.to_string_lossy();
                 configure(git, shown, &["core.repositoryFormatVersion", "1"])?;
-                configure(git, shown, &[GUARD, &guard])?;
+                configure(git, shown, &[OsStr::new(GUARD), &self.guard])?;
             }
             Ok(())
         })?;
-        work_trees::bring_back(&self.work_trees, self.root.behind(), self.root.folder())
+        let (variant, view) = (self.root.behind(), self.root.folder());
+        submodules::bring_back(git, view, variant)?;
+        self.work_trees.bring_back(git, variant, view)
     }
 }
 
+/// The value of `key` in the file.
+pub(crate) fn setting(git: &Path, file: &Path, key: &str) -> Result<OsString, ClientError> {
+    let mut value = configure(git, file, &["--get", key])?;
+    if value.last() == Some(&b'\n') {
+        value.pop();
+    }
+    Ok(OsString::from_vec(value))
+}
+
 /// `git config` on the file; what it printed.
-fn configure(git: &Path, file: &Path, arguments: &[&str]) -> Result<String, ClientError> {
+pub(crate) fn configure(git: &Path, file: &Path, arguments: &[impl AsRef<OsStr>]) -> Result<Vec<u8>, ClientError> {
     let mut command = Command::new(git);
     // Not the repository around: nothing of it is to be read.
     command.env_remove("GIT_DIR").current_dir("/").arg("config").arg("--file").arg(file).args(arguments);
     let output = command.stdin(Stdio::null()).output().map_err(|error| failed(git, &error))?;
     if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        return Ok(output.stdout);
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let message = format!("{} config {}: {}", name_of(git), arguments.join(" "), said.trim_end());
+    let typed: Vec<_> = arguments.iter().map(|word| word.as_ref().to_string_lossy()).collect();
+    let message = format!("{} config {}: {}", name_of(git), typed.join(" "), said.trim_end());
     Err(ClientError::refused(message))
 }
 

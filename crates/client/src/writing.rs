@@ -89,13 +89,16 @@ impl Writing {
     }
 }
 
-/// Refuses codecs that take more than a payload to encode it.
 /// Whether git and hg can be told to write with `spec`: it takes nothing but the payload.
 pub fn clients_write(spec: &CodecSpec) -> bool {
     refuse_what_needs_more_than_the_payload(spec).is_ok()
 }
 
-pub(crate) fn refuse_what_needs_more_than_the_payload(spec: &CodecSpec) -> Result<(), ClientError> {
+/// Refuses codecs that take more than a payload to encode it.
+///
+/// # Errors
+/// The codec does.
+pub fn refuse_what_needs_more_than_the_payload(spec: &CodecSpec) -> Result<(), ClientError> {
     let what = if spec.uses_bases() {
         "prefix or patch, which take the content of a delta's base".to_owned()
     } else if spec.uses_dictionaries() {

@@ -1,23 +1,30 @@
 //! `repackbench exec`: the user's own git or hg on a repository under any codec.
 
-use std::process::{Command, ExitCode};
+use std::{
+    path::Path,
+    process::{Command, ExitCode},
+};
 
-use repackbench_client::{GitClient, hg_codec, hg_command};
+use repackbench_client::{GitClient, abandoned_view, hg_codec, hg_command, refuse_what_needs_more_than_the_payload};
 use repackbench_reader::Repository;
 
 use super::open;
 use crate::{
     child,
     exec_arguments::ExecArguments,
-    failure::{Failure, USAGE},
+    failure::{BAD_INPUT, Failure, USAGE},
 };
 
 pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
     let Some((program, words)) = arguments.command.split_first() else {
         return Err(Failure::new(USAGE, "expected a command behind --"));
     };
-    match open(&arguments.repository)? {
+    let opened = open(&arguments.repository);
+    match opened.map_err(|failure| name_abandoned_view(&arguments.repository).unwrap_or(failure))? {
         Repository::Git(git) => {
+            if let Some(codec) = &arguments.codec {
+                refuse_what_needs_more_than_the_payload(codec)?;
+            }
             let mut client = GitClient::new(&git, &arguments.repository, program, arguments.zlib.into())?;
             if let Some(codec) = &arguments.codec {
                 client.write_with(&git, codec)?;
@@ -40,4 +47,16 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
             child::run(hg_command(&hg, extension, program, &all)?)
         }
     }
+}
+
+/// Why a linked work tree cannot be opened that a killed `exec` left: nothing in it says whose it is.
+fn name_abandoned_view(place: &Path) -> Option<Failure> {
+    let view = abandoned_view(place)?;
+    let message = format!(
+        "{}: expected a work tree of a variant, found one that names the view of a command that was killed, {}, which is gone",
+        place.display(),
+        view.display()
+    );
+    let hint = "`repackbench exec VARIANT -- git worktree list`, with the variant that it belongs to, sets it right";
+    Some(Failure::new(BAD_INPUT, message).with_hint(hint))
 }

@@ -10,12 +10,18 @@ use crate::support::{git, preload};
 /// `git` under `exec`, with an empty folder for temporary files that is empty afterwards, too.
 #[track_caller]
 fn exec(scratch: &Scratch, repo: &Path, words: &[&str]) -> Outcome {
+    exec_program(scratch, repo, scratch.path(), &[], &[&["git"], words].concat())
+}
+
+/// Any command under `exec`, run in `place`.
+#[track_caller]
+fn exec_program(scratch: &Scratch, repo: &Path, place: &Path, options: &[&str], words: &[&str]) -> Outcome {
     let temporary = scratch.join("temporary");
     fs::create_dir_all(&temporary).unwrap();
     let mut command = program::command();
     git::pin(&mut command);
     command.env("REPACKBENCH_PRELOAD", preload::stand_in()).env("TMPDIR", &temporary);
-    command.arg("exec").arg(repo).args(["--", "git"]).args(words);
+    command.current_dir(place).arg("exec").args(options).arg(repo).arg("--").args(words);
     let outcome = program::run(&mut command);
     assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{outcome:?}");
     outcome
@@ -100,4 +106,84 @@ fn what_took_a_work_trees_place_is_left_alone() {
     fs::write(tree.join(".git"), &others).unwrap();
     output(&scratch, &variant, &["worktree", "list"]);
     assert_eq!(fs::read_to_string(tree.join(".git")).unwrap(), others);
+}
+
+#[test]
+fn a_command_that_cannot_run_leaves_work_trees_as_they_were() {
+    let scratch = Scratch::new();
+    let variant = scratch.join("variant");
+    convert(&Fixture::get("history").repo(), "zstd:5", &variant);
+    let tree = scratch.join("tree");
+    output(&scratch, &variant, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+    let before = named(&tree);
+    for repo in [&variant, &tree] {
+        exec_program(&scratch, repo, scratch.path(), &[], &["/no/such/program"]).exits(exit::FAILURE);
+        assert_eq!(named(&tree), before);
+        exec_program(&scratch, repo, scratch.path(), &["--codec", "zstd:5,prefix"], &["git", "log"]).exits(exit::USAGE);
+        assert_eq!(named(&tree), before);
+        // And one that fails, but runs.
+        assert_ne!(exec(&scratch, repo, &["cat-file", "-e", "no-such-object"]).code, Some(exit::OK));
+        assert_eq!(named(&tree), before);
+    }
+}
+
+#[test]
+fn a_work_tree_that_names_the_view_of_a_killed_command_says_how_it_is_set_right() {
+    let scratch = Scratch::new();
+    let variant = scratch.join("variant");
+    convert(&Fixture::get("history").repo(), "lz4", &variant);
+    let tree = scratch.join("tree");
+    output(&scratch, &variant, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+    let view = scratch.join("repackbench-exec-killed/git/worktrees/tree");
+    fs::write(tree.join(".git"), format!("gitdir: {}\n", view.display())).unwrap();
+
+    let refused = exec(&scratch, &tree, &["status"]).exits(exit::BAD_INPUT);
+    assert!(refused.stderr.contains(view.to_str().unwrap()), "{refused:?}");
+    assert!(refused.stderr.contains("hint: `repackbench exec VARIANT -- git worktree list`"), "{refused:?}");
+    output(&scratch, &variant, &["worktree", "list"]);
+    assert_eq!(output(&scratch, &tree, &["status", "--porcelain"]), "");
+}
+
+/// Where `git` itself, without `exec`, finds the git directory of a submodule, and its work tree.
+#[track_caller]
+fn places(submodule: &Path) -> [String; 2] {
+    ["--absolute-git-dir", "--show-toplevel"]
+        .map(|question| git::output(submodule, ["rev-parse", question]).trim_end().to_owned())
+}
+
+#[test]
+fn submodules_outlive_the_command_that_made_them() {
+    let scratch = Scratch::new();
+    let (source, variant) = (Fixture::get("history").repo(), scratch.join("variant"));
+    convert(&source, "zstd:5", &variant);
+    // A repository with a submodule, which has one itself when it is a submodule here.
+    let outer = scratch.join("outer");
+    let allow = ["-c", "protocol.file.allow=always"];
+    git::output(scratch.path(), ["clone", "-q", source.to_str().unwrap(), outer.to_str().unwrap()]);
+    git::output(&outer, [&allow[..], &["submodule", "--quiet", "add", source.to_str().unwrap(), "inner"]].concat());
+    git::output(&outer, ["commit", "-q", "-m", "a submodule"]);
+
+    let tree = scratch.join("tree");
+    output(&scratch, &variant, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
+    let submodule = |words: &[&str]| {
+        let words = [&["git"], &allow[..], &["submodule", "--quiet"], words].concat();
+        exec_program(&scratch, &tree, &tree, &[], &words).exits(exit::OK);
+    };
+    submodule(&["add", outer.to_str().unwrap(), "deep/first"]);
+    submodule(&["update", "--init", "--recursive"]);
+    // By now there is a folder of submodules.
+    submodule(&["add", source.to_str().unwrap(), "second"]);
+
+    let modules = fs::canonicalize(variant.join("worktrees/tree/modules")).unwrap();
+    for (place, folder) in
+        [("deep/first", "deep/first"), ("deep/first/inner", "deep/first/modules/inner"), ("second", "second")]
+    {
+        let place = fs::canonicalize(tree.join(place)).unwrap();
+        let expected = [modules.join(folder), place.clone()].map(|path| path.to_str().unwrap().to_owned());
+        assert_eq!(places(&place), expected);
+        assert_eq!(git::output(&place, ["status", "--porcelain"]), "");
+    }
+    let status = exec_program(&scratch, &tree, &tree, &[], &["git", "submodule", "status", "--recursive"]);
+    let status = status.exits(exit::OK).text();
+    assert_eq!(status.lines().filter(|line| line.starts_with(' ')).count(), 3, "{status}");
 }
