@@ -10,7 +10,7 @@
 //! - `output`: what it leaves, counted and hashed;
 //! - `replayed`: what a replay comes to in the same words.
 //!
-//! A row reads through a [`StockClient`]; another client is one more of those.
+//! A row reads through a `StockClient`; another client is one more of those.
 
 pub(crate) mod child;
 mod copies;
