@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use repackbench_reader::Repository;
-use repackbench_report::Results;
 use repackbench_timing::{
     bench::{BenchPlan, bench},
     clock::SystemClock,
@@ -11,11 +10,11 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use super::{
-    bench::end_of,
+    bench::show,
     name_of, open,
     plan::{PlanParts, plan_with},
     print_notes,
-    report::{Outputs, of_runs, style, tables},
+    report::Outputs,
 };
 use crate::{
     alternatives_arguments::AlternativesArguments,
@@ -58,11 +57,5 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
-    if measured.records.is_empty() && !measured.failures.is_empty() {
-        return end_of(measured.is_interrupted, &measured.failures);
-    }
-    let results = of_runs(Results { runs: measured.records, ..Results::default() });
-    outputs.write(&results)?;
-    outputs.print(&results, &tables(&results, style()))?;
-    end_of(measured.is_interrupted, &measured.failures)
+    show(measured, &mut outputs)
 }

@@ -6,7 +6,7 @@ use repackbench_reader::Repository;
 use repackbench_records::{Record, Vcs};
 use repackbench_report::{Results, self_test_table};
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, bench},
+    bench::{BenchError, BenchPlan, Measured, bench},
     clock::SystemClock,
     statistics::self_test,
 };
@@ -44,21 +44,29 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
-    if measured.records.is_empty() && !measured.failures.is_empty() {
-        return end_of(measured.is_interrupted, &measured.failures);
+    match plan.is_self_test {
+        true => {
+            print(&self_test_table(&self_test(&measured.records)))?;
+            end_of(measured.is_interrupted, &measured.failures)
+        }
+        false => show(measured, &mut outputs),
     }
-    if plan.is_self_test {
-        print(&self_test_table(&self_test(&measured.records)))?;
-    } else {
-        let results = of_runs(Results { runs: measured.records, ..Results::default() });
+}
+
+/// Shows what was measured, in the forms that the user wants, and ends as it ended.
+pub(super) fn show(measured: Measured, outputs: &mut Outputs) -> Result<ExitCode, Failure> {
+    let Measured { records, is_interrupted, failures } = measured;
+    // Where nothing could be done there is no table.
+    if !records.is_empty() || failures.is_empty() {
+        let results = of_runs(Results { runs: records, ..Results::default() });
         outputs.write(&results)?;
         outputs.print(&results, &tables(&results, style()))?;
     }
-    end_of(measured.is_interrupted, &measured.failures)
+    end_of(is_interrupted, &failures)
 }
 
-/// How a benchmark ends whose table was printed.
-pub(super) fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure> {
+/// How a benchmark ends.
+fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure> {
     match failures {
         _ if is_interrupted => Err(BenchError::Interrupted.into()),
         [] => Ok(ExitCode::SUCCESS),
