@@ -16,10 +16,12 @@ mod budget;
 mod chains;
 mod client;
 mod comparison;
+mod experiment;
 mod explanation;
 mod host;
 mod jsonl;
 mod memory_check;
+mod published;
 mod reads;
 mod record;
 mod regression;
@@ -34,12 +36,17 @@ pub use budget::{EqualBudget, Quantity};
 pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
+pub use experiment::{
+    ClaimOutcome, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable,
+    Outcome, Unit,
+};
 pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::{Host, Machine, Storage};
 pub use jsonl::{
     MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
 };
 pub use memory_check::{MemoryCheck, MemoryCheckRow};
+pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
     ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,

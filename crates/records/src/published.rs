@@ -1,0 +1,158 @@
+//! What others have published. The figures lie in one data file with their sources.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::ExperimentColumn;
+
+const DATA: &str = include_str!("../data/published.json");
+
+static PUBLISHED: LazyLock<Vec<Published>> = LazyLock::new(|| serde_json::from_str(DATA).unwrap_or_default());
+
+/// A published experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Published {
+    /// The name that it goes by here, as in `flat-vs-gzip-tree`.
+    pub name: String,
+    /// Who published it.
+    pub author: String,
+    /// When, as `2005-04-22`, or the year alone where no more is known.
+    pub date: String,
+    /// Where.
+    pub source: String,
+    /// The machine, the data and the programs, in a sentence.
+    pub set_up: String,
+    /// What it asked, in a sentence.
+    pub asked: String,
+    /// What it found, in a sentence.
+    pub found: String,
+    /// What running it again needs, in a sentence.
+    pub needs: String,
+    /// The figures.
+    pub tables: Vec<PublishedTable>,
+    /// The claims.
+    pub claims: Vec<PublishedClaim>,
+    /// What does not agree in the text, or was restored from elsewhere, a sentence each.
+    #[serde(default)]
+    pub remarks: Vec<String>,
+}
+
+impl Published {
+    /// The table of this name.
+    pub fn table(&self, name: &str) -> Option<&PublishedTable> {
+        self.tables.iter().find(|table| table.name == name)
+    }
+
+    /// The claim of this name.
+    pub fn claim(&self, id: &str) -> Option<&PublishedClaim> {
+        self.claims.iter().find(|claim| claim.id == id)
+    }
+}
+
+/// Published figures.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedTable {
+    /// The name that it goes by here.
+    pub name: String,
+    /// Its quantities.
+    pub columns: Vec<ExperimentColumn>,
+    /// Its arms.
+    pub rows: Vec<PublishedRow>,
+}
+
+impl PublishedTable {
+    /// The figure of an arm in a column; `None` if there is none.
+    pub fn value(&self, row: &str, column: &str) -> Option<f64> {
+        let at = self.columns.iter().position(|found| found.name == column)?;
+        self.rows.iter().find(|found| found.label == row)?.values.get(at).copied().flatten()
+    }
+}
+
+/// An arm of a published experiment.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedRow {
+    /// What it is called here.
+    pub label: String,
+    /// Its figures, one for each column.
+    pub values: Vec<Option<f64>>,
+    /// The raw values, where they were published.
+    #[serde(default)]
+    pub samples: Vec<f64>,
+}
+
+/// A claim that can be tested.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PublishedClaim {
+    /// The name that it goes by here.
+    pub id: String,
+    /// The claim, in a sentence.
+    pub claim: String,
+    /// Its figure, as a number, where it has one.
+    #[serde(default)]
+    pub value: Option<f64>,
+    /// Its figure as text with its unit; empty where it has none.
+    #[serde(default)]
+    pub figure: String,
+}
+
+/// Every published experiment, in the order of their dates.
+pub fn published() -> &'static [Published] {
+    &PUBLISHED
+}
+
+/// The published experiment of this name.
+pub fn published_experiment(name: &str) -> Option<&'static Published> {
+    published().iter().find(|published| published.name == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file is read without a word about mistakes in it, which are found here.
+    #[test]
+    fn the_data_file_is_read_whole() {
+        let all: Vec<Published> = serde_json::from_str(DATA).unwrap();
+        let names: Vec<&str> = all.iter().map(|published| published.name.as_str()).collect();
+        assert_eq!(
+            names,
+            [
+                "flat-vs-gzip-tree",
+                "compressors-by-level",
+                "checkout-page-trace",
+                "zlib-vs-lz4-revlog",
+                "zlib-vs-zstd-pack"
+            ]
+        );
+        for published in &all {
+            for table in &published.tables {
+                for row in &table.rows {
+                    assert_eq!(
+                        row.values.len(),
+                        table.columns.len(),
+                        "{}, {}, {}",
+                        published.name,
+                        table.name,
+                        row.label
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_raw_values_of_2005_are_kept_and_average_to_the_published_figures() {
+        let reading =
+            published_experiment("flat-vs-gzip-tree").and_then(|published| published.table("reading")).unwrap();
+        assert_eq!(reading.rows.iter().map(|row| row.samples.len()).sum::<usize>(), 72);
+        for row in &reading.rows {
+            let average = row.samples.iter().sum::<f64>() / row.samples.len() as f64;
+            assert!((average - row.values[0].unwrap()).abs() < 0.1, "{}: {average}", row.label);
+        }
+    }
+}
