@@ -1,0 +1,48 @@
+//! What every experiment works with.
+
+use std::{path::PathBuf, time::Duration};
+
+use repackbench_reader::Repository;
+use repackbench_timing::clock::Clock;
+use repackbench_writer::{Progress, cache::Cache};
+
+/// What every experiment works with.
+pub struct Context<'a> {
+    /// The repository.
+    pub source: &'a Repository,
+    /// What tables call it.
+    pub name: &'a str,
+    /// Where variants are kept, and copies are made that are removed again: on the disk to be measured.
+    pub cache: &'a Cache,
+    /// The clock.
+    pub clock: &'a (dyn Clock + Sync),
+    /// Told what is going on, and asked whether the user wants it to end.
+    pub progress: &'a dyn Progress,
+    /// What the user chose.
+    pub options: &'a Options,
+}
+
+/// What the user chose.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How long the measured runs of one experiment may take; what does not fit is left out, and the result says so. `None` for no limit.
+    pub budget: Option<Duration>,
+    /// How many times each arm is run; `None` for what the experiment takes by itself.
+    pub runs: Option<u32>,
+    /// The revision whose files are meant; `None` for the repository's own default.
+    pub revision: Option<String>,
+    /// Whether to measure a second baseline, too: the repository after git, or hg, has searched for deltas again.
+    pub is_repacked: bool,
+    /// The git to run.
+    pub git: PathBuf,
+    /// The hg to run.
+    pub hg: PathBuf,
+    /// The extension that hg needs for codecs it does not have.
+    pub hg_extension: Option<PathBuf>,
+    /// Threads for making variants.
+    pub threads: usize,
+    /// The seed of random orders.
+    pub seed: u64,
+    /// The command that asked for it, as a shell reads it.
+    pub command: Option<String>,
+}

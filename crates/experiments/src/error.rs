@@ -1,0 +1,45 @@
+//! Why an experiment stopped.
+
+use std::{io, path::PathBuf};
+
+use repackbench_reader::ReaderError;
+use repackbench_timing::{bench::BenchError, cold::ColdError};
+use repackbench_writer::WriterError;
+
+/// Why an experiment stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ExperimentError {
+    /// A benchmark that it is made of stopped.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
+    /// The repository could not be read.
+    #[error(transparent)]
+    Reader(#[from] ReaderError),
+    /// A variant could not be written.
+    #[error(transparent)]
+    Writer(#[from] WriterError),
+    /// Something could not be read cold.
+    #[error(transparent)]
+    Cold(#[from] ColdError),
+    /// A file could not be read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    Io {
+        /// What was tried, as an infinitive.
+        action: &'static str,
+        /// The file or folder.
+        path: PathBuf,
+        /// The operating system's answer.
+        source: io::Error,
+    },
+    /// It cannot be run on this repository, or not with these options.
+    #[error("{experiment}: {why}")]
+    Refused {
+        /// The experiment.
+        experiment: &'static str,
+        /// Why not.
+        why: String,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+}
