@@ -4,6 +4,7 @@ mod commit;
 mod finder;
 mod introduced;
 mod last_trees;
+mod path_change;
 mod revision_name;
 mod seen_objects;
 mod tree_diff;
@@ -16,6 +17,7 @@ use gix_hash::{Kind, ObjectId, oid};
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
+    path_change::change_of_path,
     seen_objects::{SeenObjects, Sighting},
     tree_diff::{TreeDiff, parse_entry},
     walk::{CommitWalk, ParentOverrides, damaged},
@@ -255,6 +257,12 @@ impl History for GitHistory {
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()> {
         changes.clear();
         self.tree_diff.run(&mut self.store.lock(), revision.parent_manifest, Some(revision.manifest), changes)
+    }
+
+    fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
+        changes.clear();
+        let (old, new) = (revision.parent_manifest, Some(revision.manifest));
+        change_of_path(&mut self.store.lock(), self.hash, old, new, path, changes)
     }
 
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {
