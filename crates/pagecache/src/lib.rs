@@ -23,7 +23,7 @@ use nix::{
 };
 
 pub use mapped::MappedFile;
-pub use system::drop_all_caches;
+pub use system::{drop_all_caches, may_drop_all_caches};
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
 /// way to the lists that it forgets from.

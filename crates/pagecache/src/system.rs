@@ -16,6 +16,11 @@ pub fn drop_all_caches(folder: &Path) -> io::Result<bool> {
     drop_caches_by(Path::new(DROP_CACHES), folder)
 }
 
+/// Whether this process may drop all caches, which this does not do.
+pub fn may_drop_all_caches() -> bool {
+    fs::OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
+}
+
 fn drop_caches_by(switch: &Path, folder: &Path) -> io::Result<bool> {
     super::sync_file_system(folder)?;
     // 3 is the page cache, which folders' blocks are in, too, and the slabs of directory entries and inodes.

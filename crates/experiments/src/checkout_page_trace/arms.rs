@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_reader::{AccessPart, AccessTrace, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
+use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
 use repackbench_timing::{
     bench::BenchError,
     trace::{NEW_PAGES, record},
     workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
-use repackbench_writer::{cache::VariantDir, cached_variant};
+use repackbench_writer::{Layout, Order, StoreKind, cache::VariantDir, cached_variant};
 
 use super::history::MostChanged;
 use crate::{Context, ExperimentError};
@@ -62,19 +62,50 @@ impl Jobs {
     }
 }
 
+/// Every layout that is tried, the source's own first: each order with bases first, then those of a checkout with deltas before their bases,
+/// then a file for each object.
+fn layouts() -> Vec<Layout> {
+    let mut layouts: Vec<Layout> = Order::ALL.into_iter().map(Layout::in_order).collect();
+    layouts.sort_by_key(|layout| !layout.is_default());
+    let with_references = [Order::Checkout, Order::TreesFirst];
+    layouts.extend(with_references.map(|order| Layout { reference_deltas: true, ..Layout::in_order(order) }));
+    layouts.push(Layout { store: StoreKind::Loose, ..Layout::default() });
+    layouts
+}
+
+/// What tables call the arm of `layout`.
+fn label(layout: Layout) -> String {
+    match layout {
+        Layout { store: StoreKind::Loose, .. } => "loose objects".to_owned(),
+        Layout { order, reference_deltas: true, .. } => format!("{order}, deltas before bases"),
+        Layout { order, .. } => order.to_string(),
+    }
+}
+
 /// A variant of the repository.
 pub(super) struct Arm {
     /// What tables call it.
     pub(super) label: String,
+    pub(super) layout: Layout,
     /// The folder to open it by.
     pub(super) folder: PathBuf,
     pub(super) decoders: Decoders,
-    /// The lengths of its packs, in bytes.
-    pub(super) pack_bytes: u64,
+    pub(super) packs: PackSizes,
     /// What each job reads of it, and what it counts; the jobs that it has no part in are left out at the end.
     pub(super) reads: Vec<JobReads>,
     /// Keeps it in the cache.
     _in_use: VariantDir,
+}
+
+/// What the packs of an arm take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct PackSizes {
+    /// The lengths of the files, in bytes.
+    pub(super) bytes: u64,
+    /// The headers of their entries, in bytes.
+    pub(super) headers: u64,
+    /// Deltas that name their base by its id.
+    pub(super) reference_deltas: u64,
 }
 
 /// What one job reads of one arm.
@@ -93,49 +124,95 @@ impl Arm {
     }
 }
 
-/// The repository as every arm has it, in its own order.
-pub(super) fn source_order(context: &Context<'_>, jobs: &mut Jobs) -> Result<Arm, ExperimentError> {
-    let spec = spec()?;
-    let made = cached_variant(context.cache, context.source, &spec, context.options.threads, context.progress);
-    arm("source".to_owned(), made.map_err(BenchError::from)?, &spec, jobs, usize::MAX)
-}
-
-fn spec() -> Result<CodecSpec, ExperimentError> {
+/// The repository in every layout, the source's order first and loose objects last.
+pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<Vec<Arm>, ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
-    SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))
+    let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
+    let mut arms = Vec::new();
+    for layout in layouts() {
+        let (threads, progress) = (context.options.threads, context.progress);
+        let made = cached_variant(context.cache, context.source, &spec, layout, threads, progress);
+        let arm = arm(layout, made.map_err(BenchError::from)?, &spec, jobs)?;
+        if let Some(first) = arms.first() {
+            check_counts(first, &arm, jobs)?;
+        }
+        arms.push(arm);
+        if progress.is_cancelled() {
+            return Err(ExperimentError::Interrupted);
+        }
+    }
+    Ok(arms)
 }
 
-/// The arm in `made`, on which the first `most` of `jobs` are traced.
-fn arm(
-    label: String,
-    made: VariantDir,
-    spec: &CodecSpec,
-    jobs: &mut Jobs,
-    most: usize,
-) -> Result<Arm, ExperimentError> {
+/// Arms that see different things are not the same repository.
+fn check_counts(first: &Arm, arm: &Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+    for (number, (expected, found)) in first.reads.iter().zip(&arm.reads).enumerate() {
+        if expected.counts != found.counts {
+            return Err(differs(jobs.name(number), (&first.label, &expected.counts), (&arm.label, &found.counts)));
+        }
+    }
+    Ok(())
+}
+
+/// That two arms, or two runs of one, counted differently.
+pub(super) fn differs(
+    job: &str,
+    (reference, expected): (&str, &Counts),
+    (variant, found): (&str, &Counts),
+) -> ExperimentError {
+    let error = BenchError::Differs {
+        workload: job.to_owned(),
+        variant: variant.to_owned(),
+        reference: reference.to_owned(),
+        expected: format!("{expected:?}"),
+        found: format!("{found:?}"),
+    };
+    error.into()
+}
+
+/// The arm of `layout` in `made`, on which the jobs are traced: of loose objects the checkout alone.
+fn arm(layout: Layout, made: VariantDir, spec: &CodecSpec, jobs: &mut Jobs) -> Result<Arm, ExperimentError> {
     let decoders = Decoders::for_spec(spec);
     let repository = Repository::open(made.path())?;
     let place = VariantPlace::of(&repository, decoders);
+    let traced = if layout.store == StoreKind::Loose { CHECKOUT + 1 } else { jobs.len() };
     let mut reads = Vec::new();
-    for number in 0..jobs.len().min(most) {
+    for number in 0..traced {
         let Some(job) = jobs.get(number) else { break };
         let mut history = repository.history(decoders)?;
         let (trace, counts) = record(job, history.as_mut(), &place, NEW_PAGES).map_err(BenchError::from)?;
         reads.push(JobReads { trace, counts });
     }
     let folder = repository.own_folder().to_owned();
-    let pack_bytes = pack_bytes(&folder)?;
-    Ok(Arm { label, folder, decoders, pack_bytes, reads, _in_use: made })
+    let packs = pack_sizes(&repository, &folder)?;
+    Ok(Arm { label: label(layout), layout, folder, decoders, packs, reads, _in_use: made })
 }
 
-/// The lengths of the packs of the repository in `folder`.
-fn pack_bytes(folder: &Path) -> Result<u64, ExperimentError> {
-    let packs = folder.join("objects/pack");
-    let failed = |source| ExperimentError::Io { action: "list", path: packs.clone(), source };
+/// The sizes of the packs of `repository`, which lies in `folder`.
+fn pack_sizes(repository: &Repository, folder: &Path) -> Result<PackSizes, ExperimentError> {
+    let Repository::Git(git) = repository else { return Ok(PackSizes::default()) };
+    let id_len = git.object_hash().len_in_bytes() as u64;
+    let mut sizes = PackSizes { bytes: file_lengths(&folder.join("objects/pack"), "pack")?, ..PackSizes::default() };
+    repository.store().for_each_chunk(&mut |chunk: &Chunk<'_>| {
+        sizes.headers += chunk.header_len;
+        // A header without an id has two numbers of at most ten bytes each.
+        sizes.reference_deltas += u64::from(chunk.kind.is_delta && chunk.header_len > id_len);
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// The lengths of the files in `folder` that end in `extension`; none where there is no folder.
+fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> {
+    let failed = |source| ExperimentError::Io { action: "list", path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(failed)?,
+    };
     let mut bytes = 0;
-    for entry in std::fs::read_dir(&packs).map_err(failed)? {
+    for entry in entries {
         let entry = entry.map_err(failed)?;
-        if entry.path().extension().is_some_and(|extension| extension == "pack") {
+        if entry.path().extension().is_some_and(|found| found == extension) {
             bytes += entry.metadata().map_err(failed)?.len();
         }
     }
@@ -167,5 +244,29 @@ pub(super) fn place_of(copy: &Path, arm: &Arm) -> VariantPlace {
         spec: None,
         decoders: arm.decoders,
         delta_cache: Some(DEFAULT_DELTA_CACHE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_s_order_comes_first_and_loose_objects_last() {
+        let labels: Vec<String> = layouts().into_iter().map(label).collect();
+        assert_eq!(
+            labels,
+            [
+                "source",
+                "recency",
+                "kind",
+                "path",
+                "checkout",
+                "trees-first",
+                "checkout, deltas before bases",
+                "trees-first, deltas before bases",
+                "loose objects"
+            ]
+        );
     }
 }

@@ -143,6 +143,20 @@ pub(super) fn lines(role: FileRole, trace: &AccessTrace, round: &FirstTouches, d
     touches.map(line).collect()
 }
 
+/// The share of the first touches of files of `role` that cost nothing on `device`, as the page came with an earlier one.
+pub(super) fn modelled_hits(role: FileRole, trace: &AccessTrace, device: &Device) -> Option<f64> {
+    let space = PageSpace::new(trace);
+    let is_of_role = |file: usize| space.files().get(file).is_some_and(|file| file.role == role);
+    let order = space.first_touches(trace);
+    let costs = order.iter().zip(device.first_touches(trace)).filter(|((file, _), _)| is_of_role(*file));
+    let (mut hits, mut all) = (0, 0);
+    for (_, cost) in costs {
+        all += 1;
+        hits += u64::from(cost.is_zero());
+    }
+    share(hits, all)
+}
+
 /// Where the trees lie that the checkout read.
 pub(super) fn tree_places(trace: &AccessTrace) -> TreePlaces {
     let space = PageSpace::new(trace);
@@ -237,6 +251,16 @@ mod tests {
         let pages: Vec<(u64, f64)> = lines.iter().map(|line| (line.page, line.seconds)).collect();
         assert_eq!(pages, [(4, 4e-3), (5, 4e-7), (2, 4e-8), (8, 6e-3)]);
         assert!(lines.iter().all(|line| line.modelled >= 8e-3), "each is a seek, the index lies between: {lines:?}");
+    }
+
+    #[test]
+    fn what_comes_with_an_earlier_page_is_a_modelled_hit() {
+        let hits = |pages: u64| {
+            let device = Device { readahead: pages * PAGE_LEN, ..Device::hdd() };
+            modelled_hits(FileRole::Pack, &trace(), &device)
+        };
+        // First touches: 4, 5, 2, 8. Around 4 lie 2 to 5, and around 8 lie 6 to 9.
+        assert_eq!((hits(1), hits(4), hits(100)), (Some(0.0), Some(0.5), Some(0.75)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
-use repackbench_pagecache::drop_all_caches;
+use repackbench_pagecache::{drop_all_caches, may_drop_all_caches};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_timing::{
     bench::BenchError,
@@ -22,7 +22,7 @@ use repackbench_timing::{
 use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, place_of},
+    arms::{Arm, CHECKOUT, Jobs, differs, place_of},
     estimate::Samples,
     opens::{Folders, open_in_vain},
 };
@@ -108,7 +108,11 @@ pub(super) fn measure_rounds(
     let mut session = Session { context, plan, jobs, started: Instant::now() };
     match session.run(&mut measured) {
         Err(ExperimentError::Cold(error @ ColdError::NotCold { .. })) => {
-            measured.ended_early = Some(format!("Nothing was measured cold: {error}"));
+            measured.ended_early = Some(format!("Nothing was measured cold: {error}."));
+        }
+        // What was measured before is a result, too.
+        Err(ExperimentError::Interrupted) if !measured.touches.is_empty() => {
+            measured.ended_early = Some("The user stopped the measured runs.".to_owned());
         }
         result => result?,
     }
@@ -126,6 +130,11 @@ impl Session<'_> {
     fn run(&mut self, measured: &mut Measured) -> Result<(), ExperimentError> {
         let scratch = self.context.cache.scratch().map_err(|error| BenchError::from(GetOrMakeError::Cache(error)))?;
         let rounds = self.context.options.runs.unwrap_or(ROUNDS).max(1);
+        if may_drop_all_caches() {
+            self.context.progress.note(
+                "futile opens: all that the whole machine has cached of files and folders will be dropped several times, which slows down others",
+            );
+        }
         for round in 0..rounds {
             if let Some(left_out) = self.round(round, scratch.path(), measured)? {
                 measured.ended_early =
@@ -251,18 +260,14 @@ impl Session<'_> {
         .map_err(|source| BenchError::Io { action: "read the clock", source })?;
         drop(result.map_err(BenchError::from)?);
         workload.clean_up().map_err(BenchError::from)?;
-        let (expected, found) = (arm.reads.get(job).map(|reads| &reads.counts), counter.counts());
-        if expected != Some(&found) {
-            return Err(BenchError::Differs {
-                workload: name,
-                variant: format!("a copy of {}", arm.label),
-                reference: arm.label.clone(),
-                expected: format!("{expected:?}"),
-                found: format!("{found:?}"),
+        let found = counter.counts();
+        match arm.reads.get(job) {
+            Some(reads) if reads.counts != found => {
+                let copy = format!("a copy of {}", arm.label);
+                Err(differs(&name, (&arm.label, &reads.counts), (&copy, &found)))
             }
-            .into());
+            _ => Ok(sample.wall.as_secs_f64()),
         }
-        Ok(sample.wall.as_secs_f64())
     }
 
     /// Writes the revision's files into the new folder `tree`.

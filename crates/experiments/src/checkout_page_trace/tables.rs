@@ -171,7 +171,12 @@ pub(super) fn opens(measured: &Measured, arms: &[Arm], loose: Option<usize>) -> 
     let row = |label: String, count: Option<f64>, first: &Samples, again: &Samples| ExperimentRow {
         label,
         published: vec![None; 4],
-        measured: vec![count.and_then(exact), estimate(first), estimate(again), ratio(first, pack)],
+        measured: vec![
+            count.and_then(exact),
+            estimate(first),
+            estimate(again),
+            if std::ptr::eq(first, pack) { None } else { ratio(first, pack) },
+        ],
     };
     let mut rows = Vec::new();
     for (label, arm) in [("checkout from the pack", Some(0)), ("checkout from loose objects", loose)] {
@@ -221,7 +226,7 @@ pub(super) fn orders(
             exact(pages.touched as f64),
             exact(pages.runs as f64),
             pages.median_gap.and_then(|gap| exact(gap as f64)),
-            back_share(&pages).and_then(exact),
+            store_order(std::slice::from_ref(&pages)).and_then(TouchOrder::backward).and_then(exact),
         ];
         measured.extend(devices.iter().map(|device| exact(device.replay(trace, usize::MAX).time.as_secs_f64())));
         measured.push(estimate(samples));
@@ -240,31 +245,39 @@ fn store_pages(files: &[FilePages]) -> FilePages {
     of(FileRole::Pack).or_else(|| of(FileRole::LooseObject)).unwrap_or_default()
 }
 
-fn back_share(pages: &FilePages) -> Option<f64> {
+/// In what order they are touched for the first time. How many pages lie between the first and the last is not known from `files`.
+pub(super) fn store_order(files: &[FilePages]) -> Option<TouchOrder> {
+    let pages = store_pages(files);
     let touches = pages.first_touches;
-    let order = TouchOrder {
+    (pages.touched > 0).then_some(TouchOrder {
         touched: pages.touched,
-        spanned: pages.pages,
+        spanned: 0,
         next: touches.next,
         ahead: touches.ahead,
         back: touches.back,
-    };
-    order.backward()
+    })
 }
 
 /// How large the packs are in each order.
 pub(super) fn sizes(arms: &[Arm]) -> ExperimentTable {
-    let columns = vec![column("packs", Unit::Bytes), column("of the source order's", Unit::Ratio)];
-    let source = arms.first().map_or(0, |arm| arm.pack_bytes);
+    let columns = vec![
+        column("packs", Unit::Bytes),
+        column("of the source order's", Unit::Ratio),
+        column("headers of entries", Unit::Bytes),
+        column("deltas that name bases by id", Unit::Count),
+    ];
+    let source = arms.first().map_or(0, |arm| arm.packs.bytes);
     let row = |arm: &Arm| ExperimentRow {
         label: arm.label.clone(),
-        published: vec![None; 2],
+        published: vec![None; columns.len()],
         measured: vec![
-            exact(arm.pack_bytes as f64),
-            if source > 0 { exact(arm.pack_bytes as f64 / source as f64) } else { None },
+            exact(arm.packs.bytes as f64),
+            if source > 0 { exact(arm.packs.bytes as f64 / source as f64) } else { None },
+            exact(arm.packs.headers as f64),
+            exact(arm.packs.reference_deltas as f64),
         ],
     };
-    let rows = arms.iter().filter(|arm| arm.pack_bytes > 0).map(row).collect();
+    let rows = arms.iter().filter(|arm| arm.packs.bytes > 0).map(row).collect();
     ExperimentTable { title: "Orders: size".to_owned(), columns, rows }
 }
 

@@ -90,8 +90,8 @@ pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders
     Finding::new(measured, outcome, reason)
 }
 
-/// The order of the pack's first touches.
-pub(super) fn ordered(order: TouchOrder) -> Finding {
+/// The order of the pack's first touches, and in the order in which git would write the pack now.
+pub(super) fn ordered(order: TouchOrder, rewritten: Option<TouchOrder>) -> Finding {
     let Some(forward) = order.forward() else {
         return Finding::nothing("The checkout touches one page of the pack at most.");
     };
@@ -113,11 +113,21 @@ pub(super) fn ordered(order: TouchOrder) -> Finding {
     if let Some(density) = order.density() {
         reason += &format!(" {} of the pages between the first and the last are touched.", percent(density));
     }
+    if let Some(forward) = rewritten.and_then(TouchOrder::forward) {
+        reason +=
+            &format!(" In a pack that is in the order that git would give it now, {} go forward.", percent(forward));
+    }
     Finding::new(measured, outcome, reason)
 }
 
-/// The share of the pack's first touches that had not to wait. `published` is the published one.
-pub(super) fn read_ahead(hits: Option<&Estimate>, published: Option<f64>, readahead: Option<u64>) -> Finding {
+/// The share of the pack's first touches that had not to wait. `published` is the published one, `readahead` what the kernel reads ahead
+/// here, in bytes, and `modelled` the share that the model comes to with so many bytes.
+pub(super) fn read_ahead(
+    hits: Option<&Estimate>,
+    published: Option<f64>,
+    readahead: Option<u64>,
+    modelled: Option<(f64, u64)>,
+) -> Finding {
     let (Some(hits), Some(published)) = (hits, published) else {
         return Finding::nothing("No page was waited for, or nothing was measured.");
     };
@@ -128,10 +138,13 @@ pub(super) fn read_ahead(hits: Option<&Estimate>, published: Option<f64>, readah
         _ => Outcome::NotReproduced,
     };
     let ahead = readahead.map_or("an unknown length".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
-    let reason = format!(
-        "The kernel reads {ahead} ahead on this file system; within {} of the published share would be the same.",
+    let mut reason = format!(
+        "The kernel reads {ahead} ahead on this file system; a share within {} of the published one would be the same.",
         percent(SHARE_TOLERANCE)
     );
+    if let Some((share, bytes)) = modelled {
+        reason += &format!(" With {} KiB the model comes to {}.", bytes >> 10, percent(share));
+    }
     Finding::new(percent(hits.value), outcome, reason)
 }
 
@@ -316,23 +329,25 @@ mod tests {
     #[test]
     fn order_is_total_or_mostly_or_not_there() {
         let order = |next, ahead, back| TouchOrder { touched: 100, spanned: 200, next, ahead, back };
-        assert_eq!(ordered(order(50, 49, 0)).outcome, Outcome::Reproduced);
-        let mostly = ordered(order(50, 48, 1));
+        assert_eq!(ordered(order(50, 49, 0), None).outcome, Outcome::Reproduced);
+        let mostly = ordered(order(50, 48, 1), Some(order(3, 0, 1)));
         assert_eq!(mostly.outcome, Outcome::Changed);
         assert!(
             mostly.reason.contains("Of 99 steps from one page to another, 1 leads back. 50.0 %"),
             "{}",
             mostly.reason
         );
-        assert_eq!(ordered(order(50, 29, 20)).outcome, Outcome::NotReproduced);
-        assert_eq!(ordered(order(0, 0, 0)).outcome, Outcome::Undecided);
+        assert_eq!(ordered(order(50, 29, 20), None).outcome, Outcome::NotReproduced);
+        assert_eq!(ordered(order(0, 0, 0), None).outcome, Outcome::Undecided);
     }
 
     #[test]
     fn hits_are_held_against_the_published_share() {
-        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072)).outcome;
+        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), None).outcome;
         assert_eq!([0.64, 0.97, 0.3].map(verdict), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
-        assert_eq!(read_ahead(None, Some(0.6), None).outcome, Outcome::Undecided);
+        assert_eq!(read_ahead(None, Some(0.6), None, None).outcome, Outcome::Undecided);
+        let modelled = read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), None, Some((0.75, 131_072)));
+        assert!(modelled.reason.ends_with("With 128 KiB the model comes to 75.0 %."), "{}", modelled.reason);
     }
 
     #[test]
