@@ -9,7 +9,9 @@ use repackbench_timing::{
     trace::{NEW_PAGES, record},
     workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
-use repackbench_writer::{Layout, Order, StoreKind, cache::VariantDir, cached_variant};
+use repackbench_writer::{
+    Layout, Order, Rechooser, StoreKind, cache::VariantDir, cached_rechosen, cached_variant, git::rechosen::GitProgram,
+};
 
 use super::history::MostChanged;
 use crate::{Context, ExperimentError};
@@ -22,6 +24,9 @@ const PICKAXE_COMMITS: u64 = 200;
 
 /// The string that it looks for.
 const NEEDLE: &str = "foo";
+
+/// What tables call the arm that git has packed anew, with deltas of its own choice.
+pub(super) const REPACKED: &str = "repacked by git";
 
 /// The number of the checkout among the jobs.
 pub(super) const CHECKOUT: usize = 0;
@@ -124,7 +129,7 @@ impl Arm {
     }
 }
 
-/// The repository in every layout, the source's order first and loose objects last.
+/// The repository in every layout, the source's order first, and as git repacks it if the user wants that.
 pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<Vec<Arm>, ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
@@ -132,19 +137,30 @@ pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<Vec<Arm>, E
     for layout in layouts() {
         let (threads, progress) = (context.options.threads, context.progress);
         let made = cached_variant(context.cache, context.source, &spec, layout, threads, progress);
-        let arm = arm(layout, made.map_err(BenchError::from)?, &spec, jobs)?;
-        if let Some(first) = arms.first() {
-            check_counts(first, &arm, jobs)?;
-        }
-        arms.push(arm);
+        add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?;
         if progress.is_cancelled() {
             return Err(ExperimentError::Interrupted);
         }
     }
+    if context.options.is_repacked {
+        let git = GitProgram::new(&context.options.git)?;
+        let (threads, progress) = (context.options.threads, context.progress);
+        let made = cached_rechosen(context.cache, context.source, &spec, &Rechooser::Git(git), threads, progress);
+        let made = made.map_err(BenchError::from)?;
+        add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;
+    }
     Ok(arms)
 }
 
-/// Arms that see different things are not the same repository.
+/// Adds an arm, which has to see what the first one does: else they are not the same repository.
+fn add(arms: &mut Vec<Arm>, arm: Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+    if let Some(first) = arms.first() {
+        check_counts(first, &arm, jobs)?;
+    }
+    arms.push(arm);
+    Ok(())
+}
+
 fn check_counts(first: &Arm, arm: &Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
     for (number, (expected, found)) in first.reads.iter().zip(&arm.reads).enumerate() {
         if expected.counts != found.counts {
@@ -170,8 +186,14 @@ pub(super) fn differs(
     error.into()
 }
 
-/// The arm of `layout` in `made`, on which the jobs are traced: of loose objects the checkout alone.
-fn arm(layout: Layout, made: VariantDir, spec: &CodecSpec, jobs: &mut Jobs) -> Result<Arm, ExperimentError> {
+/// The arm of `layout` in `made`, which tables call `label`, on which the jobs are traced: of loose objects the checkout alone.
+fn arm(
+    label: String,
+    layout: Layout,
+    made: VariantDir,
+    spec: &CodecSpec,
+    jobs: &mut Jobs,
+) -> Result<Arm, ExperimentError> {
     let decoders = Decoders::for_spec(spec);
     let repository = Repository::open(made.path())?;
     let place = VariantPlace::of(&repository, decoders);
@@ -185,7 +207,7 @@ fn arm(layout: Layout, made: VariantDir, spec: &CodecSpec, jobs: &mut Jobs) -> R
     }
     let folder = repository.own_folder().to_owned();
     let packs = pack_sizes(&repository, &folder)?;
-    Ok(Arm { label: label(layout), layout, folder, decoders, packs, reads, _in_use: made })
+    Ok(Arm { label, layout, folder, decoders, packs, reads, _in_use: made })
 }
 
 /// The sizes of the packs of `repository`, which lies in `folder`.

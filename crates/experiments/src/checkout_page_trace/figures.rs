@@ -226,6 +226,7 @@ mod tests {
                 touch(0, 8, 6_000_000, PageFault::Major),
             ],
             resident: vec![Some(Residency { pages: 10, resident: 8 }), Some(Residency { pages: 4, resident: 4 })],
+            again: Duration::from_nanos(30),
         }
     }
 

@@ -2,11 +2,14 @@
 
 use repackbench_reader::{AccessTrace, FileRole};
 use repackbench_records::{ClaimOutcome, Estimate, ExperimentTable, Published};
-use repackbench_timing::trace::{Device, pages::file_pages};
+use repackbench_timing::{
+    statistics::median,
+    trace::{Device, pages::file_pages},
+};
 use repackbench_writer::{Layout, Order};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, SPEC},
+    arms::{Arm, CHECKOUT, Jobs, REPACKED, SPEC},
     estimate,
     figures::{self, PAGE_KIB, RoleFigures},
     history::MostChanged,
@@ -104,7 +107,7 @@ impl Results<'_> {
         let touched = shares::share(index.order.touched, index.pages);
         let findings: [(&str, Finding); 8] = [
             ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len())),
-            ("ordered", verdicts::ordered(pack.order, self.recency_order())),
+            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
             (
                 "read-ahead",
                 verdicts::read_ahead(
@@ -123,11 +126,17 @@ impl Results<'_> {
         findings.into_iter().filter_map(|(id, finding)| finding.of_claim(self.published, id)).collect()
     }
 
-    /// The order of the checkout's first touches of packs in the order in which git would write them now.
-    fn recency_order(&self) -> Option<TouchOrder> {
-        let of_recency = |arm: &&Arm| arm.layout == Layout::in_order(Order::Recency);
-        let reads = self.arms.iter().find(of_recency)?.reads.get(CHECKOUT)?;
-        tables::store_order(&file_pages(&reads.trace))
+    /// The order of the checkout's first touches of packs as git would write them.
+    fn rewritten_orders(&self) -> Vec<(&'static str, TouchOrder)> {
+        let order = |arm: &Arm| tables::store_order(&file_pages(&arm.reads.get(CHECKOUT)?.trace));
+        let described = |arm: &Arm| match arm {
+            Arm { label, .. } if label == REPACKED => Some("that git has written anew"),
+            Arm { layout, .. } if *layout == Layout::in_order(Order::Recency) => {
+                Some("of the same entries in the order that git would give them now")
+            }
+            _ => None,
+        };
+        self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
     }
 
     fn independent_files(&self) -> Finding {
@@ -201,6 +210,13 @@ impl Results<'_> {
                 "A touch is a hit below {}, half-way on a logarithmic scale between the medians of the faults that the kernel counts as minor \
                  and as major; pages have {PAGE_KIB} KiB.",
                 seconds(modes.threshold)
+            ));
+        }
+        let mut again: Vec<f64> = self.measured.touches.iter().map(|round| round.again.as_secs_f64()).collect();
+        if let Some(again) = median(&mut again) {
+            notes.push(format!(
+                "Touching a page that is mapped takes {}, which is the clock's own cost for the most part.",
+                seconds(again)
             ));
         }
         notes.extend(self.clock.as_ref().map(NominalClock::note));

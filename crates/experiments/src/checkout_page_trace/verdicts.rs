@@ -90,8 +90,8 @@ pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders
     Finding::new(measured, outcome, reason)
 }
 
-/// The order of the pack's first touches, and in the order in which git would write the pack now.
-pub(super) fn ordered(order: TouchOrder, rewritten: Option<TouchOrder>) -> Finding {
+/// The order of the pack's first touches, and of those of other packs, each with what it is.
+pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Finding {
     let Some(forward) = order.forward() else {
         return Finding::nothing("The checkout touches one page of the pack at most.");
     };
@@ -113,9 +113,10 @@ pub(super) fn ordered(order: TouchOrder, rewritten: Option<TouchOrder>) -> Findi
     if let Some(density) = order.density() {
         reason += &format!(" {} of the pages between the first and the last are touched.", percent(density));
     }
-    if let Some(forward) = rewritten.and_then(TouchOrder::forward) {
-        reason +=
-            &format!(" In a pack that is in the order that git would give it now, {} go forward.", percent(forward));
+    for (pack, order) in others {
+        if let Some(forward) = order.forward() {
+            reason += &format!(" In a pack {pack}, {} go forward.", percent(forward));
+        }
     }
     Finding::new(measured, outcome, reason)
 }
@@ -329,16 +330,16 @@ mod tests {
     #[test]
     fn order_is_total_or_mostly_or_not_there() {
         let order = |next, ahead, back| TouchOrder { touched: 100, spanned: 200, next, ahead, back };
-        assert_eq!(ordered(order(50, 49, 0), None).outcome, Outcome::Reproduced);
-        let mostly = ordered(order(50, 48, 1), Some(order(3, 0, 1)));
+        assert_eq!(ordered(order(50, 49, 0), &[]).outcome, Outcome::Reproduced);
+        let mostly = ordered(order(50, 48, 1), &[("like this", order(3, 0, 1))]);
         assert_eq!(mostly.outcome, Outcome::Changed);
         assert!(
             mostly.reason.contains("Of 99 steps from one page to another, 1 leads back. 50.0 %"),
             "{}",
             mostly.reason
         );
-        assert_eq!(ordered(order(50, 29, 20), None).outcome, Outcome::NotReproduced);
-        assert_eq!(ordered(order(0, 0, 0), None).outcome, Outcome::Undecided);
+        assert_eq!(ordered(order(50, 29, 20), &[]).outcome, Outcome::NotReproduced);
+        assert_eq!(ordered(order(0, 0, 0), &[]).outcome, Outcome::Undecided);
     }
 
     #[test]

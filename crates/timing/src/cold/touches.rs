@@ -14,6 +14,7 @@ use repackbench_reader::AccessTrace;
 use super::{ColdError, io_error, make_cold};
 use crate::{
     probe::Faults,
+    statistics::median_duration,
     trace::pages::{PAGE_LEN, PageSpace},
 };
 
@@ -48,7 +49,12 @@ pub struct FirstTouches {
     pub touches: Vec<FirstTouch>,
     /// How much of each of the trace's files was in memory at the end; `None` for those that were left out.
     pub resident: Vec<Option<Residency>>,
+    /// What touching the last page once more took, in the median: what it costs to look at the clock, for the most part.
+    pub again: Duration,
 }
+
+/// How often a page is touched again.
+const TOUCHES_AGAIN: usize = 1001;
 
 /// Evicts `copy`, a copy of the repository in the folder `traced`, and touches each page that `trace`, which was taken of that, touches in
 /// a mapped file, in the order of first touches.
@@ -84,12 +90,24 @@ pub fn touch_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<Fi
         let touched = time_touch(file, page).map_err(io_error("read", path))?;
         touches.push(FirstTouch { file: number, ..touched });
     }
+    let again = time_again(&files, &touches).map_err(io_error("read", copy))?;
     let look = |path: &Option<_>| {
         let path: &std::path::PathBuf = path.as_ref()?;
         Some(residency(path).map_err(io_error("look up the pages of", path)))
     };
     let resident = paths.iter().map(|path| look(path).transpose()).collect::<Result<_, _>>()?;
-    Ok(FirstTouches { touches, resident })
+    Ok(FirstTouches { touches, resident, again })
+}
+
+/// The median time of touching the page that was touched last, which is mapped.
+fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch]) -> std::io::Result<Duration> {
+    let last = touches.last().and_then(|last| Some((files.get(last.file)?.as_ref()?, last.page)));
+    let Some((file, page)) = last else { return Ok(Duration::ZERO) };
+    let mut times = Vec::with_capacity(TOUCHES_AGAIN);
+    for _ in 0..TOUCHES_AGAIN {
+        times.push(time_touch(file, page)?.time);
+    }
+    Ok(median_duration(&mut times).unwrap_or_default())
 }
 
 /// Faults are counted outside of the time.
