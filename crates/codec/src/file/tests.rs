@@ -34,8 +34,20 @@ fn form(typed: &str) -> FileForm {
 }
 
 const SPECS: [&str; 14] = [
-    "store", "zlib:9", "zlib:0", "deflate:6", "zlib-rs:6", "libdeflate:12", "miniz:6", "zstd:5", "bzip2:9", "xz:6",
-    "lzo:9", "lz4", "brotli:5", "lzma:6",
+    "store",
+    "zlib:9",
+    "zlib:0",
+    "deflate:6",
+    "zlib-rs:6",
+    "libdeflate:12",
+    "miniz:6",
+    "zstd:5",
+    "bzip2:9",
+    "xz:6",
+    "lzo:9",
+    "lz4",
+    "brotli:5",
+    "lzma:6",
 ];
 
 /// From nothing to several pieces; what shrinks much, little and not at all.
