@@ -1,5 +1,7 @@
 //! How many places of the disk a reading goes to, from where the files lie.
 
+use std::os::unix::fs::MetadataExt;
+
 use repackbench_pagecache::extents;
 use repackbench_timing::trace::Device;
 use repackbench_writer::files::files_in_folder_order;
@@ -20,6 +22,8 @@ pub(super) struct DiskReads {
     pub(super) files: u64,
     /// Whole pages, in bytes.
     pub(super) bytes: u64,
+    /// What the files take of the disk, in bytes.
+    pub(super) allocated: u64,
 }
 
 impl DiskReads {
@@ -32,7 +36,10 @@ impl DiskReads {
         for file in files_in_folder_order(&root)? {
             let path = root.join(file);
             let failed = |error| ExperimentError::io("find the extents of", &path, error);
-            let len = std::fs::metadata(&path).map_err(failed)?.len();
+            let metadata = std::fs::metadata(&path).map_err(failed)?;
+            let len = metadata.len();
+            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            reads.allocated += metadata.blocks() * 512;
             reads.files += u64::from(len > 0);
             reads.bytes += len.div_ceil(PAGE) * PAGE;
             match extents(&path).map_err(failed)? {
@@ -98,7 +105,7 @@ mod tests {
     #[test]
     fn the_model_counts_files_where_nothing_is_known_of_seeks() {
         let hdd = Device::hdd();
-        let reads = DiskReads { seeks: None, files: 100, bytes: 2_000_000 };
+        let reads = DiskReads { seeks: None, files: 100, bytes: 2_000_000, allocated: 0 };
         assert!((reads.modelled(&hdd) - 0.81).abs() < 1e-9);
         assert!((DiskReads { seeks: Some(10), ..reads }.modelled(&hdd) - 0.09).abs() < 1e-9);
     }
