@@ -33,5 +33,6 @@ pub use encoding::Encoding;
 pub use error::{Result, WriterError};
 pub use output::{OutputPath, default_output};
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
+pub use program::run as run_program;
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};
