@@ -38,13 +38,6 @@ const DEFAULT_RUNS: u32 = 12;
 /// The parts of the budget: the published reading, one that decodes, and the published command once.
 const WEIGHTS: [u32; 3] = [6, 3, 1];
 
-/// A reading of a tree, by the place of the tree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Arm {
-    tree: usize,
-    how: How,
-}
-
 /// What was measured of one arm, a value for each run.
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Readings {

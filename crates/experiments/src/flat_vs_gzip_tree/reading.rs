@@ -132,14 +132,14 @@ pub(super) fn read_by_command(tree: &Tree, clock: &dyn Clock) -> Result<Option<S
     let names = find.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let mut cat = Command::new("xargs");
     cat.args(["-0", "cat"]).current_dir(tree.files()).stdin(names).stdout(Stdio::null());
-    let cat = started(cat);
-    let is_read = match cat {
-        Ok(Some(mut cat)) => cat.wait().map(|status| status.success()),
+    let mut started_cat = started(cat);
+    let is_read = match &mut started_cat {
+        Ok(Some(cat)) => cat.wait().map(|status| status.success()),
         _ => Ok(false),
     };
     // find ends with the pipe that it writes to.
     let is_listed = find.wait().map(|status| status.success());
-    cat?;
+    started_cat?;
     let wait_error = |error| ExperimentError::io("wait for find or xargs in", tree.files(), error);
     if !(is_read.map_err(wait_error)? && is_listed.map_err(wait_error)?) {
         return Ok(None);
