@@ -17,6 +17,7 @@ mod conversion;
 pub mod dictionaries;
 mod encoding;
 mod error;
+pub mod files;
 pub mod git;
 pub mod hg;
 pub mod layout;
