@@ -6,6 +6,7 @@
 
 #![deny(unsafe_code)]
 
+mod extents;
 mod mapped;
 mod system;
 
@@ -22,6 +23,7 @@ use nix::{
     unistd::{SysconfVar, syncfs, sysconf},
 };
 
+pub use extents::{Extent, extents};
 pub use mapped::MappedFile;
 pub use system::{drop_all_caches, may_drop_all_caches};
 
