@@ -22,7 +22,7 @@ mod words;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use repackbench_codec::Decoders;
-use repackbench_reader::{AccessTrace, Repository};
+use repackbench_reader::Repository;
 use repackbench_records::{
     EXPERIMENT_SCHEMA_VERSION, Experiment, Host, RepositoryState, Storage, Vcs, published_experiment,
 };
@@ -70,10 +70,7 @@ pub fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
     let arms = arms::make(context, &mut jobs)?;
     check_blame(&arms, &jobs, most_changed.as_ref())?;
     let loose = arms.iter().position(|arm| arm.layout.store == StoreKind::Loose);
-    let checkout = match arms.first() {
-        Some(first) => arms::whole_checkout(first, &mut jobs)?,
-        None => AccessTrace::default(),
-    };
+    let checkout = arms.first().map(arms::faulting_checkout).unwrap_or_default();
     let plan = Plan { arms: &arms, loose, checkout: &checkout, folders: &folders, revision: &revision };
     let measured = measure_rounds(context, &plan, &mut jobs)?;
     snapshot.check()?;

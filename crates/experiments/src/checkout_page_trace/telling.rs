@@ -76,6 +76,7 @@ impl Results<'_> {
         for job in 0..self.jobs.len() {
             tables.push(tables::orders(job, self.jobs, self.arms, self.measured, &devices));
         }
+        tables.push(tables::trees(self.arms));
         tables.push(tables::sizes(self.arms));
         tables
     }
@@ -171,7 +172,13 @@ impl Results<'_> {
             .iter()
             .map(|(label, modelled, measured)| OrderGain { label, modelled: *modelled, measured: measured.as_ref() })
             .collect();
-        verdicts::order_could_be_better(figures::tree_places(self.checkout), &gains)
+        let trees_first = |reference_deltas| {
+            let layout = Layout { reference_deltas, ..Layout::in_order(Order::TreesFirst) };
+            let arm = self.arms.iter().find(|arm| arm.layout == layout)?;
+            Some(figures::tree_places(&arm.reads.get(CHECKOUT)?.trace))
+        };
+        let places = figures::tree_places(self.checkout);
+        verdicts::order_could_be_better(places, trees_first(false).zip(trees_first(true)), &gains)
     }
 
     pub(super) fn differences(&self) -> Vec<String> {

@@ -262,8 +262,13 @@ pub(super) struct OrderGain<'a> {
     pub(super) measured: Option<&'a Estimate>,
 }
 
-/// Whether trees lie apart in the source's order, and what the best order makes of the checkout.
-pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>]) -> Finding {
+/// Whether trees lie apart in the source's order, and what the best order makes of the checkout. `trees_first` says how they lie where they
+/// are written first, each behind its base, and where deltas may lie before their bases.
+pub(super) fn order_could_be_better(
+    trees: TreePlaces,
+    trees_first: Option<(TreePlaces, TreePlaces)>,
+    orders: &[OrderGain<'_>],
+) -> Finding {
     let apart = format!(
         "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
@@ -287,7 +292,7 @@ pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>])
         Some([low, _]) if low > 1.0 => Outcome::NotReproduced,
         _ => Outcome::Undecided,
     };
-    let reason = format!(
+    let mut reason = format!(
         "The order that the model of a hard disk likes best, {}, takes {} of the source order's modelled time, and cold on this device {measured}. {}",
         best.label,
         percent(best.modelled),
@@ -298,6 +303,13 @@ pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>])
             _ => "This device does not tell: the interval holds 1, or there is none for want of rounds.",
         }
     );
+    if let Some((behind, before)) = trees_first {
+        reason += &format!(
+            " Written first, each behind its base, the trees lie in {}; with deltas before their bases in {}.",
+            count(behind.runs, "stretch", "stretches"),
+            count(before.runs, "stretch", "stretches")
+        );
+    }
     Finding::new(apart, outcome, reason)
 }
 
@@ -393,7 +405,7 @@ mod tests {
             let measured = Estimate { value: 0.8, interval, samples: vec![] };
             let worse = OrderGain { label: "path", modelled: 2.0, measured: None };
             let best = OrderGain { label: "checkout", modelled, measured: Some(&measured) };
-            order_could_be_better(trees, &[worse, best]).outcome
+            order_could_be_better(trees, None, &[worse, best]).outcome
         };
         assert_eq!(verdict(apart, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
         assert_eq!(verdict(apart, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
@@ -401,7 +413,11 @@ mod tests {
         assert_eq!(verdict(apart, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
         assert_eq!(verdict(apart, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
         assert_eq!(verdict(TreePlaces { runs: 1, ..apart }, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(order_could_be_better(apart, &[]).outcome, Outcome::Undecided);
+        assert_eq!(order_could_be_better(apart, None, &[]).outcome, Outcome::Undecided);
+        let together = TreePlaces { runs: 1, ..apart };
+        let order = OrderGain { label: "trees-first", modelled: 0.5, measured: None };
+        let reason = order_could_be_better(apart, Some((together, apart)), &[order]).reason;
+        assert!(reason.ends_with("lie in 1 stretch; with deltas before their bases in 20 stretches."), "{reason}");
     }
 
     #[test]
