@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod checkout_page_trace;
 mod context;
 mod error;
 

@@ -7,9 +7,11 @@
 #![deny(unsafe_code)]
 
 mod extents;
+mod mapped;
+mod system;
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     ops::AddAssign,
     os::fd::{AsFd, AsRawFd},
@@ -18,13 +20,12 @@ use std::{
 
 use nix::{
     fcntl::{PosixFadviseAdvice, posix_fadvise},
-    unistd::{SysconfVar, sync, syncfs, sysconf},
+    unistd::{SysconfVar, syncfs, sysconf},
 };
 
 pub use extents::{Extent, extents};
-
-/// What root writes to so that the kernel forgets what it holds of files and folders.
-const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+pub use mapped::MappedFile;
+pub use system::{drop_all_caches, may_drop_all_caches};
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
 /// way to the lists that it forgets from.
@@ -100,32 +101,6 @@ pub fn expect_random_reads(file: &File) -> io::Result<()> {
 /// The folder cannot be opened, or the device refuses.
 pub fn sync_file_system(folder: &Path) -> io::Result<()> {
     Ok(syncfs(File::open(folder)?)?)
-}
-
-/// Lets the kernel forget every clean page, folder and inode of the whole machine, after writing all out: also the file systems' own
-/// data, which [`evict`] does not reach. `false` where this process may not.
-///
-/// # Errors
-/// The kernel refuses for another reason.
-pub fn drop_caches() -> io::Result<bool> {
-    let opened = fs::OpenOptions::new().write(true).open(DROP_CACHES);
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(error) if is_denied(&error) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    sync();
-    match io::Write::write_all(&mut file, b"3\n") {
-        Ok(()) => Ok(true),
-        // Some containers show the file and do not let anyone write to it.
-        Err(error) if is_denied(&error) => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
-fn is_denied(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotFound, PermissionDenied, ReadOnlyFilesystem};
-    matches!(error.kind(), NotFound | PermissionDenied | ReadOnlyFilesystem)
 }
 
 fn residency_of(file: &File) -> io::Result<Residency> {

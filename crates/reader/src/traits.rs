@@ -178,6 +178,18 @@ pub trait History: Send {
     /// Puts what `revision` changed against its first parent, or against nothing for a root, into `changes`.
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()>;
 
+    /// Puts what `revision` changed at `path` into `changes`, one change or none, as [`changes`](History::changes) would have it. Git's
+    /// reads the trees on the way there alone, of Mercurial's manifests all is read.
+    fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
+        let mut all = Changes::default();
+        self.changes(revision, &mut all)?;
+        changes.clear();
+        for (_, change) in all.iter().filter(|(found, _)| *found == path) {
+            changes.push(path, change.old, change.new);
+        }
+        Ok(())
+    }
+
     /// Lists every file of the revision `id`, as changes against nothing.
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;
 

@@ -7,10 +7,16 @@ use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, Dictionaries, ZlibReader};
 use repackbench_reader::git::{
     hash::GitHasher,
-    pack::{DeltaForest, EntryTable, PackFile, write_offset_distance},
+    pack::{DeltaForest, EntryKind, EntryTable, PackFile, write_offset_distance},
     repository::PackFiles,
 };
-use repackbench_writer::{Encoding, NoProgress, git::pack::convert_pack};
+use repackbench_writer::{
+    Encoding, NoProgress,
+    git::{
+        order::EntryOrder,
+        pack::{PackJob, convert_pack},
+    },
+};
 
 /// What a pack's entries are to be: a payload, and for a delta which earlier entry is its base, by place or by id.
 #[derive(Debug, Clone)]
@@ -120,28 +126,91 @@ proptest! {
         entries in entries(),
         spec in prop::sample::select(vec!["zlib:9", "store", "zstd:1", "lz4", "libdeflate:1"]),
         threads in 1usize..4,
+        order in prop::option::of((prop::collection::vec(any::<u32>(), 40), any::<bool>())),
     ) {
         let scratch = tempfile::tempdir().unwrap();
         let (source, bases) = write_pack(&entries, scratch.path());
         let spec: CodecSpec = spec.parse().unwrap();
-        let converted = convert_pack(&source, Kind::Sha1, &Dictionaries::default(), &Encoding::plain(&spec), threads, scratch.path(), &NoProgress).unwrap();
+        let order = order.map(|(keys, reference_deltas)| Wanted::new(&keys, entries.len(), reference_deltas));
+        let converted = convert_pack(&source, &PackJob {
+            hash: Kind::Sha1,
+            dictionaries: &Dictionaries::default(),
+            encoding: &Encoding::plain(&spec),
+            order: order.as_ref().map(|order| order as &dyn EntryOrder),
+            threads,
+            progress: &NoProgress,
+        }, scratch.path()).unwrap();
 
         let pack = PackFile::open(&files(&converted.path), Kind::Sha1).unwrap();
         pack.check_pack_checksum().unwrap();
         pack.check_index_checksum().unwrap();
         let table = EntryTable::new(&pack).unwrap();
         let forest = DeltaForest::new(&pack, &table).unwrap();
+        prop_assert_eq!(table.len(), entries.len());
+        let written: Vec<usize> = (0..entries.len()).map(|place| entry_at(&pack, &table, place, entries.len())).collect();
         let mut decoder = ChunkDecoder::new(ZlibReader::Stock);
         let mut payload = Vec::new();
-        prop_assert_eq!(table.len(), entries.len());
-        for (position, entry) in entries.iter().enumerate() {
-            prop_assert_eq!(forest.base(position), bases[position]);
-            let stored = table.entry(&pack, position).unwrap();
+        for (place, position) in written.iter().enumerate() {
+            let base = forest.base(place).map(|base| written[base]);
+            prop_assert_eq!(base, bases[*position]);
+            let stored = table.entry(&pack, place).unwrap();
             stored.check_crc(&pack).unwrap();
             stored.decode(&pack, &mut decoder, &mut payload).unwrap();
-            prop_assert_eq!(&payload, &entry.payload);
-            let id = pack.index().oid_at_index(stored.index_position).to_owned();
-            prop_assert_eq!(id, id_of(position));
+            prop_assert_eq!(&payload, &entries[*position].payload);
+        }
+        check_order(order.as_ref(), &written, &bases)?;
+        let by_id = |place: usize| matches!(table.entry(&pack, place).unwrap().header.kind, EntryKind::RefDelta { .. });
+        let named = (0..entries.len()).filter(|place| by_id(*place)).count();
+        let named_before = entries.iter().zip(&bases).filter(|(entry, base)| base.is_some() && entry.base.as_ref().is_some_and(|(_, by_id)| *by_id)).count();
+        prop_assert_eq!(converted.reference_deltas.entries as usize, named - named_before);
+    }
+}
+
+/// An order that somebody wants.
+struct Wanted {
+    positions: Vec<u32>,
+    reference_deltas: bool,
+}
+
+impl Wanted {
+    /// Positions sorted by their keys.
+    fn new(keys: &[u32], len: usize, reference_deltas: bool) -> Self {
+        let mut positions: Vec<u32> = (0..len as u32).collect();
+        positions.sort_by_key(|position| keys[*position as usize]);
+        Wanted { positions, reference_deltas }
+    }
+}
+
+impl EntryOrder for Wanted {
+    fn wanted(&self, _pack: &PackFile, _table: &EntryTable, _forest: &DeltaForest) -> Vec<u32> {
+        self.positions.clone()
+    }
+
+    fn reference_deltas(&self) -> bool {
+        self.reference_deltas
+    }
+}
+
+/// Which entry of the source stands at `place` of `pack`.
+fn entry_at(pack: &PackFile, table: &EntryTable, place: usize, len: usize) -> usize {
+    let id = pack.index().oid_at_index(table.index_position(place).unwrap()).to_owned();
+    (0..len).find(|position| id_of(*position) == id).unwrap()
+}
+
+/// Without an order, entries stand as before; where deltas may precede their bases, as they are wanted; else behind their bases.
+fn check_order(order: Option<&Wanted>, written: &[usize], bases: &[Option<usize>]) -> Result<(), TestCaseError> {
+    match order {
+        None => prop_assert!(written.is_sorted(), "{:?}", written),
+        Some(Wanted { positions, reference_deltas: true }) => {
+            let wanted: Vec<usize> = positions.iter().map(|position| *position as usize).collect();
+            prop_assert_eq!(written, wanted);
+        }
+        Some(_) => {
+            for (place, position) in written.iter().enumerate() {
+                let is_behind = bases[*position].is_none_or(|base| written[..place].contains(&base));
+                prop_assert!(is_behind, "{} stands before its base in {:?}", position, written);
+            }
         }
     }
+    Ok(())
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use repackbench_codec::{Decoders, FileDecoder};
-use repackbench_pagecache::drop_caches;
+use repackbench_pagecache::drop_all_caches;
 use repackbench_timing::{
     clock::{Clock, Sample, measure},
     cold::make_cold,
@@ -45,7 +45,7 @@ pub(super) enum How {
 pub(super) fn chill(tree: &Tree) -> Result<bool, ExperimentError> {
     // Looking brings in the inodes, so that what drops them comes last.
     make_cold(&tree.files())?;
-    drop_caches().map_err(|error| ExperimentError::io("write", "/proc/sys/vm/drop_caches", error))
+    drop_all_caches(&tree.folder).map_err(|error| ExperimentError::io("drop all caches for", &tree.folder, error))
 }
 
 /// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does.

@@ -14,7 +14,10 @@ pub mod repository;
 pub mod store;
 pub mod verify;
 
-pub use history::{GitHistory, SharedObjectStore, held_before, introduced_by};
+pub use history::{
+    CheckoutListing, GitHistory, ListedObject, ListingVisitor, PathNumber, PathTable, SharedObjectStore, held_before,
+    introduced_by,
+};
 pub use object_store::ObjectStore;
 pub use repository::GitRepository;
 pub use store::GitStore;

@@ -2,6 +2,7 @@
 
 mod loose;
 pub mod metadata;
+pub mod order;
 pub mod pack;
 pub mod rechosen;
 mod stream;
@@ -16,8 +17,12 @@ use std::{
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, git::GitRepository};
 
+use self::{
+    order::{EntryOrder, ObjectOrder},
+    pack::{PackJob, ReferenceDeltas, convert_pack},
+};
 use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
+    Encoding, Layout, Order, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -33,7 +38,26 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| convert_into(source, encoding, out, threads, progress))
+    convert_in_order(source, encoding, Layout::default(), target, force, threads, progress)
+}
+
+/// As [`convert`], with the entries of packs in the order that `layout` says.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_in_order(
+    source: &GitRepository,
+    encoding: &Encoding,
+    layout: Layout,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| {
+        let convert = || convert_parts(source, encoding, layout, out, threads, progress);
+        watched(|| source.snapshot().map(Snapshot::Git), convert)
+    })
 }
 
 /// The folders of `source`, those that it borrows objects from included.
@@ -51,12 +75,14 @@ pub fn convert_into(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Conversion> {
-    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, encoding, out, threads, progress))
+    let convert = || convert_parts(source, encoding, Layout::default(), out, threads, progress);
+    watched(|| source.snapshot().map(Snapshot::Git), convert)
 }
 
 fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
+    layout: Layout,
     out: &Path,
     threads: usize,
     progress: &dyn Progress,
@@ -67,25 +93,26 @@ fn convert_parts(
     let mut notes = source.notes().to_vec();
     notes.extend(report.left_aside);
     let objects = out.join("objects");
-    let hash = source.object_hash();
     let dictionaries = source.dictionaries()?;
     encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
-    let mut total = 0;
-    for files in source.packs() {
-        total += std::fs::metadata(&files.pack).map_err(|e| ReaderError::io("inspect", &files.pack, e))?.len();
-    }
-    progress.start("converting packs", total, ProgressUnit::Bytes);
-    for files in source.packs() {
-        let converted =
-            pack::convert_pack(files, hash, &dictionaries, encoding, threads, &objects.join("pack"), progress)?;
-        if converted.is_repeated {
-            notes.push(format!(
-                "{}: holds the same entries as a pack before it, and was written once",
-                files.pack.display()
-            ));
+    let order = match layout.order {
+        _ if source.packs().is_empty() => None,
+        Order::Source => None,
+        _ => {
+            let (order, of_order) = ObjectOrder::new(source, layout, progress)?;
+            notes.extend(of_order);
+            Some(order)
         }
-    }
-    progress.finish();
+    };
+    let job = PackJob {
+        hash: source.object_hash(),
+        dictionaries: &dictionaries,
+        encoding,
+        order: order.as_ref().map(|order| order as &dyn EntryOrder),
+        threads,
+        progress,
+    };
+    convert_packs(source, &job, &objects.join("pack"), &mut notes)?;
     let loose = source.loose_objects()?;
     if !loose.is_empty() {
         progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
@@ -93,6 +120,30 @@ fn convert_parts(
         progress.finish();
     }
     Ok(notes)
+}
+
+/// Converts every pack of `source` into the folder `out`.
+fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &mut Vec<String>) -> Result<()> {
+    let mut total = 0;
+    for files in source.packs() {
+        total += std::fs::metadata(&files.pack).map_err(|e| ReaderError::io("inspect", &files.pack, e))?.len();
+    }
+    job.progress.start("converting packs", total, ProgressUnit::Bytes);
+    for files in source.packs() {
+        let converted = convert_pack(files, job, out)?;
+        let name = files.pack.display();
+        if converted.is_repeated {
+            notes.push(format!("{name}: holds the same entries as a pack before it, and was written once"));
+        }
+        let ReferenceDeltas { entries, header_bytes } = converted.reference_deltas;
+        if entries > 0 {
+            notes.push(format!(
+                "{name}: {entries} deltas lie before their bases and name them by id, which takes {header_bytes} more bytes of headers"
+            ));
+        }
+    }
+    job.progress.finish();
+    Ok(())
 }
 
 /// An error for a variant whose deltas were compressed with their bases' content: some of them are no deltas any more, so

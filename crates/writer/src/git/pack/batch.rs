@@ -3,7 +3,7 @@
 use repackbench_codec::BLOCK_LEN;
 use repackbench_reader::git::pack::{EntryKind, EntryTable, PackFile, StoredEntry};
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, git::order::WriteOrder};
 
 /// A batch holds about so many stored bytes: enough to make hand-over cheap, little enough to keep the buffers small.
 const BATCH_STORED_BYTES: u64 = 256 << 10;
@@ -24,12 +24,12 @@ impl Batch {
     }
 }
 
-/// Neighbouring entries of a pack, as positions in file order.
+/// Entries of a pack that are written one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Batch {
-    /// Entries that a thread converts in memory, and about how many bytes their new chunks may take.
-    InMemory { positions: std::ops::Range<usize>, cost: u64 },
-    /// One entry that streams.
+    /// Entries that a thread converts in memory, as places in the order of writing, and about how many bytes their new chunks may take.
+    InMemory { places: std::ops::Range<usize>, cost: u64 },
+    /// One entry that streams, as a position in file order.
     Streamed(usize),
 }
 
@@ -41,33 +41,34 @@ pub(super) struct Cut {
     pub(super) has_ref_deltas: bool,
 }
 
-/// Cuts a pack into batches.
-pub(super) fn cut(pack: &PackFile, table: &EntryTable) -> Result<Cut> {
+/// Cuts a pack, whose entries are written in `order`, into batches.
+pub(super) fn cut(pack: &PackFile, table: &EntryTable, order: &WriteOrder) -> Result<Cut> {
     let mut batches = Vec::new();
     let mut has_ref_deltas = false;
     let mut start = 0;
     let (mut stored, mut payload) = (0, 0);
-    for position in 0..table.len() {
+    for place in 0..table.len() {
+        let position = order.position(place);
         let Some((offset, end)) = table.extent(position) else { break };
         let (header, _) = pack.entry(offset)?;
         has_ref_deltas |= matches!(header.kind, EntryKind::RefDelta { .. });
         if header.payload_len > BLOCK_LEN as u64 {
-            if start < position {
-                batches.push(Batch::InMemory { positions: start..position, cost: payload });
+            if start < place {
+                batches.push(Batch::InMemory { places: start..place, cost: payload });
             }
             batches.push(Batch::Streamed(position));
-            (start, stored, payload) = (position + 1, 0, 0);
+            (start, stored, payload) = (place + 1, 0, 0);
             continue;
         }
         stored += end - offset;
         payload += header.payload_len;
-        if stored >= BATCH_STORED_BYTES || payload >= BATCH_PAYLOAD_BYTES || position + 1 - start >= BATCH_ENTRIES {
-            batches.push(Batch::InMemory { positions: start..position + 1, cost: payload });
-            (start, stored, payload) = (position + 1, 0, 0);
+        if stored >= BATCH_STORED_BYTES || payload >= BATCH_PAYLOAD_BYTES || place + 1 - start >= BATCH_ENTRIES {
+            batches.push(Batch::InMemory { places: start..place + 1, cost: payload });
+            (start, stored, payload) = (place + 1, 0, 0);
         }
     }
     if start < table.len() {
-        batches.push(Batch::InMemory { positions: start..table.len(), cost: payload });
+        batches.push(Batch::InMemory { places: start..table.len(), cost: payload });
     }
     Ok(Cut { batches, has_ref_deltas })
 }

@@ -17,6 +17,9 @@ use crate::{Result, WriterError};
 
 const BUFFER: usize = 1 << 20;
 
+/// The type of an entry that is a delta on a base named by id. It has every bit that the type of an offset delta has.
+const REFERENCE_DELTA_TYPE: u8 = 7;
+
 /// Writes a pack entry by entry.
 pub(super) struct PackEmitter<'a> {
     pack: &'a PackFile,
@@ -27,10 +30,23 @@ pub(super) struct PackEmitter<'a> {
     hasher: GitHasher,
     offset: u64,
     entry_header: Vec<u8>,
-    /// The new offset of each entry so far, by position.
-    pub(super) offsets: Vec<u64>,
-    /// The CRC-32 of each entry so far, by position.
-    pub(super) crcs: Vec<u32>,
+    /// The new offset of each entry by position in file order, [`NOT_WRITTEN`] for those that were not written yet.
+    offsets: Vec<u64>,
+    /// The CRC-32 of each entry so far, by position in file order.
+    crcs: Vec<u32>,
+    reference_deltas: ReferenceDeltas,
+}
+
+/// In place of an offset: a pack begins with its header.
+const NOT_WRITTEN: u64 = 0;
+
+/// Deltas that named their base by its distance and now name it by its id, since they lie before it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReferenceDeltas {
+    /// How many.
+    pub entries: u64,
+    /// By how much their headers are longer, in bytes.
+    pub header_bytes: u64,
 }
 
 impl<'a> PackEmitter<'a> {
@@ -46,8 +62,9 @@ impl<'a> PackEmitter<'a> {
             hasher: GitHasher::new(pack.hash_kind()),
             offset: 0,
             entry_header: Vec::new(),
-            offsets: Vec::with_capacity(table.len()),
-            crcs: Vec::with_capacity(table.len()),
+            offsets: vec![NOT_WRITTEN; table.len()],
+            crcs: vec![0; table.len()],
+            reference_deltas: ReferenceDeltas::default(),
         };
         let mut header = Vec::new();
         header.extend_from_slice(b"PACK");
@@ -61,29 +78,30 @@ impl<'a> PackEmitter<'a> {
         &self.path
     }
 
-    /// Writes the entry that stands for `entry`, with the new chunk `stored`.
-    pub(super) fn entry(&mut self, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
+    /// Writes the entry that stands for `entry`, the one at `position` in file order, with the new chunk `stored`.
+    pub(super) fn entry(&mut self, position: usize, entry: &StoredEntry<'_>, stored: &[u8]) -> Result<()> {
         self.make_header(entry, ChunkDecoder::claimed_len_on_base(stored))?;
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         crc.update(stored);
-        self.offsets.push(self.offset);
-        self.crcs.push(crc.finalize());
+        set(&mut self.offsets, position, self.offset);
+        set(&mut self.crcs, position, crc.finalize());
         let header = std::mem::take(&mut self.entry_header);
         let result = self.put(&header).and_then(|()| self.put(stored));
         self.entry_header = header;
         result
     }
 
-    /// Writes an entry whose chunk is made by `chunk`, piece by piece. Gives back what `chunk` does, and where in the
-    /// file the chunk lies.
+    /// As [`entry`](Self::entry), with a chunk that is made by `chunk`, piece by piece. Gives back what `chunk` does, and where in
+    /// the file the chunk lies.
     pub(super) fn streamed_entry<T>(
         &mut self,
+        position: usize,
         entry: &StoredEntry<'_>,
         chunk: impl FnOnce(&mut dyn Write) -> Result<T>,
     ) -> Result<(T, std::ops::Range<u64>)> {
         self.make_header(entry, None)?;
-        self.offsets.push(self.offset);
+        set(&mut self.offsets, position, self.offset);
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         let header = std::mem::take(&mut self.entry_header);
@@ -94,13 +112,13 @@ impl<'a> PackEmitter<'a> {
         let mut sink = StreamSink { emitter: self, crc };
         let value = chunk(&mut sink)?;
         let crc = sink.crc.finalize();
-        self.crcs.push(crc);
+        set(&mut self.crcs, position, crc);
         self.flush()?;
         Ok((value, start..self.offset))
     }
 
     /// The header of `entry` at the present offset: its size field as recorded, unless a payload of another length takes the
-    /// place of the delta; its base by the new distance.
+    /// place of the delta; its base by the new distance, or by its id where it comes later.
     fn make_header(&mut self, entry: &StoredEntry<'_>, payload_len: Option<u64>) -> Result<()> {
         self.entry_header.clear();
         let size_field = entry.bytes.get(..entry.header.size_field_len).unwrap_or_default();
@@ -117,15 +135,33 @@ impl<'a> PackEmitter<'a> {
             }
             EntryKind::OffsetDelta { distance } => {
                 let base_offset = self.pack.base_offset(entry.offset, distance)?;
-                let base = self.table.position_of(base_offset).and_then(|base| self.offsets.get(base));
-                let Some(base) = base else {
-                    let found = format!("no entry starts at {base_offset}");
-                    return Err(self.pack.corrupt(entry.offset, "a base that is an entry of this pack", found).into());
-                };
-                write_offset_distance(self.offset - base, &mut self.entry_header);
+                let base = self.table.position_of(base_offset);
+                match base.and_then(|base| Some((base, *self.offsets.get(base)?))) {
+                    Some((base, NOT_WRITTEN)) => self.name_base(entry, base),
+                    Some((_, base)) => write_offset_distance(self.offset - base, &mut self.entry_header),
+                    None => {
+                        let found = format!("no entry starts at {base_offset}");
+                        let expected = "a base that is an entry of this pack";
+                        return Err(self.pack.corrupt(entry.offset, expected, found).into());
+                    }
+                }
             }
         }
         Ok(())
+    }
+
+    /// Makes the header, which is that of an offset delta up to its distance, that of a delta on the entry at `base` by its id.
+    fn name_base(&mut self, entry: &StoredEntry<'_>, base: usize) {
+        if let Some(type_byte) = self.entry_header.first_mut() {
+            *type_byte |= REFERENCE_DELTA_TYPE << 4;
+        }
+        let index = self.pack.index();
+        if let Some(at) = self.table.index_position(base).filter(|at| *at < index.num_objects()) {
+            self.entry_header.extend_from_slice(index.oid_at_index(at).as_bytes());
+        }
+        let longer = self.entry_header.len().saturating_sub(entry.header.header_len) as u64;
+        self.reference_deltas.entries += 1;
+        self.reference_deltas.header_bytes += longer;
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -148,12 +184,19 @@ impl<'a> PackEmitter<'a> {
         Ok(())
     }
 
-    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position.
+    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position in file order.
     pub(super) fn finish(mut self) -> Result<FinishedPack> {
         self.flush()?;
         let checksum = self.hasher.clone().finish();
         self.file.write_all(checksum.as_bytes()).map_err(|e| WriterError::io("write", &self.path, e))?;
-        Ok(FinishedPack { path: self.path, checksum, offsets: self.offsets, crcs: self.crcs })
+        let PackEmitter { path, offsets, crcs, reference_deltas, .. } = self;
+        Ok(FinishedPack { path, checksum, offsets, crcs, reference_deltas })
+    }
+}
+
+fn set<T>(values: &mut [T], position: usize, value: T) {
+    if let Some(slot) = values.get_mut(position) {
+        *slot = value;
     }
 }
 
@@ -163,6 +206,7 @@ pub(super) struct FinishedPack {
     pub(super) checksum: ObjectId,
     pub(super) offsets: Vec<u64>,
     pub(super) crcs: Vec<u32>,
+    pub(super) reference_deltas: ReferenceDeltas,
 }
 
 struct StreamSink<'e, 'a> {

@@ -11,12 +11,14 @@ use repackbench_reader::git::{
 };
 
 use super::batch::unfaithful;
-use crate::{Encoding, Result, pipeline::EncodedBatch};
+use crate::{Encoding, Result, git::order::WriteOrder, pipeline::EncodedBatch};
 
 /// A pack, and what has to be known of it to convert its entries.
 pub(super) struct SourcePack<'a> {
     pub(super) pack: &'a PackFile,
     pub(super) table: &'a EntryTable,
+    /// The order in which its entries are written.
+    pub(super) order: &'a WriteOrder,
     /// The dictionaries that its chunks may name.
     pub(super) dictionaries: &'a Dictionaries,
     /// What each entry is; `None` where the encoding is the same for all.
@@ -30,10 +32,9 @@ pub(super) struct Structure {
 }
 
 impl Structure {
-    pub(super) fn new(pack: &PackFile, table: &EntryTable) -> Result<Self> {
-        let forest = DeltaForest::new(pack, table)?;
+    pub(super) fn new(forest: DeltaForest) -> Self {
         let chain_lengths = forest.chain_lengths();
-        Ok(Structure { forest, chain_lengths })
+        Structure { forest, chain_lengths }
     }
 }
 
@@ -90,10 +91,10 @@ impl<'a> EntryConverter<'a> {
         }
     }
 
-    /// Converts the entries at `positions` into `encoded`, replacing what is there.
-    pub(super) fn convert(&mut self, positions: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
+    /// Converts the entries at `places` of the order of writing into `encoded`, replacing what is there.
+    pub(super) fn convert(&mut self, places: std::ops::Range<usize>, encoded: &mut EncodedBatch) -> Result<()> {
         encoded.clear();
-        for position in positions {
+        for position in self.source.order.positions(places) {
             let entry = self.source.table.entry(self.source.pack, position)?;
             entry.check_crc(self.source.pack)?;
             entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;

@@ -17,7 +17,10 @@ use repackbench_reader::{
 };
 
 use super::emit::FinishedPack;
-use crate::{Result, WriterError, git::create_read_only};
+use crate::{
+    Result, WriterError,
+    git::{create_read_only, order::WriteOrder},
+};
 
 /// Offsets from here on take a place in the table of 64-bit ones.
 const LARGE_OFFSET: u64 = 1 << 31;
@@ -109,10 +112,11 @@ pub(super) fn write_index(pack: &PackFile, table: &EntryTable, finished: &Finish
     file.finish(finished)
 }
 
-/// Writes the reverse index of `finished` to `path`.
+/// Writes the reverse index of `finished`, whose entries were written in `order`, to `path`.
 pub(super) fn write_reverse_index(
     pack: &PackFile,
     table: &EntryTable,
+    order: &WriteOrder,
     finished: &FinishedPack,
     path: &Path,
 ) -> Result<()> {
@@ -120,8 +124,8 @@ pub(super) fn write_reverse_index(
     file.put(b"RIDX")?;
     file.put_u32(1)?;
     file.put_u32(hash_function(pack.hash_kind()))?;
-    for at in table.index_positions() {
-        file.put_u32(*at)?;
+    for at in order.positions(0..table.len()).filter_map(|position| table.index_position(position)) {
+        file.put_u32(at)?;
     }
     file.finish(finished)
 }
@@ -193,8 +197,13 @@ mod tests {
         let offsets: Vec<u64> = (0..table.len() as u64).map(|position| 12 + position * 0x2000_0001).collect();
         let crcs: Vec<u32> = (0..table.len()).map(|position| position as u32).collect();
         let path = folder.join("large.idx");
-        let finished =
-            FinishedPack { path: path.clone(), checksum: pack.trailer().unwrap(), offsets: offsets.clone(), crcs };
+        let finished = FinishedPack {
+            path: path.clone(),
+            checksum: pack.trailer().unwrap(),
+            offsets: offsets.clone(),
+            crcs,
+            reference_deltas: Default::default(),
+        };
         write_index(&pack, &table, &finished, &path).unwrap();
 
         let listed = git(folder, &["show-index"], Some(&path));

@@ -1,6 +1,6 @@
-//! Rewrites one pack under another codec: same entries, same order, same bases.
+//! Rewrites one pack under another codec: same entries, same bases, and the same order unless another one is asked for.
 //!
-//! Threads take batches of neighbouring entries, decode, encode and decode again; one thread puts the results in order,
+//! Threads take batches of entries that follow one another, decode, encode and decode again; one thread puts the results in order,
 //! fits the offset deltas' distances to the new offsets, and writes. A payload above
 //! [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) streams through the writing thread instead.
 
@@ -10,4 +10,5 @@ mod entry_converter;
 mod index;
 mod pipeline;
 
-pub use pipeline::{ConvertedPack, convert_pack};
+pub use emit::ReferenceDeltas;
+pub use pipeline::{ConvertedPack, PackJob, convert_pack};

@@ -7,20 +7,23 @@ use repackbench_codec::Dictionaries;
 use repackbench_reader::{
     ReaderError,
     git::{
-        pack::{EntryTable, PackFile},
+        pack::{DeltaForest, EntryTable, PackFile},
         repository::PackFiles,
     },
 };
 
 use super::{
     batch::{Batch, Cut, cut, unfaithful},
-    emit::{FinishedPack, PackEmitter},
+    emit::{FinishedPack, PackEmitter, ReferenceDeltas},
     entry_converter::{EntryConverter, SourcePack, Structure},
     index,
 };
 use crate::{
     Encoding, Progress, Result, WriterError,
-    git::stream,
+    git::{
+        order::{EntryOrder, WriteOrder},
+        stream,
+    },
     pipeline::{self, BatchConverter, EncodedBatch},
 };
 
@@ -33,52 +36,85 @@ pub struct ConvertedPack {
     pub path: PathBuf,
     /// Whether a pack of that name, and thus of that content, had been written before: two sources were alike.
     pub is_repeated: bool,
+    /// What naming bases by id took that come later in it.
+    pub reference_deltas: ReferenceDeltas,
 }
 
-/// Rewrites the pack of `files`, whose chunks may name `dictionaries`, as `encoding` says into the folder `out`, with its
-/// index and side files.
+/// How packs are rewritten.
+pub struct PackJob<'a> {
+    /// The hash that names objects.
+    pub hash: gix_hash::Kind,
+    /// The dictionaries that chunks may name.
+    pub dictionaries: &'a Dictionaries,
+    /// What new chunks are encoded with.
+    pub encoding: &'a Encoding,
+    /// The order of entries; `None` for the one that they are found in.
+    pub order: Option<&'a dyn EntryOrder>,
+    /// How many threads convert.
+    pub threads: usize,
+    /// Told of source bytes that were converted.
+    pub progress: &'a dyn Progress,
+}
+
+/// Rewrites the pack of `files` as `job` says into the folder `out`, with its index and side files.
 ///
 /// # Errors
 /// The source is damaged, a chunk does not decode to what was encoded, or `out` cannot be written. Files of unfinished
 /// packs may be left in `out`, which the caller discards.
-pub fn convert_pack(
-    files: &PackFiles,
-    hash: gix_hash::Kind,
-    dictionaries: &Dictionaries,
-    encoding: &Encoding,
-    threads: usize,
-    out: &Path,
-    progress: &dyn Progress,
-) -> Result<ConvertedPack> {
-    let pack = PackFile::open(files, hash)?;
+pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<ConvertedPack> {
+    let PackJob { encoding, threads, progress, .. } = *job;
+    let pack = PackFile::open(files, job.hash)?;
     let table = EntryTable::new(&pack)?;
     pack.check_index_checksum()?;
-    let Cut { batches, has_ref_deltas } = cut(&pack, &table)?;
+    let (order, forest) = match job.order {
+        None => (WriteOrder::default(), None),
+        Some(order) => ordered(order, &pack, &table),
+    };
+    let Cut { batches, has_ref_deltas } = cut(&pack, &table, &order)?;
     let is_same_for_all = encoding.spec().is_uniform() && !encoding.spec().uses_bases();
     // Only bases that are named by id can lead round in a circle, and what is emitted names them as it found them.
-    let structure = match !is_same_for_all || has_ref_deltas {
-        true => Some(Structure::new(&pack, &table)?),
-        false => None,
+    let needs_structure = !is_same_for_all || has_ref_deltas;
+    let (structure, broken) = match forest {
+        None if needs_structure => (Some(Structure::new(DeltaForest::new(&pack, &table)?)), None),
+        None => (None, None),
+        Some(Ok(forest)) => (needs_structure.then(|| Structure::new(forest)), None),
+        Some(Err(error)) if needs_structure => return Err(error.into()),
+        Some(Err(error)) => (None, Some(error)),
     };
-    let source = SourcePack { pack: &pack, table: &table, dictionaries, structure };
+    let source = SourcePack { pack: &pack, table: &table, order: &order, dictionaries: job.dictionaries, structure };
     let unnamed = out.join("tmp_pack");
     let mut emitter = PackEmitter::create(&pack, &table, unnamed)?;
     let pipeline = Pipeline { source: &source, encoding, progress };
     pipeline::run(&pipeline, &batches, threads, progress, &mut |batch, encoded| {
         pipeline.write(batch, encoded, &mut emitter)
     })?;
+    if let Some(error) = broken {
+        return Err(error.into());
+    }
     let finished = emitter.finish()?;
-    name_and_index(files, &pack, &table, finished, out)
+    name_and_index(files, &source, finished, out)
+}
+
+/// The order in which the entries of a pack are written, and how they hang together. Those of a pack that is broken are written in
+/// the order that they have, so that what is wrong is found where it would be without an order, and told in the same words.
+fn ordered(
+    order: &dyn EntryOrder,
+    pack: &PackFile,
+    table: &EntryTable,
+) -> (WriteOrder, Option<std::result::Result<DeltaForest, ReaderError>>) {
+    let forest = DeltaForest::new(pack, table);
+    let order = forest.as_ref().map(|forest| WriteOrder::new(order, pack, table, forest)).unwrap_or_default();
+    (order, Some(forest))
 }
 
 /// Gives the pack its name and writes what belongs to it.
 fn name_and_index(
     files: &PackFiles,
-    pack: &PackFile,
-    table: &EntryTable,
+    source: &SourcePack<'_>,
     finished: FinishedPack,
     out: &Path,
 ) -> Result<ConvertedPack> {
+    let SourcePack { pack, table, order, .. } = *source;
     let path = out.join(format!("pack-{}.pack", finished.checksum));
     let is_repeated = path.exists();
     std::fs::rename(&finished.path, &path).map_err(|e| WriterError::io("rename", &finished.path, e))?;
@@ -87,7 +123,7 @@ fn name_and_index(
         index::write_index(pack, table, &finished, &sibling("idx"))?;
     }
     if files.reverse_index.is_some() && !sibling("rev").exists() {
-        index::write_reverse_index(pack, table, &finished, &sibling("rev"))?;
+        index::write_reverse_index(pack, table, order, &finished, &sibling("rev"))?;
     }
     if let Some(mtimes) = &files.mtimes
         && !sibling("mtimes").exists()
@@ -100,7 +136,8 @@ fn name_and_index(
             crate::git::write_file(&sibling(extension), &content)?;
         }
     }
-    Ok(ConvertedPack { checksum: finished.checksum, path, is_repeated })
+    let FinishedPack { checksum, reference_deltas, .. } = finished;
+    Ok(ConvertedPack { checksum, path, is_repeated, reference_deltas })
 }
 
 struct Pipeline<'a> {
@@ -123,7 +160,7 @@ impl<'a> BatchConverter for Pipeline<'a> {
 
     fn convert(&self, converter: &mut EntryConverter<'a>, batch: &Batch, encoded: &mut EncodedBatch) -> Result<()> {
         match batch {
-            Batch::InMemory { positions, .. } => converter.convert(positions.clone(), encoded),
+            Batch::InMemory { places, .. } => converter.convert(places.clone(), encoded),
             Batch::Streamed(_) => Ok(()),
         }
     }
@@ -132,21 +169,21 @@ impl<'a> BatchConverter for Pipeline<'a> {
 impl Pipeline<'_> {
     fn write(&self, batch: &Batch, encoded: &EncodedBatch, emitter: &mut PackEmitter<'_>) -> Result<()> {
         match batch {
-            Batch::InMemory { positions, .. } => self.write_batch(positions.clone(), encoded, emitter),
+            Batch::InMemory { places, .. } => self.write_batch(places.clone(), encoded, emitter),
             Batch::Streamed(position) => self.stream_entry(*position, emitter),
         }
     }
 
     fn write_batch(
         &self,
-        positions: std::ops::Range<usize>,
+        places: std::ops::Range<usize>,
         encoded: &EncodedBatch,
         emitter: &mut PackEmitter<'_>,
     ) -> Result<()> {
         let mut done = 0;
-        for (position, chunk) in positions.zip(encoded.chunks()) {
+        for (position, chunk) in self.source.order.positions(places).zip(encoded.chunks()) {
             let entry = self.source.table.entry(self.source.pack, position)?;
-            emitter.entry(&entry, chunk)?;
+            emitter.entry(position, &entry, chunk)?;
             done += entry.bytes.len() as u64;
         }
         self.progress.advance(done);
@@ -159,7 +196,7 @@ impl Pipeline<'_> {
         let mut encoder = self.encoding.streaming_encoder(self.source.kind(position))?;
         let mut decoder = self.source.decoder();
         let payload_len = entry.header.payload_len;
-        let (streamed, range) = emitter.streamed_entry(&entry, |sink| {
+        let (streamed, range) = emitter.streamed_entry(position, &entry, |sink| {
             let streamed = stream::convert(&mut decoder, entry.stored, payload_len, &mut encoder, sink, self.progress)?;
             // The source's fault, if there is one, explains the encoder's.
             entry.check_consumed(self.source.pack, streamed.consumed)?;
