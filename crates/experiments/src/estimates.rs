@@ -194,10 +194,11 @@ pub(crate) mod tests {
 
     /// A run that took so many milliseconds.
     pub(crate) fn run(workload: &str, role: &str, spec: &str, client: Option<bool>, block: u32, ms: u64) -> Record {
+        let canonical = spec.parse::<CodecSpec>().unwrap().for_revlogs().canonical();
         let mut record = json!({
             "schema": 2, "program_version": "0", "started_unix_ms": 0, "host": {},
             "repository": {"name": "sample", "fingerprint": "f", "head": null},
-            "variant": {"role": role, "row": 0, "spec": {"typed": spec, "canonical": spec}, "checksum": true},
+            "variant": {"role": role, "row": 0, "spec": {"typed": spec, "canonical": canonical}, "checksum": true},
             "decoder": "", "workload": {"name": workload, "parameters": {}}, "compared_time": "cpu",
             "place": {"block": block, "position": 0, "seed": 1, "session": 7},
             "sample": {"wall_ns": ms * 2_000_000, "user_ns": ms * 1_000_000, "sys_ns": 0}, "iterations": 1, "counts": {},
