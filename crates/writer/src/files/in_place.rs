@@ -14,20 +14,20 @@ use crate::{Progress, Result, WriterError};
 /// Compresses `files`, names in the folder `root`, each of which gets the form's suffix. Returns the length of all that was
 /// written.
 ///
+/// A file whose new name is that of another one is left until that has a new name, too.
+///
 /// # Errors
 /// A file cannot be read, encoded, written or removed, or the user stops it.
 pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progress: &dyn Progress) -> Result<u64> {
     let suffix = encoder.form().suffix();
-    let (mut content, mut stored, mut written) = (Vec::new(), Vec::new(), 0);
-    for file in files {
+    let (mut content, mut stored) = (Vec::new(), Vec::new());
+    in_turns(files, &mut |file| {
         let old = root.join(file);
         read(&old, &mut content)?;
         stored.clear();
         encoder.encode(&content, &mut stored)?;
-        replace(&old, &with_suffix(&old, suffix), &stored, progress)?;
-        written += stored.len() as u64;
-    }
-    Ok(written)
+        replace(&old, &with_suffix(&old, suffix), &stored, progress)
+    })
 }
 
 /// Uncompresses what [`compress`] has written, each file to at most `limit` bytes. Returns the length of all that was written.
@@ -42,8 +42,8 @@ pub fn uncompress(
     limit: usize,
     progress: &dyn Progress,
 ) -> Result<u64> {
-    let (mut content, mut stored, mut written) = (Vec::new(), Vec::new(), 0);
-    for file in files {
+    let (mut content, mut stored) = (Vec::new(), Vec::new());
+    in_turns(files, &mut |file| {
         let new = root.join(file);
         let old = with_suffix(&new, form.suffix());
         read(&old, &mut stored)?;
@@ -51,8 +51,39 @@ pub fn uncompress(
         decoder.decode(&stored, limit, &mut content).map_err(|error| {
             ReaderError::corrupt(&old, Place::Whole, format!("a file of the form {}", form.name()), error.to_string())
         })?;
-        replace(&old, &new, &content, progress)?;
-        written += content.len() as u64;
+        replace(&old, &new, &content, progress)
+    })
+}
+
+/// What became of a file.
+enum Replaced {
+    /// It has so many bytes now.
+    Written(u64),
+    /// Another file has the name that it is to get.
+    InTheWay(PathBuf),
+}
+
+/// Replaces each of `files`, and those that others were in the way of when these are gone. Returns the length of all.
+fn in_turns(files: &[PathBuf], replace: &mut dyn FnMut(&Path) -> Result<Replaced>) -> Result<u64> {
+    let mut written = 0;
+    let mut left: Vec<&PathBuf> = files.iter().collect();
+    while !left.is_empty() {
+        let count = left.len();
+        let mut later = Vec::new();
+        let mut blocked = PathBuf::new();
+        for file in left {
+            match replace(file)? {
+                Replaced::Written(len) => written += len,
+                Replaced::InTheWay(path) => {
+                    later.push(file);
+                    blocked = path;
+                }
+            }
+        }
+        if later.len() == count {
+            return Err(WriterError::io("write", blocked, io::ErrorKind::AlreadyExists.into()));
+        }
+        left = later;
     }
     Ok(written)
 }
@@ -70,15 +101,52 @@ fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
     read.map(drop).map_err(|error| WriterError::io("read", path, error))
 }
 
-fn replace(old: &Path, new: &Path, bytes: &[u8], progress: &dyn Progress) -> Result<()> {
+fn replace(old: &Path, new: &Path, bytes: &[u8], progress: &dyn Progress) -> Result<Replaced> {
     if progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
-    if old == new {
-        // Flat under `store`: there is nothing to do, and nothing must be lost.
-        return Ok(());
+    // Flat under `store`: there is nothing to do, and nothing must be lost.
+    if old != new {
+        let mut file = match File::create_new(new) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Replaced::InTheWay(new.to_owned())),
+            made => made.map_err(|error| WriterError::io("write", new, error))?,
+        };
+        file.write_all(bytes).map_err(|error| WriterError::io("write", new, error))?;
+        drop(file);
+        fs::remove_file(old).map_err(|error| WriterError::io("remove", old, error))?;
     }
-    let written: io::Result<()> = File::create_new(new).and_then(|mut file| file.write_all(bytes));
-    written.map_err(|error| WriterError::io("write", new, error))?;
-    fs::remove_file(old).map_err(|error| WriterError::io("remove", old, error))
+    Ok(Replaced::Written(bytes.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_codec::{CodecSpec, Decoders};
+
+    use super::*;
+    use crate::NoProgress;
+
+    #[test]
+    fn names_that_are_taken_wait_and_what_no_order_helps_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec: CodecSpec = "zlib:9".parse().unwrap();
+        let mut encoder = FileEncoder::new(spec.default_choice()).unwrap();
+        let mut decoder = FileDecoder::new(encoder.form(), Decoders::default());
+        // Whichever comes first.
+        for names in [["a", "a.gz", "a.gz.gz"], ["a.gz.gz", "a.gz", "a"]] {
+            let names = names.map(PathBuf::from);
+            names.iter().for_each(|name| fs::write(folder.path().join(name), name.to_str().unwrap()).unwrap());
+            compress(folder.path(), &names, &mut encoder, &NoProgress).unwrap();
+            assert!(!folder.path().join("a").exists() && folder.path().join("a.gz.gz.gz").exists());
+            let form = encoder.form();
+            let back = uncompress(folder.path(), &names, form, &mut decoder, 100, &NoProgress).unwrap();
+            assert_eq!(back, 12);
+            for name in &names {
+                assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), name.to_str().unwrap());
+            }
+        }
+        let only = [PathBuf::from("a")];
+        let error = compress(folder.path(), &only, &mut encoder, &NoProgress).unwrap_err().to_string();
+        assert!(error.contains("a.gz") && error.contains("cannot write"), "{error}");
+        assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "a");
+    }
 }
