@@ -25,6 +25,7 @@ mod hg;
 mod html;
 mod installed;
 mod outputs;
+mod page_trace;
 mod payloads;
 mod rechosen;
 mod refused;

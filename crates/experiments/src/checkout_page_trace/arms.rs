@@ -12,7 +12,10 @@ use repackbench_timing::{
     workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
 use repackbench_writer::{
-    Layout, Order, Rechooser, StoreKind, cache::VariantDir, cached_rechosen, cached_variant, git::rechosen::GitProgram,
+    Layout, Order, Rechooser, StoreKind, WriterError,
+    cache::{GetOrMakeError, VariantDir},
+    cached_rechosen, cached_variant,
+    git::rechosen::GitProgram,
 };
 
 use super::history::MostChanged;
@@ -131,27 +134,31 @@ impl Arm {
     }
 }
 
-/// The repository in every layout, the source's order first, and as git repacks it if the user wants that.
-pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<Vec<Arm>, ExperimentError> {
+/// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and which of them are left out,
+/// a sentence each: not every repository can have every layout.
+pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<String>), ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
-    let mut arms = Vec::new();
+    let (threads, progress) = (context.options.threads, context.progress);
+    let (mut arms, mut left_out) = (Vec::new(), Vec::new());
     for layout in layouts() {
-        let (threads, progress) = (context.options.threads, context.progress);
-        let made = cached_variant(context.cache, context.source, &spec, layout, threads, progress);
-        add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?;
+        match cached_variant(context.cache, context.source, &spec, layout, threads, progress) {
+            Err(GetOrMakeError::Make(error @ WriterError::Spec { .. })) if !layout.is_default() => {
+                left_out.push(format!("Left out: {}, as it cannot be made: {error}.", label(layout)));
+            }
+            made => add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?,
+        }
         if progress.is_cancelled() {
             return Err(ExperimentError::Interrupted);
         }
     }
     if context.options.is_repacked {
-        let git = GitProgram::new(&context.options.git)?;
-        let (threads, progress) = (context.options.threads, context.progress);
-        let made = cached_rechosen(context.cache, context.source, &spec, &Rechooser::Git(git), threads, progress);
+        let git = Rechooser::Git(GitProgram::new(&context.options.git)?);
+        let made = cached_rechosen(context.cache, context.source, &spec, &git, threads, progress);
         let made = made.map_err(BenchError::from)?;
         add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;
     }
-    Ok(arms)
+    Ok((arms, left_out))
 }
 
 /// Adds an arm, which has to see what the first one does: else they are not the same repository.
