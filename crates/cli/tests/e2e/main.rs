@@ -23,6 +23,7 @@ mod exec_work_trees;
 mod hg;
 mod html;
 mod installed;
+mod orders;
 mod outputs;
 mod payloads;
 mod rechosen;
