@@ -24,6 +24,7 @@ mod experiment;
 mod hg;
 mod html;
 mod installed;
+mod orders;
 mod outputs;
 mod payloads;
 mod rechosen;
