@@ -26,6 +26,7 @@ mod html;
 mod installed;
 mod orders;
 mod outputs;
+mod page_trace;
 mod payloads;
 mod rechosen;
 mod refused;
