@@ -12,7 +12,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-pub mod checkout_page_trace;
+mod checkout_page_trace;
 mod compressors_by_level;
 mod context;
 mod deltas;

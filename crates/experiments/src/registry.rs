@@ -4,7 +4,8 @@ use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Published, Vcs, published_experiment};
 
 use crate::{
-    Context, ExperimentError, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog, zlib_vs_zstd_pack,
+    Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
+    zlib_vs_zstd_pack,
 };
 
 /// An experiment that can be run again.
@@ -18,9 +19,10 @@ pub struct RegisteredExperiment {
 }
 
 /// All of them, in the order of their dates. One more is one more line.
-const EXPERIMENTS: [RegisteredExperiment; 4] = [
+const EXPERIMENTS: [RegisteredExperiment; 5] = [
     RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, run: flat_vs_gzip_tree::run },
     RegisteredExperiment { name: compressors_by_level::NAME, vcs: None, run: compressors_by_level::run },
+    RegisteredExperiment { name: checkout_page_trace::NAME, vcs: Some(Vcs::Git), run: checkout_page_trace::run },
     RegisteredExperiment { name: zlib_vs_lz4_revlog::NAME, vcs: Some(Vcs::Mercurial), run: zlib_vs_lz4_revlog::run },
     RegisteredExperiment { name: zlib_vs_zstd_pack::NAME, vcs: Some(Vcs::Git), run: zlib_vs_zstd_pack::run },
 ];

@@ -20,6 +20,7 @@ mod exec;
 mod exec_codec;
 mod exec_codec_places;
 mod exec_work_trees;
+mod experiment;
 mod hg;
 mod html;
 mod installed;

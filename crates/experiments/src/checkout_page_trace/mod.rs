@@ -41,13 +41,13 @@ use self::{
 use crate::{Context, ExperimentError};
 
 /// The name that it goes by.
-pub const NAME: &str = "checkout-page-trace";
+pub(crate) const NAME: &str = "checkout-page-trace";
 
 /// Runs it on a Git repository.
 ///
 /// # Errors
 /// See [`ExperimentError`]. Where nothing becomes cold, it goes on without measured times, and says so.
-pub fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
     let refuse = |why: &str| ExperimentError::Refused { experiment: NAME, why: why.to_owned() };
     let published = published_experiment(NAME).ok_or_else(|| refuse("nothing was published of it"))?;
     if !matches!(context.source, Repository::Git(_)) {

@@ -156,7 +156,9 @@ impl Results<'_> {
         let modelled =
             |arm: &Arm| arm.reads.get(CHECKOUT).map(|reads| disk.replay(&reads.trace, usize::MAX).time.as_secs_f64());
         let source = self.arms.first().and_then(modelled).unwrap_or_default();
-        let others = self.arms.iter().enumerate().skip(1).filter(|(number, _)| Some(*number) != self.loose);
+        // What git has repacked has other deltas, too.
+        let is_order = |(number, arm): &(usize, &Arm)| Some(*number) != self.loose && arm.label != REPACKED;
+        let others = self.arms.iter().enumerate().skip(1).filter(is_order);
         let found: Vec<(&str, f64, Option<Estimate>)> = others
             .filter_map(|(number, arm)| {
                 let cold = &self.measured.cold;
