@@ -8,17 +8,16 @@ use std::{
 };
 
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_pagecache::drop_all_caches;
 use repackbench_reader::{Repository, files::Descriptor};
 use repackbench_timing::{
     bench::BenchError,
     clock::{Sample, measure},
-    cold::{ColdCopies, make_cold},
+    cold::ColdCopies,
     workloads::{Counter, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, run_program};
 
-use super::{Readings, trees::COPIES};
+use super::{Readings, reading::chill, trees::COPIES};
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
@@ -52,6 +51,7 @@ impl GitArm {
 pub(super) fn measure_checkouts(
     context: &Context<'_>,
     revision: &Descriptor,
+    drops_all: bool,
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(GitArm, Runs), ExperimentError> {
@@ -86,7 +86,7 @@ pub(super) fn measure_checkouts(
         else {
             return Ok(());
         };
-        let sample = check_out(context, copy, &root.join("checkout"))?;
+        let sample = check_out(context, copy, &root.join("checkout"), drops_all)?;
         readings.push(sample, None);
         Ok(())
     })?;
@@ -139,7 +139,7 @@ fn quoted(word: &str) -> String {
 
 /// Checks the revision out of `copy`, of which nothing is in memory, into `folder`, which is removed again. Opening the repository is part
 /// of the time, as it is for git.
-fn check_out(context: &Context<'_>, copy: &Path, folder: &Path) -> Result<Sample, ExperimentError> {
+fn check_out(context: &Context<'_>, copy: &Path, folder: &Path, drops_all: bool) -> Result<Sample, ExperimentError> {
     let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
@@ -148,8 +148,7 @@ fn check_out(context: &Context<'_>, copy: &Path, folder: &Path) -> Result<Sample
         VariantPlace::of(&repository, decoders)
     };
     workload.prepare(&place).map_err(BenchError::from)?;
-    make_cold(copy)?;
-    drop_all_caches(copy).map_err(|error| ExperimentError::io("drop all caches for", copy, error))?;
+    chill(copy, drops_all)?;
     let mut counter = Counter::default();
     let (result, sample) = measure(context.clock, || {
         let mut history = Repository::open(copy)?.history(decoders)?;

@@ -16,6 +16,7 @@ mod verdicts;
 
 use std::collections::BTreeMap;
 
+use repackbench_pagecache::may_drop_all_caches;
 use repackbench_records::Experiment;
 use repackbench_timing::clock::Sample;
 
@@ -77,16 +78,21 @@ struct Figures {
     by_command: BTreeMap<String, Readings>,
     disk: BTreeMap<String, DiskReads>,
     git: GitArm,
-    /// Whether folders and inodes could be dropped, too.
-    drops_metadata: bool,
+    /// Whether folders and inodes are dropped, too.
+    drops_all: bool,
 }
 
 /// Runs the experiment.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+    run_with(context, may_drop_all_caches())
+}
+
+/// Runs it, and with `drops_all` lets the kernel drop the caches of the whole machine before each reading.
+fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
     let trees = Trees::make(context)?;
-    let mut figures = Figures::default();
+    let mut figures = Figures { drops_all, ..Figures::default() };
     for tree in &trees.all {
         figures.disk.insert(tree.label(), DiskReads::of(tree)?);
     }
@@ -124,7 +130,7 @@ fn read_published(
     let what = "reading cold, nothing decompressed";
     let runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {
         let Some(tree) = arms.get(arm) else { return Ok(()) };
-        figures.drops_metadata = chill(tree)?;
+        chill(&tree.files(), figures.drops_all)?;
         let (amount, sample) = read_cold(tree, How::Raw, context.clock)?;
         figures.raw.entry(tree.label()).or_default().push(sample, Some(amount));
         Ok(())
@@ -153,7 +159,7 @@ fn read_decoding(
     let runs = interleaved(context, "reading cold and decompressing", arms.len(), wanted, share, &mut |run, arm| {
         let Some((kind, how)) = arms.get(arm) else { return Ok(()) };
         let Some(tree) = trees.get(*kind, 2 + run % COPIES) else { return Ok(()) };
-        chill(tree)?;
+        chill(&tree.files(), figures.drops_all)?;
         let (amount, sample) = read_cold(tree, *how, context.clock)?;
         let of = if *how == How::Decoded { &mut figures.decoded } else { &mut figures.beside_decoded };
         of.entry(*kind).or_default().push(sample, Some(amount));
@@ -182,7 +188,7 @@ fn read_as_published(
     let mut is_missing = false;
     let mut runs = interleaved(context, what, arms.len(), 1, share, &mut |_, arm| {
         let Some(tree) = arms.get(arm).filter(|_| !is_missing) else { return Ok(()) };
-        chill(tree)?;
+        chill(&tree.files(), figures.drops_all)?;
         match read_by_command(tree, context.clock)? {
             Some(sample) => figures.by_command.entry(tree.label()).or_default().push(sample, None),
             None => is_missing = true,
@@ -208,7 +214,7 @@ fn check_out(
         return Ok(Runs { done: 0, left_out: None, is_interrupted: false });
     };
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
-    let (arm, runs) = measure_checkouts(context, &flat.descriptor()?, wanted, budget.share(weight)?)?;
+    let (arm, runs) = measure_checkouts(context, &flat.descriptor()?, figures.drops_all, wanted, budget.share(weight)?)?;
     figures.git = arm;
     Ok(runs)
 }

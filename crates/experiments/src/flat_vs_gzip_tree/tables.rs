@@ -216,7 +216,7 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
             megabytes(descriptor.content_bytes as f64)
         ));
     }
-    differences.push(match figures.drops_metadata {
+    differences.push(match figures.drops_all {
         true => "Instead of a reboot, every file was evicted and each of its pages found to be gone, and then the kernel dropped its \
                  caches of folders and inodes (drop_caches)."
             .to_owned(),
