@@ -16,14 +16,14 @@ pub struct RegisteredExperiment {
 }
 
 /// All of them, in the order of their dates. One more is one more line.
-const EXPERIMENTS: [RegisteredExperiment; 2] = [
+const EXPERIMENTS: &[RegisteredExperiment] = &[
     RegisteredExperiment { name: zlib_vs_lz4_revlog::NAME, vcs: Some(Vcs::Mercurial), run: zlib_vs_lz4_revlog::run },
     RegisteredExperiment { name: zlib_vs_zstd_pack::NAME, vcs: Some(Vcs::Git), run: zlib_vs_zstd_pack::run },
 ];
 
 /// Every experiment that can be run again.
 pub fn experiments() -> &'static [RegisteredExperiment] {
-    &EXPERIMENTS
+    EXPERIMENTS
 }
 
 /// The experiment of this name.
