@@ -64,6 +64,11 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
 
 fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    if let Repository::Git(git) = source
+        && let Some(btree) = git.btree()
+    {
+        return refused(format!("{}: stock git does not read objects in a B-tree", btree.display()));
+    }
     let recorded = source.recorded_spec();
     if let Some(spec) = specs.iter().chain(&recorded).find(|spec| spec.uses_bases()) {
         return refused(format!(

@@ -44,6 +44,8 @@ pub(crate) struct PackServer {
 #[derive(Default)]
 struct Buffers {
     header: Vec<u8>,
+    /// The chunk of the entry that is being sent, if that lies in a B-tree.
+    value: Vec<u8>,
     payload: Vec<u8>,
     chunk: Vec<u8>,
     again: Vec<u8>,
@@ -128,8 +130,9 @@ impl PackServer {
         let mut names_dictionary = false;
         self.offsets.clear();
         for number in 0..self.plan.entries.len() {
-            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            let Some(mut entry) = self.plan.entries.get(number).copied() else { break };
             self.offsets.push(sink.written());
+            self.load_value(&mut entry)?;
             let (sending, uses_dictionary) = self.sending(&entry, client)?;
             match sending {
                 Sending::Verbatim => {
@@ -173,8 +176,19 @@ impl PackServer {
         Some((self.stores.get(entry.store)?.packs().get(pack)?, offset))
     }
 
-    /// The stored bytes of `entry`; `None` for a loose object.
+    /// Reads the chunk of `entry` and the length of its payload, if it lies in a B-tree.
+    fn load_value(&mut self, entry: &mut PlannedEntry) -> Result<(), WorkloadError> {
+        if let Some(store) = self.stores.get(entry.store).filter(|_| entry.place.is_in_btree()) {
+            entry.payload_len = store.btree_chunk(&entry.place.id, &mut self.buffers.value)?;
+        }
+        Ok(())
+    }
+
+    /// The stored bytes of `entry`, which was loaded; `None` for a loose object.
     fn chunk(&self, entry: &PlannedEntry) -> Result<Option<&[u8]>, WorkloadError> {
+        if entry.place.is_in_btree() {
+            return Ok(Some(&self.buffers.value));
+        }
         let Some((pack, offset)) = self.pack(entry) else { return Ok(None) };
         let start = offset.saturating_add(entry.header_len);
         Ok(Some(pack.bytes(start, start.saturating_add(entry.chunk_len))?))
@@ -260,7 +274,8 @@ impl PackServer {
         self.forget();
         self.stores.iter_mut().for_each(|store| store.record_accesses(Recording::WithBases));
         for number in 0..self.plan.entries.len() {
-            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            let Some(mut entry) = self.plan.entries.get(number).copied() else { break };
+            self.load_value(&mut entry)?;
             let (sending, _) = self.sending(&entry, client)?;
             if sending == Sending::Verbatim {
                 continue;
