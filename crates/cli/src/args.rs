@@ -18,6 +18,7 @@ use crate::{
     exec_arguments::ExecArguments,
     explain_arguments::ExplainArguments,
     failure::Failure,
+    layout_arguments::{LayoutArguments, LayoutAxes},
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
     payload_arguments::{PayloadsArguments, TrainArguments},
@@ -87,6 +88,7 @@ pub(crate) enum Command {
 ///   repackbench convert --codec zlib:9 repo.git -o best.git
 ///   repackbench convert --codec zlib:6 repo.zstd-5         back to what stock git reads
 ///   repackbench convert --codec zstd:19 hgrepo             stock hg reads it
+///   repackbench convert --codec zlib:6 --order checkout repo.git
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ConvertArguments {
@@ -98,11 +100,14 @@ pub(crate) struct ConvertArguments {
     #[command(flatten)]
     with: SpecArguments,
 
+    #[command(flatten)]
+    pub(crate) layout: LayoutArguments,
+
     /// The repository: a work tree's root, a git directory or `.hg`.
     #[arg(value_parser = located())]
     pub(crate) repository: PathBuf,
 
-    /// Where to write; by default a sibling of the source, named after the codec.
+    /// Where to write; by default a sibling of the source, named after codec and layout.
     #[arg(short, long, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
 
@@ -259,6 +264,7 @@ pub(crate) struct SizeArguments {
 ///   repackbench bench . --codec zlib:9 --decoder zlib=libdeflate,zlib-rs
 ///   repackbench bench . --codec zstd:5 --delta-cache 96M,0,unlimited --time 10m
 ///   repackbench bench . --codec zstd:5 --workload checkout --device hdd --device nvme
+///   repackbench bench . --codec zlib:6 --order source,recency,checkout --workload checkout:sink
 ///   repackbench bench . --codec zstd:5 --client stock --zlib zlib-rs,libdeflate
 ///   repackbench bench . --codec zstd:5 --client both --workload traverse
 ///   repackbench bench . --self-test --workload traverse
@@ -285,6 +291,9 @@ pub(crate) struct BenchArguments {
     /// row for each variant that it can read. May be given several times.
     #[arg(long = "decoder", value_name = "FORMAT=NAME")]
     decoders: Vec<DecoderChoices>,
+
+    #[command(flatten)]
+    pub(crate) layouts: LayoutAxes,
 
     /// The codec that the others are compared with.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]

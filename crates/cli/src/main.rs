@@ -12,6 +12,7 @@ mod exec_arguments;
 mod explain_arguments;
 mod failure;
 mod generate_arguments;
+mod layout_arguments;
 mod output_arguments;
 mod pace_arguments;
 mod payload_arguments;

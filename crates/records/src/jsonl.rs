@@ -260,6 +260,7 @@ mod tests {
                 decoder: None,
                 delta_cache: None,
                 client: None,
+                layout: None,
             },
             decoder: "zlib 1.3.1".into(),
             workload: WorkloadLabel {

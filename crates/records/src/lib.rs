@@ -20,6 +20,7 @@ mod experiment;
 mod explanation;
 mod host;
 mod jsonl;
+mod layout;
 mod memory_check;
 mod published;
 mod reads;
@@ -45,6 +46,7 @@ pub use host::{Host, Machine, Storage};
 pub use jsonl::{
     MAX_LINE_BYTES, RecordError, ResultLine, SizeLine, read_records, read_results, write_record, write_result,
 };
+pub use layout::ChosenLayout;
 pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};

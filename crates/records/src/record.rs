@@ -5,7 +5,9 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, time::Duration};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Checks, ChosenDeltaCache, Client, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads};
+use crate::{
+    Checks, ChosenDeltaCache, ChosenLayout, Client, DeltaCacheUse, Disturbance, Host, RunUsage, SizeRecord, TracedReads,
+};
 
 /// The version of the JSON form of [`Record`]; it grows when an older reader would misread a record.
 ///
@@ -168,6 +170,9 @@ pub struct Variant {
     /// records from before there was a choice; left out of the JSON form then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client: Option<Client>,
+    /// How it lies on disk, if otherwise than its source. Left out of the JSON form where it is `None`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub layout: Option<ChosenLayout>,
 }
 
 /// An implementation that was chosen to read a format which several can read.
@@ -198,17 +203,19 @@ pub type VariantIdentity<'a> = (
     Option<&'a ChosenDecoder>,
     Option<ChosenDeltaCache>,
     Option<&'a Client>,
+    Option<&'a ChosenLayout>,
 );
 
 impl Variant {
     /// What tells it from others of its repository: not its row, which differs between sessions, and not how its spec was typed.
     pub fn identity(&self) -> VariantIdentity<'_> {
         let spec = self.spec.as_ref().map(SpecText::identity);
-        (self.role, spec, self.deltas, self.decoder.as_ref(), self.delta_cache, self.client.as_ref())
+        let (decoder, client, layout) = (self.decoder.as_ref(), self.client.as_ref(), self.layout.as_ref());
+        (self.role, spec, self.deltas, decoder, self.delta_cache, client, layout)
     }
 
     /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
-    /// chosen again; the limit of the cache where it is another one than the baseline's; and the user's program, if one read it.
+    /// chosen again; how it lies on disk where that was chosen; the limit of the cache where it is another one than the baseline's; and the user's program, if one read it.
     pub fn label(&self) -> Cow<'_, str> {
         let mut label = Cow::Borrowed(self.spec.as_ref().map_or("as found", |spec| spec.typed.as_str()));
         if let Some(decoder) = &self.decoder {
@@ -216,6 +223,9 @@ impl Variant {
         }
         if self.spec.is_some() && self.deltas == DeltaOrigin::Rechosen {
             label.to_mut().push_str(", rechosen");
+        }
+        if let Some(layout) = &self.layout {
+            label.to_mut().push_str(&format!(", {layout}"));
         }
         if let Some(cache) = &self.delta_cache {
             label.to_mut().push_str(&format!(", cache {cache}"));
@@ -368,8 +378,14 @@ mod tests {
             decoder,
             delta_cache: None,
             client: None,
+            layout: None,
         };
         assert_eq!(variant.label(), "zstd:05");
+        let plain = variant.clone();
+        variant.layout = Some(ChosenLayout { store: "loose".into(), order: "source".into(), reference_deltas: false });
+        assert_eq!(variant.label(), "zstd:05, loose");
+        assert_ne!(variant.identity(), plain.identity());
+        variant = plain;
         variant.deltas = DeltaOrigin::Rechosen;
         assert_eq!(variant.label(), "zstd:05, rechosen");
         variant.decoder = Some(ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() });

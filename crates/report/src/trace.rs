@@ -285,6 +285,7 @@ mod tests {
                 decoder: None,
                 delta_cache: None,
                 client: None,
+                layout: None,
             },
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             page_len: 4096,

@@ -22,7 +22,7 @@ use std::{
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Record, RepositoryState, Vcs, WorkloadLabel};
-use repackbench_writer::{Progress, ProgressUnit, Rechooser, cache::Cache, fingerprint};
+use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, cache::Cache, fingerprint};
 
 use self::{
     cold::ColdRuns,
@@ -80,6 +80,9 @@ pub struct BenchPlan {
     pub codecs: Vec<CodecSpec>,
     /// The codec that the others are compared with.
     pub baseline: CodecSpec,
+    /// How variants lie on disk: each codec in each of them, the first of which is the baseline's. None for the layout of the source
+    /// alone.
+    pub layouts: Vec<Layout>,
     /// Who chooses the deltas of a second variant of each codec; none for the source's deltas alone.
     pub rechooser: Option<Rechooser>,
     /// Other implementations that read variants once more, a row for each variant that has chunks for one.
@@ -132,9 +135,22 @@ impl BenchPlan {
         specs
     }
 
+    /// How variants lie on disk.
+    fn layouts(&self) -> Vec<Layout> {
+        if self.layouts.is_empty() { vec![Layout::default()] } else { self.layouts.clone() }
+    }
+
     /// Refuses what would be measured wrongly.
     fn check(&self, source: &Repository) -> Result<(), BenchError> {
         let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+        for spec in self.specs(source) {
+            for layout in self.layouts() {
+                layout.check(source, &spec)?;
+                if self.rechooser.is_some() {
+                    layout.check_rechosen(&spec)?;
+                }
+            }
+        }
         if self.stock.is_some() {
             stock::check(self, source)?;
         }

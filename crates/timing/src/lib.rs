@@ -3,6 +3,7 @@
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
 //! - [`explain`]: what a ratio of times is made of;
+//! - [`layout`]: how records call the layouts of variants;
 //! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`rollout`]: what a server pays while clients move to another codec;
@@ -20,6 +21,7 @@ pub mod chains;
 pub mod clock;
 pub mod cold;
 pub mod explain;
+pub mod layout;
 pub mod missing;
 mod probe;
 pub mod rollout;

@@ -8,7 +8,7 @@ use std::{
 use repackbench_codec::{CodecSpec, ObjectKind};
 use repackbench_reader::{ReaderError, Repository, Snapshot};
 
-use crate::{OutputPath, Progress, Result, WriterError, dictionaries::encoding_for, git, hg};
+use crate::{Layout, OutputPath, Progress, Result, StoreKind, WriterError, dictionaries::encoding_for, git, hg};
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default)]
@@ -21,7 +21,7 @@ pub struct Conversion {
     pub notes: Vec<String>,
 }
 
-/// Converts `source` into a new repository without a checkout at `target`.
+/// Converts `source` into a new repository without a checkout at `target`, which lies on disk as `layout` says.
 ///
 /// # Errors
 /// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left
@@ -29,19 +29,25 @@ pub struct Conversion {
 pub fn convert(
     source: &Repository,
     spec: &CodecSpec,
+    layout: Layout,
     target: &Path,
     force: bool,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
     check_kinds(source, spec)?;
+    layout.check(source, spec)?;
     match source {
         Repository::Git(source) => git::refuse_bases(source)?,
         Repository::Hg(source) => hg::refuse_bases(source)?,
     }
     let (encoding, notes) = encoding_for(source, spec, threads, progress)?;
     let (mut conversion, path) = match source {
-        Repository::Git(source) => git::convert(source, &encoding, target, force, threads, progress)?,
+        Repository::Git(source) => match layout.store {
+            StoreKind::AsFound => git::convert_in_order(source, &encoding, layout, target, force, threads, progress)?,
+            StoreKind::Loose => git::loose_store::convert(source, &encoding, target, force, threads, progress)?,
+            StoreKind::Btree => git::btree_store::convert(source, &encoding, target, force, threads, progress)?,
+        },
         Repository::Hg(source) => hg::convert(source, &encoding, target, force, threads, progress)?,
     };
     conversion.notes.extend(notes);

@@ -13,10 +13,10 @@ use std::{
 use repackbench_codec::CodecSpec;
 use repackbench_reader::hg::repository::KEPT_IN_HG_DIR;
 
-use crate::{Result, WriterError, pipeline::on_threads};
+use crate::{Layout, Result, WriterError, pipeline::on_threads};
 
-/// The default output for `source` under `spec`: a sibling named after the codec, `repo.zstd-5`.
-pub fn default_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
+/// The default output for `source` under `spec` and `layout`: a sibling named after them, `repo.zstd-5`, `repo.zstd-5.loose`.
+pub fn default_output(source: &Path, spec: &CodecSpec, layout: Layout) -> Result<PathBuf> {
     // By name and not by what symbolic links lead to, as the user sees it; only `..` has to be followed.
     let mut path = std::path::absolute(source).map_err(|e| WriterError::io("find", source, e))?;
     if path.components().any(|component| component == Component::ParentDir) {
@@ -33,6 +33,7 @@ pub fn default_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
     })?;
     name.push(".");
     name.push(spec.file_stem());
+    name.push(layout.file_suffix());
     Ok(path.with_file_name(name))
 }
 

@@ -6,7 +6,7 @@ use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
 use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
-    Progress, Result, WriterError,
+    Layout, Progress, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
     conversion::convert,
     git::{
@@ -24,7 +24,7 @@ pub fn fingerprint(source: &Repository) -> Result<VariantKey> {
     key(source, "", "")
 }
 
-/// The variant of `source` under `spec`, made now or taken from `cache`.
+/// The variant of `source` under `spec` and `layout`, made now or taken from `cache`.
 ///
 /// # Errors
 /// [`GetOrMakeError::Make`] with what [`convert`] returned, or [`ReaderError::Changed`] in it when the source is no longer
@@ -33,14 +33,18 @@ pub fn cached_variant(
     cache: &Cache,
     source: &Repository,
     spec: &CodecSpec,
+    layout: Layout,
     threads: usize,
     progress: &dyn Progress,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
+    // Before the source is looked at, which takes a while where there are many loose objects.
+    layout.check(source, spec).map_err(GetOrMakeError::Make)?;
+    let spec_text = layout.added_to(spec.canonical());
     let request = Request {
-        key: &|| key(source, &spec.canonical(), &encoder()),
-        convert: &|folder| convert(source, spec, folder, false, threads, progress).map(drop),
+        key: &|| key(source, &spec_text, &encoder()),
+        convert: &|folder| convert(source, spec, layout, folder, false, threads, progress).map(drop),
         folder: source.folder(),
-        spec: spec.canonical(),
+        spec: spec_text.clone(),
     };
     request.get_or_make(cache)
 }
@@ -105,7 +109,7 @@ fn git_rechosen(
     let opened = Repository::open(first.path()).map_err(|error| GetOrMakeError::Make(error.into()))?;
     let request = Request {
         key: &|| git::variant::key(source, &rechosen(spec), &encoder),
-        convert: &|target| convert(&opened, spec, target, false, threads, progress).map(drop),
+        convert: &|target| convert(&opened, spec, Layout::default(), target, false, threads, progress).map(drop),
         folder: source.git_dir(),
         spec: rechosen(spec),
     };
@@ -198,7 +202,7 @@ mod tests {
         let spec: CodecSpec = "store".parse().unwrap();
         let request = Request {
             key: &|| key(&source, &spec.canonical(), &encoder()),
-            convert: &|target| convert(&source, &spec, target, false, 1, &NoProgress).map(drop),
+            convert: &|target| convert(&source, &spec, Layout::default(), target, false, 1, &NoProgress).map(drop),
             folder: source.folder(),
             spec: spec.canonical(),
         };

@@ -10,7 +10,7 @@ use repackbench_reader::{
     hg::{HgRepository, revlog::Revlog},
 };
 use repackbench_writer::{
-    NoProgress, Rechooser, WriterError,
+    Layout, NoProgress, Rechooser, WriterError,
     cache::Cache,
     cached_rechosen, cached_variant,
     hg::rechosen::{HgProgram, convert_rechosen},
@@ -132,7 +132,7 @@ fn both_arms_have_variants_of_their_own_in_the_cache() {
     let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
     let spec = "store".parse().unwrap();
     let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();
-    let same = cached_variant(&cache, &source, &spec, 2, &NoProgress);
+    let same = cached_variant(&cache, &source, &spec, Layout::default(), 2, &NoProgress);
     let same = same.unwrap().path().to_owned();
     assert_eq!(bases(&same).0, bases(&path).0);
     assert_ne!(bases(&rechosen()).0, bases(&path).0);

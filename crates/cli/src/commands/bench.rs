@@ -105,6 +105,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         rechooser,
         stock,
         codecs: arguments.codecs()?,
+        layouts: arguments.layouts.layouts(),
         decoders: arguments.decoders(),
         devices: arguments.devices(),
         is_self_test: arguments.self_test,

@@ -21,10 +21,14 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Repository::Git(_) => &codec,
         Repository::Hg(_) => &codec.for_revlogs(),
     };
+    let layout = arguments.layout.layout();
     let target = match &arguments.output {
         Some(path) => path.clone(),
-        None => default_output(&arguments.repository, codec)?,
+        None => default_output(&arguments.repository, codec, layout)?,
     };
+    if arguments.rechosen {
+        layout.check_rechosen(codec)?;
+    }
     let bar = Bar::new(arguments.effort.quiet);
     let threads = arguments.effort.threads();
     let force = arguments.force;
@@ -35,7 +39,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Repository::Hg(source) if arguments.rechosen => {
             hg::rechosen::convert_rechosen(source, codec, &arguments.programs.hg()?, &target, force, threads, &bar)?
         }
-        source => convert(source, codec, &target, force, threads, &bar)?,
+        source => convert(source, codec, layout, &target, force, threads, &bar)?,
     };
     if !arguments.effort.quiet {
         // The output has its name and is whole: what goes wrong from here on does not undo that.

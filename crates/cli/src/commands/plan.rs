@@ -31,6 +31,7 @@ pub(super) fn plan_with(parts: PlanParts<'_>, source: &Repository, earlier: Vec<
     BenchPlan {
         codecs: Vec::new(),
         baseline: baseline.clone(),
+        layouts: Vec::new(),
         rechooser: None,
         decoders: Vec::new(),
         workloads,

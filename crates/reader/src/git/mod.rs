@@ -16,7 +16,10 @@ pub mod store;
 pub mod verify;
 pub mod whole;
 
-pub use history::{GitHistory, SharedObjectStore, held_before, introduced_by};
+pub use history::{
+    CheckoutListing, GitHistory, ListedObject, ListingVisitor, PathNumber, PathTable, SharedObjectStore, held_before,
+    introduced_by,
+};
 pub use object_store::ObjectStore;
 pub use repository::GitRepository;
 pub use store::GitStore;

@@ -29,6 +29,7 @@ pub(crate) fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstima
             decoder: None,
             delta_cache: None,
             client: None,
+            layout: None,
         },
         runs: 10,
         compared_median: Duration::from_millis(millis),

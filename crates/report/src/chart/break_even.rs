@@ -141,7 +141,7 @@ impl Payback<'_> {
 /// Whether two rows read the same files.
 fn is_same_store(one: &Variant, other: &Variant) -> bool {
     let spec = |variant: &Variant| variant.spec.as_ref().map(|spec| spec.canonical.clone());
-    (spec(one), one.deltas) == (spec(other), other.deltas)
+    (spec(one), one.deltas, &one.layout) == (spec(other), other.deltas, &other.layout)
 }
 
 fn figure(place: &Place<'_>, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {

@@ -37,6 +37,7 @@ fn variant(role: Role, row: u32, spec: &str) -> Variant {
         decoder: None,
         delta_cache: None,
         client: None,
+        layout: None,
     }
 }
 

@@ -182,7 +182,8 @@ fn sessions(runs: &[Record]) -> PageTable {
 /// How the times come about, in five sentences.
 pub(super) const METHOD: [&str; 5] = [
     "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
-     the only difference (but for rows called rechosen, of which hg chose the deltas again).",
+     the only difference (but for rows called rechosen, of which hg chose the deltas again, and rows that name a store or an order, \
+     in which the objects lie otherwise on disk).",
     "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
      away.",
     "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \

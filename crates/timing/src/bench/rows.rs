@@ -4,7 +4,7 @@ use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
 use repackbench_writer::{
-    Progress,
+    Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
     cached_rechosen, cached_variant,
 };
@@ -15,6 +15,7 @@ use super::{
     stock::StockSubject,
 };
 use crate::{
+    layout::chosen_layout,
     schedule::BASELINE,
     sizes::{self, SharedFormats},
     workloads::VariantPlace,
@@ -171,6 +172,7 @@ pub(super) fn as_found(source: &Repository, plan: &BenchPlan) -> Result<Vec<Subj
         decoder: None,
         delta_cache: None,
         client: None,
+        layout: None,
     };
     Opening { repository: source, variant, spec: spec.as_ref(), source: None, in_use: None }.rows(plan)
 }
@@ -186,8 +188,8 @@ pub(super) fn check_decoders(source: &Repository, plan: &BenchPlan, as_found: &[
     decoders::check(&plan.decoders, &std::iter::once(source).chain(variants).collect::<Vec<_>>())
 }
 
-/// The variant that `spec` makes, before it has a row.
-fn variant(source: &Repository, spec: &CodecSpec, role: Role, deltas: DeltaOrigin) -> Variant {
+/// The variant that `spec` and `layout` make, before it has a row.
+fn variant(source: &Repository, spec: &CodecSpec, layout: Layout, role: Role, deltas: DeltaOrigin) -> Variant {
     Variant {
         role,
         row: 0,
@@ -198,6 +200,7 @@ fn variant(source: &Repository, spec: &CodecSpec, role: Role, deltas: DeltaOrigi
         decoder: None,
         delta_cache: None,
         client: None,
+        layout: chosen_layout(layout),
     }
 }
 
@@ -213,20 +216,25 @@ pub(super) fn subjects(
         return same_under_other_names(source, plan, cache, progress);
     }
     let mut subjects: Vec<Subject> = Vec::new();
-    let mut add = |spec: &CodecSpec, deltas, folder: VariantDir| {
+    let mut add = |spec: &CodecSpec, layout: Layout, deltas, folder: VariantDir| {
         let repository = &Repository::open(folder.path())?;
         let role = if subjects.is_empty() { Role::Baseline } else { Role::Candidate };
-        let variant = variant(source, spec, role, deltas);
-        let payloads = (deltas == DeltaOrigin::Kept).then_some(source);
+        let variant = variant(source, spec, layout, role, deltas);
+        // Other stores hold no deltas.
+        let has_same = deltas == DeltaOrigin::Kept && layout.store == StoreKind::AsFound;
+        let payloads = has_same.then_some(source);
         let opening = Opening { repository, variant, spec: Some(spec), source: payloads, in_use: Some(folder) };
         subjects.extend(opening.rows(plan)?);
         Ok::<(), BenchError>(())
     };
     for spec in plan.specs(source) {
-        add(&spec, DeltaOrigin::Kept, cached_variant(cache, source, &spec, plan.threads, progress)?)?;
+        for layout in plan.layouts() {
+            let folder = cached_variant(cache, source, &spec, layout, plan.threads, progress)?;
+            add(&spec, layout, DeltaOrigin::Kept, folder)?;
+        }
         if let Some(rechooser) = &plan.rechooser {
             let folder = cached_rechosen(cache, source, &spec, rechooser, plan.threads, progress)?;
-            add(&spec, DeltaOrigin::Rechosen, folder)?;
+            add(&spec, Layout::default(), DeltaOrigin::Rechosen, folder)?;
         }
     }
     let of_source = as_found.len();
@@ -248,13 +256,14 @@ fn same_under_other_names(
     progress: &dyn Progress,
 ) -> Result<Vec<Subject>, BenchError> {
     let Some(spec) = plan.specs(source).into_iter().next() else { return Ok(Vec::new()) };
-    let folder = cached_variant(cache, source, &spec, plan.threads, progress)?;
+    let layout = Layout::default();
+    let folder = cached_variant(cache, source, &spec, layout, plan.threads, progress)?;
     let repository = &Repository::open(folder.path())?;
     let mut in_use = Some(folder);
     let mut subjects = Vec::new();
     for row in 0..=SELF_TEST_NAMES {
         let role = if row == 0 { Role::Baseline } else { Role::Candidate };
-        let mut variant = Variant { row, ..variant(source, &spec, role, DeltaOrigin::Kept) };
+        let mut variant = Variant { row, ..variant(source, &spec, layout, role, DeltaOrigin::Kept) };
         if let Some(text) = variant.spec.as_mut().filter(|_| row > 0) {
             text.typed = format!("{} #{row}", text.typed);
         }

@@ -8,7 +8,10 @@ use repackbench_client::Zlib;
 use repackbench_codec::{Algorithm, CodecSpec, catalogue};
 use repackbench_reader::{CacheLookups, ReaderError, Repository};
 use repackbench_records::{ContentDigest, ConversionCost, DeltaOrigin, Role, Variant, Vcs, WorkloadLabel};
-use repackbench_writer::cache::{Cache, GetOrMakeError, ScratchFolder};
+use repackbench_writer::{
+    StoreKind,
+    cache::{Cache, GetOrMakeError, ScratchFolder},
+};
 
 use super::{
     BenchError, BenchPlan, Part, decoders,
@@ -68,6 +71,11 @@ fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Resu
         && let Some(btree) = git.btree()
     {
         return refused(format!("{}: stock git does not read objects in a B-tree", btree.display()));
+    }
+    if plan.layouts().iter().any(|layout| layout.store == StoreKind::Btree) {
+        return refused(
+            "stock git reads packs and loose objects, and no B-tree: expected --store pack or loose".into(),
+        );
     }
     let recorded = source.recorded_spec();
     if let Some(spec) = specs.iter().chain(&recorded).find(|spec| spec.uses_bases()) {
@@ -174,6 +182,7 @@ impl<'p> StockPart<'p> {
             true => vec![reader],
             false => vec![reader.clone(), with(reader.zlib, all)],
         };
+        let is_of_baseline = subject.place.spec.as_ref() == Some(&session.plan.baseline);
         let candidates = match subject.variant.role {
             Role::AsFound if is_plain(&subject.place.folder)? => return Ok(vec![(plain, Role::AsFound)]),
             Role::AsFound => return Ok(vec![(library, Role::AsFound)]),
@@ -183,9 +192,11 @@ impl<'p> StockPart<'p> {
                 let others = [library].into_iter().chain(zlibs).chain(helps).map(|reader| (reader, Role::Candidate));
                 return Ok([(plain, Role::Baseline)].into_iter().chain(others).collect());
             }
+            // The same as the baseline but for its layout.
+            Role::Candidate if subject.variant.deltas == DeltaOrigin::Kept && is_of_baseline => vec![plain],
             Role::Candidate if subject.variant.deltas == DeltaOrigin::Kept => vec![library],
             // The same as the baseline but for its deltas.
-            Role::Candidate if subject.place.spec.as_ref() == Some(&session.plan.baseline) => with_and_without(plain),
+            Role::Candidate if is_of_baseline => with_and_without(plain),
             Role::Candidate => with_and_without(library),
         };
         Ok(candidates.into_iter().map(|reader| (reader, Role::Candidate)).collect())

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ChosenDecoder, ChosenDeltaCache, Client, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine,
+    ChosenDecoder, ChosenDeltaCache, ChosenLayout, Client, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine,
     RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity,
     WorkloadComparison, WorkloadLabel,
 };
@@ -92,8 +92,14 @@ fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 type BaselineKey<'a> = (SpecKey<'a>, &'a str);
 
 /// A variant but for its role.
-type SpecKey<'a> =
-    (Option<SpecIdentity<'a>>, DeltaOrigin, Option<&'a ChosenDecoder>, Option<ChosenDeltaCache>, Option<&'a Client>);
+type SpecKey<'a> = (
+    Option<SpecIdentity<'a>>,
+    DeltaOrigin,
+    Option<&'a ChosenDecoder>,
+    Option<ChosenDeltaCache>,
+    Option<&'a Client>,
+    Option<&'a ChosenLayout>,
+);
 
 /// The baseline of every session in every repository: that of its first record of one. A session in which both this program and the
 /// user's read has two.
@@ -106,8 +112,8 @@ impl<'a> SessionBaselines<'a> {
     fn of(records: &'a [Record]) -> Self {
         let mut baselines = BTreeMap::new();
         for record in records.iter().filter(|record| is_baseline(record.variant.role)) {
-            let (_, spec, deltas, decoder, delta_cache, client) = record.variant.identity();
-            let baseline = ((spec, deltas, decoder, delta_cache, client), &*record.decoder);
+            let (_, spec, deltas, decoder, delta_cache, client, layout) = record.variant.identity();
+            let baseline = ((spec, deltas, decoder, delta_cache, client, layout), &*record.decoder);
             baselines.entry(Self::key(record)).or_insert(baseline);
         }
         SessionBaselines(baselines)
@@ -218,8 +224,8 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
 /// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it, nor how its
 /// spec was typed: a variant of several sessions is one row.
 fn row_key(record: &Record) -> VariantIdentity<'_> {
-    let (role, spec, deltas, decoder, delta_cache, client) = record.variant.identity();
-    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache, client)
+    let (role, spec, deltas, decoder, delta_cache, client, layout) = record.variant.identity();
+    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache, client, layout)
 }
 
 /// A block, told apart from those of other sessions.

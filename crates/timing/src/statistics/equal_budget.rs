@@ -82,7 +82,9 @@ fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) 
         // The baseline is a level too if it is of the same codec.
         let is_baseline = row.variant.role == Role::Baseline;
         let read_time = if is_baseline { Some(0.0) } else { row.ratio.map(|ratio| ratio.ratio.ln()) };
-        let same_row = |other: &&VariantComparison| other.variant.spec == row.variant.spec;
+        let same_row = |other: &&VariantComparison| {
+            (&other.variant.spec, &other.variant.layout) == (&row.variant.spec, &row.variant.layout)
+        };
         let encode_row = encode.and_then(|encode| encode.rows.iter().find(same_row));
         let encode_time = if is_baseline {
             encode.map(|_| 0.0)
@@ -115,7 +117,8 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
         repackbench_records::DeltaOrigin::Kept => "",
         repackbench_records::DeltaOrigin::Rechosen => ", rechosen",
     };
-    Some((format!("{codec}{options}{deltas}"), level.parse().ok()?))
+    let layout = variant.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
+    Some((format!("{codec}{options}{deltas}{layout}"), level.parse().ok()?))
 }
 
 fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: Quantity, of: Quantity) -> EqualBudget {

@@ -8,7 +8,7 @@ use repackbench_records::{
     DeltaOrigin, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, SpecText, TraceRecord, Variant,
 };
 use repackbench_writer::{
-    Progress,
+    Layout, Progress,
     cache::{Cache, VariantDir},
     cached_variant, fingerprint,
 };
@@ -74,7 +74,7 @@ impl TracePlan {
         let deltas = DeltaOrigin::Kept;
         let mut subjects = Vec::new();
         for (row, spec) in (1..).zip(&specs) {
-            let folder = cached_variant(cache, source, spec, self.threads, progress)?;
+            let folder = cached_variant(cache, source, spec, Layout::default(), self.threads, progress)?;
             let role = if row == 1 { Role::Baseline } else { Role::Candidate };
             let text = SpecText { typed: spec.to_string(), canonical: spec.canonical() };
             let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
@@ -89,6 +89,7 @@ impl TracePlan {
                     decoder: None,
                     delta_cache: None,
                     client: None,
+                    layout: None,
                 },
                 decoders: Decoders::for_spec(spec),
                 _in_use: Some(folder),
@@ -105,6 +106,7 @@ impl TracePlan {
                 decoder: None,
                 delta_cache: None,
                 client: None,
+                layout: None,
             },
             decoders: recorded.as_ref().map_or_else(Decoders::default, Decoders::for_spec),
             _in_use: None,

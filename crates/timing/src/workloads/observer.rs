@@ -183,23 +183,45 @@ impl Observer for Counter {
     }
 }
 
-/// Hashes all that it is told, in order: variants of one repository have to give the same digest.
+/// Hashes all that it is told, in order: variants of one repository have to give the same digest. Objects that are read in the order
+/// in which they lie on disk, which is another in each layout, count whatever their order.
 #[derive(Debug, Clone)]
 pub struct Digester {
-    hasher: GitHasher,
+    hasher: Hasher,
+    /// The sum of the digests of whole objects; each of its quarters is a sum of its own.
+    whole: Option<[u64; 4]>,
     counter: Counter,
 }
 
 impl Default for Digester {
     fn default() -> Self {
-        Digester { hasher: GitHasher::new(gix_hash::Kind::Sha256), counter: Counter::default() }
+        Digester { hasher: Hasher::new(), whole: None, counter: Counter::default() }
+    }
+}
+
+/// Hashes pieces. Each goes in with a tag and its length, so that no two sequences look alike.
+#[derive(Debug, Clone)]
+struct Hasher(GitHasher);
+
+impl Hasher {
+    fn new() -> Self {
+        Hasher(GitHasher::new(gix_hash::Kind::Sha256))
+    }
+
+    fn put(&mut self, tag: u8, bytes: &[u8]) {
+        self.0.update(&[tag]);
+        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
     }
 }
 
 impl Digester {
     /// The digest of what was seen.
-    pub fn digest(self) -> ContentDigest {
-        ContentDigest { algorithm: "sha256".into(), hex: self.hasher.finish().to_string() }
+    pub fn digest(mut self) -> ContentDigest {
+        for quarter in self.whole.take().into_iter().flatten() {
+            self.put_number(b'u', quarter);
+        }
+        ContentDigest { algorithm: "sha256".into(), hex: self.hasher.0.finish().to_string() }
     }
 
     /// The counts that a [`Counter`] would have.
@@ -207,11 +229,8 @@ impl Digester {
         self.counter.counts()
     }
 
-    /// Each piece goes in with a tag and its length, so that no two sequences look alike.
     fn put(&mut self, tag: u8, bytes: &[u8]) {
-        self.hasher.update(&[tag]);
-        self.hasher.update(&(bytes.len() as u64).to_le_bytes());
-        self.hasher.update(bytes);
+        self.hasher.put(tag, bytes);
     }
 
     fn put_number(&mut self, tag: u8, number: u64) {
@@ -235,9 +254,15 @@ impl Observer for Digester {
 
     fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
         self.counter.whole(kind, id, content);
-        self.put(b'o', kind.name().as_bytes());
-        self.put(b'i', id.as_bytes());
-        self.put(b'b', content);
+        let mut hasher = Hasher::new();
+        hasher.put(b'o', kind.name().as_bytes());
+        hasher.put(b'i', id.as_bytes());
+        hasher.put(b'b', content);
+        let digest = hasher.0.finish();
+        let sums = self.whole.get_or_insert_default();
+        for (sum, quarter) in sums.iter_mut().zip(digest.as_bytes().as_chunks().0) {
+            *sum = sum.wrapping_add(u64::from_le_bytes(*quarter));
+        }
     }
 
     fn chunks(&mut self, chunks: u64) {
@@ -293,5 +318,39 @@ impl Observer for Digester {
         self.put(b'F', path);
         self.put_number(b'm', u64::from(mode));
         self.put(b'b', content);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gix_hash::ObjectId;
+
+    use super::*;
+
+    #[test]
+    fn whole_objects_count_in_any_order_and_each_as_often_as_it_comes() {
+        let id = |byte| ObjectId::Sha1([byte; 20]);
+        let digest = |objects: &[(u8, &str)]| {
+            let mut digester = Digester::default();
+            for (byte, content) in objects {
+                digester.whole(ObjectKind::Blob, &id(*byte), content.as_bytes());
+            }
+            digester.digest().hex
+        };
+        assert_eq!(digest(&[(1, "a"), (2, "b")]), digest(&[(2, "b"), (1, "a")]));
+        let others = [&[(1, "b"), (2, "a")][..], &[(1, "a")], &[(1, "a"), (2, "b"), (2, "b")], &[]];
+        for other in others {
+            assert_ne!(digest(&[(1, "a"), (2, "b")]), digest(other), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_log_tells_counts_in_its_order() {
+        let digest = |contents: [&str; 2]| {
+            let mut digester = Digester::default();
+            contents.iter().for_each(|content| digester.content(content.as_bytes()));
+            digester.digest().hex
+        };
+        assert_ne!(digest(["a", "b"]), digest(["b", "a"]));
     }
 }

@@ -15,30 +15,35 @@ use repackbench_reader::{
 };
 
 use super::{
-    create_read_only, metadata,
+    create_read_only, folders, metadata,
     whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
 use crate::{
     Encoding, Progress, Result, WriterError,
-    conversion::{Conversion, watched},
+    conversion::{Conversion, build_beside, watched},
 };
 
 /// How much of a large new object is read at a time to verify it, in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// Converts the repository `source` into the empty folder `out`, each object as a loose one of its own, whole, encoded as `encoding`
-/// says of loose objects. The caller syncs and names the folder, or discards it on errors.
+/// Converts the repository `source` into a new bare repository at `target`: each object as a loose one of its own, whole, encoded as `encoding` says of loose
+/// objects.
 ///
 /// # Errors
 /// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile.
-pub fn convert_into(
+/// Nothing is left under `target` then.
+pub fn convert(
     source: &GitRepository,
     encoding: &Encoding,
-    out: &Path,
+    target: &Path,
+    force: bool,
     threads: usize,
     progress: &dyn Progress,
-) -> Result<Conversion> {
-    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, encoding, out, threads, progress))
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| {
+        let convert = || convert_parts(source, encoding, out, threads, progress);
+        watched(|| source.snapshot().map(Snapshot::Git), convert)
+    })
 }
 
 fn convert_parts(
@@ -51,7 +56,7 @@ fn convert_parts(
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
     let report = metadata::write_metadata(source, encoding.spec(), out)?;
-    let mut notes = whole_objects::notes(source, encoding);
+    let mut notes = whole_objects::notes(source);
     notes.extend(report.left_aside);
     let objects = out.join("objects");
     let encoding = encoding.for_loose_objects().for_whole_objects();

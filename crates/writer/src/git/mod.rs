@@ -20,7 +20,7 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, git::GitRepository};
 
 use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
+    Encoding, Layout, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -36,7 +36,26 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| convert_into(source, encoding, out, threads, progress))
+    convert_in_order(source, encoding, Layout::default(), target, force, threads, progress)
+}
+
+/// As [`convert`], with the entries of packs in the order that `layout` says.
+///
+/// # Errors
+/// As [`convert`].
+pub fn convert_in_order(
+    source: &GitRepository,
+    encoding: &Encoding,
+    layout: Layout,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| {
+        let convert = || convert_parts(source, encoding, layout, out, threads, progress);
+        watched(|| source.snapshot().map(Snapshot::Git), convert)
+    })
 }
 
 /// The folders of `source`, those that it borrows objects from included.
@@ -54,16 +73,22 @@ pub fn convert_into(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Conversion> {
-    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, encoding, out, threads, progress))
+    let convert = || convert_parts(source, encoding, Layout::default(), out, threads, progress);
+    watched(|| source.snapshot().map(Snapshot::Git), convert)
 }
 
 fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
+    layout: Layout,
     out: &Path,
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<Vec<String>> {
+    if layout.order != crate::Order::Source {
+        let why = "not built: expected --order source".to_owned();
+        return Err(WriterError::Spec { spec: layout.to_string(), why });
+    }
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
     let report = metadata::write_metadata(source, encoding.spec(), out)?;

@@ -215,11 +215,8 @@ impl LargeContent<'_> {
 }
 
 /// What there is to say of every conversion to a store without deltas.
-pub(super) fn notes(source: &GitRepository, encoding: &Encoding) -> Vec<String> {
+pub(super) fn notes(source: &GitRepository) -> Vec<String> {
     let mut notes = source.notes().to_vec();
-    if encoding.spec().uses_bases() {
-        notes.push("there are no deltas in this store: prefix and patch make no difference".to_owned());
-    }
     if source.packs().iter().any(|pack| pack.promisor.is_some()) {
         notes.push(
             "objects that a remote promised are not marked so outside of packs: git takes those that lack for missing"

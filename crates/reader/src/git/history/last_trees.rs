@@ -73,6 +73,13 @@ impl LastTrees {
         LastTrees { folders: vec![Vec::new()], by_name: FxHashMap::default(), content_len: 0, spare: Vec::new() }
     }
 
+    /// Lets `folder`, a number of the caller's own, have trees.
+    pub(super) fn admit(&mut self, folder: Folder) {
+        if self.folders.len() <= folder {
+            self.folders.resize_with(folder + 1, Vec::new);
+        }
+    }
+
     /// The folder called `name` in `parent`.
     pub(super) fn folder(&mut self, parent: Folder, name: &[u8]) -> Folder {
         let next = self.folders.len();

@@ -4,6 +4,9 @@ mod commit;
 mod finder;
 mod introduced;
 mod last_trees;
+mod listing;
+mod new_entries;
+mod path_table;
 mod revision_name;
 mod seen_objects;
 mod tree_diff;
@@ -16,13 +19,16 @@ use gix_hash::{Kind, ObjectId, oid};
 use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
+    new_entries::{WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting},
-    tree_diff::{TreeDiff, parse_entry},
+    tree_diff::TreeDiff,
     walk::{CommitWalk, ParentOverrides, damaged},
 };
 pub use self::{
     finder::SharedObjectStore,
     introduced::{held_before, introduced_by},
+    listing::{CheckoutListing, ListedObject, ListingVisitor},
+    path_table::{PathNumber, PathTable},
 };
 use super::{ObjectStore, repository::GitRepository, repository::Target};
 use crate::{
@@ -159,42 +165,28 @@ impl GitHistory {
                 };
                 visit(ObjectKind::Tree, &id);
                 let first_child = pending.len();
-                let mut new = last_trees.new_entries(folder, &content);
-                let mut at = new.start;
-                starts.clear();
-                while at < content.len() && !new.end_at(at) {
-                    let known_to = last_trees.skip_known(folder, &mut new, &content, at, &mut starts);
-                    if known_to > at {
-                        at = known_to;
-                        continue;
-                    }
-                    let malformed = || damaged(&store, id, "a tree", "content that is no list of entries");
-                    let rest = content.get(at..).unwrap_or_default();
-                    let entry = parse_entry(rest, self.hash.len_in_bytes()).ok_or_else(malformed)?;
-                    let child = oid::try_from_bytes(entry.id).map_err(|_| malformed())?;
-                    if last_trees.pass(folder, &mut new, |last| entry.is_behind(last, self.hash)) {
-                        let known_to = last_trees.skip_known(folder, &mut new, &content, at, &mut starts);
-                        if known_to > at {
-                            at = known_to;
-                            continue;
+                let tree = WalkedTree { id, folder, content };
+                for_each_new_entry(
+                    &mut store,
+                    &mut last_trees,
+                    &mut starts,
+                    tree,
+                    self.hash,
+                    |store, last_trees, entry, child| {
+                        if entry.mode == Some(FileMode::Gitlink) {
+                            return Ok(());
                         }
-                    }
-                    starts.extend(u32::try_from(at));
-                    new.count_unknown();
-                    at += entry.len;
-                    if entry.mode == Some(FileMode::Gitlink) {
-                        continue;
-                    }
-                    let Sighting::New(place) = seen.insert(&store, child) else { continue };
-                    if entry.is_tree() {
-                        pending.push((child.to_owned(), last_trees.folder(folder, entry.name), place));
-                    } else if place.is_some() || store.contains(child)? {
-                        visit(ObjectKind::Blob, child);
-                    } else {
-                        store.note_missing(child)?;
-                    }
-                }
-                last_trees.remember(folder, content, &new, &starts, at);
+                        let Sighting::New(place) = seen.insert(store, child) else { return Ok(()) };
+                        if entry.is_tree() {
+                            pending.push((child.to_owned(), last_trees.folder(folder, entry.name), place));
+                        } else if place.is_some() || store.contains(child)? {
+                            visit(ObjectKind::Blob, child);
+                        } else {
+                            store.note_missing(child)?;
+                        }
+                        Ok(())
+                    },
+                )?;
                 pending.get_mut(first_child..).unwrap_or_default().reverse();
             }
         }

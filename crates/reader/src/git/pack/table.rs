@@ -136,6 +136,11 @@ impl DeltaForest {
         self.kinds.get(position).copied()
     }
 
+    /// The kind of every object, by position.
+    pub fn kinds(&self) -> &[ObjectKind] {
+        &self.kinds
+    }
+
     /// The base of the entry at `position`; `None` for a whole one.
     pub fn base(&self, position: usize) -> Option<usize> {
         self.bases.get(position).map(|base| *base as usize).filter(|base| *base != position)

@@ -24,6 +24,7 @@ pub(crate) fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: 
             decoder: None,
             delta_cache: None,
             client: None,
+            layout: None,
         },
         decoder: String::new(),
         workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },

@@ -9,7 +9,7 @@ use std::{
     fs::File,
     io::{BufReader, BufWriter, Read, Write},
     os::unix::fs::FileExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use gix_hash::ObjectId;
@@ -25,30 +25,34 @@ use repackbench_reader::{
 
 use self::tree_writer::TreeWriter;
 use super::{
-    metadata,
+    folders, metadata,
     whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
 use crate::{
     Encoding, Progress, ProgressUnit, Result, WriterError,
-    conversion::{Conversion, watched},
+    conversion::{Conversion, build_beside, watched},
 };
 
 /// How much is written or read at a time, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// Converts the repository `source` into the empty folder `out`, all objects as values of one B-tree, whole, encoded as `encoding`
-/// says of packed ones. The caller syncs and names the folder, or discards it on errors.
+/// Converts the repository `source` into a new bare repository at `target`: all objects as values of one B-tree, whole, encoded as `encoding` says of packed ones.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile.
-pub fn convert_into(
+/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile.
+/// Nothing is left under `target` then.
+pub fn convert(
     source: &GitRepository,
     encoding: &Encoding,
-    out: &Path,
+    target: &Path,
+    force: bool,
     threads: usize,
     progress: &dyn Progress,
-) -> Result<Conversion> {
-    watched(|| source.snapshot().map(Snapshot::Git), || convert_parts(source, encoding, out, threads, progress))
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| {
+        let convert = || convert_parts(source, encoding, out, threads, progress);
+        watched(|| source.snapshot().map(Snapshot::Git), convert)
+    })
 }
 
 fn convert_parts(
@@ -61,7 +65,7 @@ fn convert_parts(
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
     let report = metadata::write_guarded_metadata(source, encoding.spec(), out)?;
-    let mut notes = whole_objects::notes(source, encoding);
+    let mut notes = whole_objects::notes(source);
     notes.extend(report.left_aside);
     let objects = out.join("objects");
     let encoding = encoding.for_whole_objects();

@@ -1,0 +1,103 @@
+//! How variants lie on disk, as it is typed.
+
+use clap::{
+    Args,
+    builder::{PossibleValuesParser, TypedValueParser},
+};
+use repackbench_writer::{Layout, Order, StoreKind};
+
+/// One layout.
+#[derive(Debug, Args)]
+pub(crate) struct LayoutArguments {
+    /// What holds the objects: pack, packs and loose objects or revlogs as in the source; loose, a file each, none of them a delta;
+    /// btree, one B-tree, none of them a delta.
+    #[arg(long, value_name = "STORE", default_value = StoreKind::AsFound.name(), value_parser = stores())]
+    store: StoreKind,
+
+    /// The order of the entries of each pack: source, as they lie; recency, as git would write them now; kind, commits, tags, trees,
+    /// blobs; path, all versions of a file together; checkout, what a checkout of HEAD reads, as it reads it, then recency;
+    /// trees-first, all trees of HEAD together, then its files, then recency. Bases lie before their deltas.
+    #[arg(long, value_name = "ORDER", default_value = Order::Source.name(), value_parser = orders())]
+    order: Order,
+
+    /// Let deltas lie before their bases where the order wants it so, and name them by id, which takes longer headers.
+    #[arg(long)]
+    order_refs: bool,
+}
+
+impl LayoutArguments {
+    pub(crate) fn layout(&self) -> Layout {
+        Layout { store: self.store, order: self.order, reference_deltas: self.order_refs }
+    }
+}
+
+/// Several layouts: each store, and packs in each order.
+#[derive(Debug, Args)]
+pub(crate) struct LayoutAxes {
+    /// What holds the objects of variants: pack, loose or btree, as `convert` describes them, or several after commas; each codec in
+    /// each. The first is the baseline's.
+    #[arg(long = "store", value_name = "STORE", value_delimiter = ',', conflicts_with = "self_test", value_parser = stores())]
+    stores: Vec<StoreKind>,
+
+    /// The order of the entries of packs: source, recency, kind, path, checkout or trees-first, as `convert` describes them, or
+    /// several after commas; each codec in each. The first is the baseline's.
+    #[arg(long = "order", value_name = "ORDER", value_delimiter = ',', conflicts_with = "self_test", value_parser = orders())]
+    orders: Vec<Order>,
+
+    /// Let deltas lie before their bases where an order other than source wants it so.
+    #[arg(long, requires = "orders")]
+    order_refs: bool,
+}
+
+impl LayoutAxes {
+    /// Every layout once, in the order in which they were typed.
+    pub(crate) fn layouts(&self) -> Vec<Layout> {
+        let stores = if self.stores.is_empty() { &[StoreKind::AsFound][..] } else { &self.stores };
+        let orders = if self.orders.is_empty() { &[Order::Source][..] } else { &self.orders };
+        // Where there is nothing that could be in these orders, somebody should be told.
+        let has_packs = stores.contains(&StoreKind::AsFound);
+        let is_ordered = orders.iter().any(|order| *order != Order::Source);
+        let mut layouts = Vec::new();
+        for store in stores.iter().copied() {
+            let orders = if store == StoreKind::AsFound || !has_packs { orders } else { &[Order::Source] };
+            for order in orders.iter().copied() {
+                let reference_deltas = self.order_refs && (order != Order::Source || !is_ordered);
+                let layout = Layout { store, order, reference_deltas };
+                if !layouts.contains(&layout) {
+                    layouts.push(layout);
+                }
+            }
+        }
+        layouts
+    }
+}
+
+fn stores() -> impl TypedValueParser<Value = StoreKind> {
+    PossibleValuesParser::new(StoreKind::ALL.map(StoreKind::name)).try_map(|name| name.parse::<StoreKind>())
+}
+
+fn orders() -> impl TypedValueParser<Value = Order> {
+    PossibleValuesParser::new(Order::ALL.map(Order::name)).try_map(|name| name.parse::<Order>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(stores: &[StoreKind], orders: &[Order], order_refs: bool) -> Vec<String> {
+        let axes = LayoutAxes { stores: stores.to_vec(), orders: orders.to_vec(), order_refs };
+        axes.layouts().iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn only_packs_are_multiplied_by_orders() {
+        let (pack, loose) = (StoreKind::AsFound, StoreKind::Loose);
+        assert_eq!(shown(&[], &[], false), [""]);
+        assert_eq!(shown(&[loose, pack, loose], &[], false), ["store=loose", ""]);
+        let orders = [Order::Source, Order::Checkout, Order::Source];
+        assert_eq!(shown(&[pack, loose], &orders, false), ["", "order=checkout", "store=loose"]);
+        assert_eq!(shown(&[], &orders, true), ["", "order=checkout,refs"]);
+        assert_eq!(shown(&[], &[Order::Source], true), ["refs"], "which is refused");
+        assert_eq!(shown(&[loose], &[Order::Path], false), ["store=loose,order=path"], "which is refused");
+    }
+}

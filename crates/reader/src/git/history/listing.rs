@@ -1,0 +1,257 @@
+//! The order in which git lists objects, and that in which a checkout reads them.
+
+use std::ops::ControlFlow;
+
+use gix_hash::{ObjectId, oid};
+use rustc_hash::FxHashSet;
+
+use super::{
+    GitHistory, PathNumber, PathTable, Target,
+    commit::parse_tag_target,
+    last_trees::LastTrees,
+    new_entries::{WalkedTree, for_each_new_entry},
+    seen_objects::{SeenObjects, Sighting},
+    tree_diff::parse_entry,
+    walk::{CommitWalk, damaged},
+};
+use crate::{
+    ObjectKind, Result,
+    git::{ObjectStore, object_store::PackPlace},
+    traits::FileMode,
+};
+
+/// Deeper than git lets folders be by default. A tree that holds itself, which content that was never hashed can, ends here.
+const MAX_DEPTH: usize = 4096;
+
+/// An object that a listing comes to.
+#[derive(Debug, Clone, Copy)]
+pub struct ListedObject<'a> {
+    /// What it is.
+    pub kind: ObjectKind,
+    /// Its id.
+    pub id: &'a oid,
+    /// Where it lies, where the listing had to find that out.
+    pub place: Option<PackPlace>,
+    /// The path at which it was met; the root for what has none.
+    pub path: PathNumber,
+}
+
+/// Told of every object that a listing comes to, once each, with the store that holds it; says whether to go on. A file may be
+/// missing from the store.
+pub type ListingVisitor<'a> = dyn FnMut(&ObjectStore, &ListedObject<'_>) -> ControlFlow<()> + 'a;
+
+/// What a checkout reads, in that order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CheckoutListing {
+    /// The commit, and its trees, each before what is in it.
+    pub trees: Vec<ObjectId>,
+    /// The files, sorted by path as in an index.
+    pub files: Vec<ObjectId>,
+}
+
+/// A tree or file that is still to be listed.
+struct Pending {
+    id: ObjectId,
+    is_tree: bool,
+    path: PathNumber,
+}
+
+impl GitHistory {
+    /// Visits everything reachable from every reference in the order of `git rev-list --objects --all`: commits, newest first;
+    /// tags; then trees and files of one commit after the other, each tree before what is in it, in the order of paths. Paths get
+    /// their numbers from `paths`. Files are not looked at.
+    ///
+    /// # Errors
+    /// A commit, tag or tree is damaged, or missing where nothing says that it may be.
+    pub fn list(&mut self, paths: &mut PathTable, visit: &mut ListingVisitor<'_>) -> Result<()> {
+        let mut store = self.store.lock();
+        let mut walk = CommitWalk::new(self.overrides.clone());
+        let mut tips = Tips::default();
+        for tip in &self.tips {
+            tips.follow(&mut store, *tip, &mut walk, &mut self.content)?;
+        }
+        let mut trees = Vec::new();
+        while let Some(revision) = walk.next(&mut store)? {
+            let commit =
+                ListedObject { kind: ObjectKind::Commit, id: &revision.id, place: None, path: PathTable::ROOT };
+            if visit(&store, &commit).is_break() {
+                return Ok(());
+            }
+            trees.push(revision.manifest);
+        }
+        drop(walk);
+        for tag in &tips.tags {
+            let tag = ListedObject { kind: ObjectKind::Tag, id: tag, place: None, path: PathTable::ROOT };
+            if visit(&store, &tag).is_break() {
+                return Ok(());
+            }
+        }
+        let root = |id| Pending { id, is_tree: true, path: PathTable::ROOT };
+        let roots = tips.others.into_iter().chain(trees.into_iter().map(root));
+        list_trees(&mut store, roots, paths, visit)
+    }
+
+    /// What a checkout of `commit` reads, each object once. A tree that is missing is left out with what is in it.
+    ///
+    /// # Errors
+    /// The commit or a tree is damaged.
+    pub fn checkout_listing(&self, commit: &oid) -> Result<CheckoutListing> {
+        let root = self.tree_of(commit)?;
+        let mut store = self.store.lock();
+        let mut listing = CheckoutListing { trees: vec![commit.to_owned()], files: Vec::new() };
+        let mut seen = FxHashSet::default();
+        let mut open = Vec::new();
+        let mut wanted = Some(root);
+        loop {
+            if let Some(id) = wanted.take().filter(|id| seen.insert(*id)) {
+                match store.read_shared(&id, None)? {
+                    Some((ObjectKind::Tree, content)) if open.len() < MAX_DEPTH => {
+                        listing.trees.push(id);
+                        open.push((id, content, 0));
+                    }
+                    Some((ObjectKind::Tree, _)) => {
+                        return Err(damaged(&store, id, "a tree", "one at the end of too many folders"));
+                    }
+                    Some((other, _)) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
+                    None => {}
+                }
+            }
+            let Some((id, content, at)) = open.last_mut() else { return Ok(listing) };
+            let rest = content.get(*at..).unwrap_or_default();
+            if rest.is_empty() {
+                open.pop();
+                continue;
+            }
+            let entry = parse_entry(rest, self.hash.len_in_bytes());
+            let Some((entry, child)) = entry.and_then(|entry| Some((entry, ObjectId::try_from(entry.id).ok()?))) else {
+                return Err(damaged(&store, *id, "a tree", "content that is no list of entries"));
+            };
+            *at += entry.len;
+            if entry.is_tree() {
+                wanted = Some(child);
+            } else if entry.mode != Some(FileMode::Gitlink) && seen.insert(child) {
+                listing.files.push(child);
+            }
+        }
+    }
+
+    /// What the references below `refs/tags/` name, and what the tags among that lead to in the end.
+    ///
+    /// # Errors
+    /// A tag is damaged.
+    pub fn tagged(&mut self) -> Result<Vec<ObjectId>> {
+        let mut store = self.store.lock();
+        let mut tagged = Vec::new();
+        for (name, target) in &self.references {
+            let Target::Object(id) = target else { continue };
+            if !name.starts_with(b"refs/tags/") {
+                continue;
+            }
+            tagged.push(*id);
+            let mut leads_to = *id;
+            // A tag that names itself, which content that was never hashed can, ends somewhere.
+            for _ in 0..MAX_DEPTH {
+                if store.kind(&leads_to)? != Some(ObjectKind::Tag) {
+                    break;
+                }
+                leads_to = target_of_tag(&mut store, leads_to, &mut self.content)?;
+            }
+            tagged.push(leads_to);
+        }
+        Ok(tagged)
+    }
+}
+
+/// What references lead to besides commits.
+#[derive(Default)]
+struct Tips {
+    tags: Vec<ObjectId>,
+    known: FxHashSet<ObjectId>,
+    others: Vec<Pending>,
+}
+
+impl Tips {
+    /// Adds `tip` and, while it is a tag, what it names. Commits are queued in `walk`.
+    fn follow(
+        &mut self,
+        store: &mut ObjectStore,
+        tip: ObjectId,
+        walk: &mut CommitWalk,
+        content: &mut Vec<u8>,
+    ) -> Result<()> {
+        let mut id = tip;
+        loop {
+            match store.kind(&id)? {
+                None => return store.note_missing(&id),
+                Some(ObjectKind::Commit) => return walk.queue_tip(store, id),
+                Some(ObjectKind::Tag) if self.known.insert(id) => {
+                    self.tags.push(id);
+                    id = target_of_tag(store, id, content)?;
+                }
+                Some(kind @ (ObjectKind::Tree | ObjectKind::Blob)) => {
+                    self.others.push(Pending { id, is_tree: kind == ObjectKind::Tree, path: PathTable::ROOT });
+                    return Ok(());
+                }
+                // Met before; and what no Git store holds.
+                Some(_) => return Ok(()),
+            }
+        }
+    }
+}
+
+/// What the tag `id` names.
+fn target_of_tag(store: &mut ObjectStore, id: ObjectId, content: &mut Vec<u8>) -> Result<ObjectId> {
+    store.read_expected(&id, ObjectKind::Tag, content)?;
+    parse_tag_target(content, id.kind())
+        .ok_or_else(|| damaged(store, id, "a tag with an object line", "another beginning"))
+}
+
+/// Visits `roots` and all that is in them, each object when it is met first.
+fn list_trees(
+    store: &mut ObjectStore,
+    roots: impl Iterator<Item = Pending>,
+    paths: &mut PathTable,
+    visit: &mut ListingVisitor<'_>,
+) -> Result<()> {
+    let mut seen: Option<SeenObjects> = None;
+    let mut last_trees = LastTrees::new();
+    let mut starts = Vec::new();
+    let mut pending: Vec<Pending> = Vec::new();
+    for root in roots {
+        let hash = root.id.kind();
+        let seen = seen.get_or_insert_with(|| SeenObjects::new(hash, store));
+        pending.push(root);
+        while let Some(Pending { id, is_tree, path }) = pending.pop() {
+            let Sighting::New(place) = seen.insert(store, &id) else { continue };
+            if !is_tree {
+                if visit(store, &ListedObject { kind: ObjectKind::Blob, id: &id, place, path }).is_break() {
+                    return Ok(());
+                }
+                continue;
+            }
+            let content = match store.read_shared(&id, place)? {
+                None => {
+                    store.note_missing(&id)?;
+                    continue;
+                }
+                Some((ObjectKind::Tree, content)) => content,
+                Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
+            };
+            if visit(store, &ListedObject { kind: ObjectKind::Tree, id: &id, place, path }).is_break() {
+                return Ok(());
+            }
+            let first_child = pending.len();
+            last_trees.admit(path as usize);
+            let tree = WalkedTree { id, folder: path as usize, content };
+            for_each_new_entry(store, &mut last_trees, &mut starts, tree, hash, |_, _, entry, child| {
+                if entry.mode != Some(FileMode::Gitlink) {
+                    let path = paths.number(path, entry.name);
+                    pending.push(Pending { id: child.to_owned(), is_tree: entry.is_tree(), path });
+                }
+                Ok(())
+            })?;
+            pending.get_mut(first_child..).unwrap_or_default().reverse();
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,64 @@
+//! The entries of a tree that a walk has not met at its path before.
+
+use std::sync::Arc;
+
+use gix_hash::{Kind, ObjectId, oid};
+
+use super::{
+    last_trees::{Folder, LastTrees},
+    tree_diff::{TreeEntry, parse_entry},
+    walk::damaged,
+};
+use crate::{Result, git::ObjectStore};
+
+/// A tree that is walked.
+pub(super) struct WalkedTree {
+    pub(super) id: ObjectId,
+    /// Where it was met.
+    pub(super) folder: Folder,
+    pub(super) content: Arc<Vec<u8>>,
+}
+
+/// Calls `visit` with those entries of `tree` that no tree that was walked at its path before had, and some more, in their order;
+/// and has `last_trees` remember the tree. `starts` is room for where entries start.
+///
+/// # Errors
+/// The tree is no list of entries, and what `visit` returns.
+#[inline]
+pub(super) fn for_each_new_entry(
+    store: &mut ObjectStore,
+    last_trees: &mut LastTrees,
+    starts: &mut Vec<u32>,
+    tree: WalkedTree,
+    hash: Kind,
+    mut visit: impl FnMut(&mut ObjectStore, &mut LastTrees, TreeEntry<'_>, &oid) -> Result<()>,
+) -> Result<()> {
+    let WalkedTree { id, folder, content } = tree;
+    let mut new = last_trees.new_entries(folder, &content);
+    let mut at = new.start;
+    starts.clear();
+    while at < content.len() && !new.end_at(at) {
+        let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
+        if known_to > at {
+            at = known_to;
+            continue;
+        }
+        let malformed = |store: &ObjectStore| damaged(store, id, "a tree", "content that is no list of entries");
+        let rest = content.get(at..).unwrap_or_default();
+        let Some(entry) = parse_entry(rest, hash.len_in_bytes()) else { return Err(malformed(store)) };
+        let Ok(child) = oid::try_from_bytes(entry.id) else { return Err(malformed(store)) };
+        if last_trees.pass(folder, &mut new, |last| entry.is_behind(last, hash)) {
+            let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
+            if known_to > at {
+                at = known_to;
+                continue;
+            }
+        }
+        starts.extend(u32::try_from(at));
+        new.count_unknown();
+        at += entry.len;
+        visit(store, last_trees, entry, child)?;
+    }
+    last_trees.remember(folder, content, &new, starts, at);
+    Ok(())
+}

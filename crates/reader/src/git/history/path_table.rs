@@ -1,0 +1,144 @@
+//! Paths as numbers, in a few bytes each.
+
+use std::{cmp::Ordering, hash::BuildHasher};
+
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+/// A path, as a number: the same path, the same number.
+pub type PathNumber = u32;
+
+/// In place of a number, for none.
+const NONE: u32 = u32::MAX;
+
+/// The paths that were met so far.
+#[derive(Debug)]
+pub struct PathTable {
+    paths: Vec<NumberedPath>,
+    names: Vec<u8>,
+    /// By hash of folder and name, the last path that has it.
+    by_hash: FxHashMap<u64, PathNumber>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct NumberedPath {
+    folder: PathNumber,
+    /// Another path whose folder and name have the same hash.
+    same_hash: PathNumber,
+    /// Its last part: where in [`PathTable::names`].
+    name: usize,
+    name_len: usize,
+}
+
+impl Default for PathTable {
+    fn default() -> Self {
+        let root = NumberedPath { folder: Self::ROOT, same_hash: NONE, name: 0, name_len: 0 };
+        PathTable { paths: vec![root], names: Vec::new(), by_hash: FxHashMap::default() }
+    }
+}
+
+impl PathTable {
+    /// The folder that holds everything.
+    pub const ROOT: PathNumber = 0;
+
+    /// The number of the path called `name` in `folder`. Should there ever be more paths than numbers, that of the root.
+    pub fn number(&mut self, folder: PathNumber, name: &[u8]) -> PathNumber {
+        let hash = FxBuildHasher.hash_one((folder, name));
+        let mut same_hash = self.by_hash.get(&hash).copied().unwrap_or(NONE);
+        let first = same_hash;
+        while let Some(path) = self.path(same_hash) {
+            if path.folder == folder && self.name(same_hash) == name {
+                return same_hash;
+            }
+            same_hash = path.same_hash;
+        }
+        let Some(number) = u32::try_from(self.paths.len()).ok().filter(|number| *number != NONE) else {
+            return Self::ROOT;
+        };
+        let path = NumberedPath { folder, same_hash: first, name: self.names.len(), name_len: name.len() };
+        self.names.extend_from_slice(name);
+        self.paths.push(path);
+        self.by_hash.insert(hash, number);
+        number
+    }
+
+    /// How many paths there are, the root included.
+    pub fn len(&self) -> usize {
+        self.paths.len()
+    }
+
+    /// Whether no path was met but the root.
+    pub fn is_empty(&self) -> bool {
+        self.paths.len() == 1
+    }
+
+    /// The place of each path, by its number, where each folder is followed by what is in it, sorted by name.
+    pub fn ranks(&self) -> Vec<u32> {
+        let mut sorted: Vec<PathNumber> = (0..NONE).take(self.paths.len()).skip(1).collect();
+        sorted.sort_unstable_by(|one, other| self.by_folder_and_name(*one, *other));
+        let mut ranks = vec![0; self.paths.len()];
+        let mut pending = vec![Self::ROOT];
+        let mut next = 0;
+        while let Some(number) = pending.pop() {
+            if let Some(rank) = ranks.get_mut(number as usize) {
+                *rank = next;
+            }
+            next += 1;
+            let folder_of = |path: &PathNumber| self.path(*path).map_or(NONE, |path| path.folder);
+            let first = sorted.partition_point(|path| folder_of(path) < number);
+            let within = sorted.get(first..).unwrap_or_default().iter().take_while(|path| folder_of(path) == number);
+            let before = pending.len();
+            pending.extend(within);
+            pending.get_mut(before..).unwrap_or_default().reverse();
+        }
+        ranks
+    }
+
+    fn by_folder_and_name(&self, one: PathNumber, other: PathNumber) -> Ordering {
+        let folder = |number| self.path(number).map(|path| path.folder);
+        folder(one).cmp(&folder(other)).then_with(|| self.name(one).cmp(self.name(other)))
+    }
+
+    fn path(&self, number: PathNumber) -> Option<&NumberedPath> {
+        self.paths.get(number as usize)
+    }
+
+    /// The last part of a path.
+    fn name(&self, number: PathNumber) -> &[u8] {
+        let name = self.path(number).and_then(|path| self.names.get(path.name..path.name + path.name_len));
+        name.unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_has_one_number_and_a_folder_stands_before_what_is_in_it() {
+        let mut paths = PathTable::default();
+        assert!(paths.is_empty());
+        let src = paths.number(PathTable::ROOT, b"src");
+        let dotted = paths.number(PathTable::ROOT, b"src.rs");
+        let main = paths.number(src, b"main.rs");
+        let lib = paths.number(src, b"lib.rs");
+        let same_name = paths.number(PathTable::ROOT, b"lib.rs");
+        assert_eq!(paths.number(src, b"lib.rs"), lib);
+        assert_eq!((paths.len(), paths.is_empty()), (6, false));
+        let ranks = paths.ranks();
+        let mut sorted = [PathTable::ROOT, src, dotted, main, lib, same_name];
+        sorted.sort_by_key(|path| ranks[*path as usize]);
+        assert_eq!(sorted, [PathTable::ROOT, same_name, src, lib, main, dotted]);
+    }
+
+    #[test]
+    fn paths_of_the_same_hash_are_told_apart() {
+        let mut paths = PathTable::default();
+        let one = paths.number(PathTable::ROOT, b"one");
+        let hash = FxBuildHasher.hash_one((PathTable::ROOT, b"two".as_slice()));
+        paths.by_hash.insert(hash, one);
+        let two = paths.number(PathTable::ROOT, b"two");
+        assert_ne!(one, two);
+        assert_eq!(paths.number(PathTable::ROOT, b"two"), two);
+        assert_eq!(paths.number(PathTable::ROOT, b"one"), one);
+    }
+}
