@@ -23,7 +23,8 @@ const SPEC: &str = "zlib:6,loose=6";
 fn main() -> ExitCode {
     run_criterion(|criterion| {
         let subject = Subject::open(None)?;
-        let mut stores = StoreKind::ALL.map(|kind| OpenStore::make(&subject, kind)).into_iter().collect::<Result<Vec<_>>>()?;
+        let mut stores =
+            StoreKind::ALL.map(|kind| OpenStore::make(&subject, kind)).into_iter().collect::<Result<Vec<_>>>()?;
         bench_every_object(criterion, &mut stores)?;
         print_ratios(&mut stores)
     })

@@ -166,7 +166,9 @@ fn what_needs_packs_or_stock_git_refuses_a_btree_by_name() {
 /// What is allocated for all files below `folder`, in bytes.
 fn allocated(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
-    entries.map(|path| if path.is_dir() { allocated(&path) } else { path.metadata().expect("a file").blocks() * 512 }).sum()
+    entries
+        .map(|path| if path.is_dir() { allocated(&path) } else { path.metadata().expect("a file").blocks() * 512 })
+        .sum()
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::{
     access::{Access, AccessPart, TracedDecode},
     git::{
         chunk::decode_to_vec,
-        pack::{EntryKind, PackEntryHeader, write_type_and_size},
+        pack::{EntryHeaderError, EntryKind, PackEntryHeader, write_type_and_size},
     },
 };
 
@@ -74,7 +74,14 @@ impl BtreeFile {
         let corrupt = |found: String| {
             ReaderError::corrupt(self.path(), Place::Offset(place.offset), "kind and size of a whole object", found)
         };
-        let header = PackEntryHeader::parse(bytes, self.hash_kind()).map_err(|e| corrupt(e.to_string()))?;
+        // Bases of deltas, which may go beyond what was read of the value, are not looked at.
+        if bytes.first().is_some_and(|byte| matches!(byte >> 4 & 7, 6 | 7)) {
+            return Err(corrupt("a delta".to_owned()));
+        }
+        let header = PackEntryHeader::parse(bytes, self.hash_kind()).map_err(|error| match error {
+            EntryHeaderError::Truncated => corrupt("the end of the value".to_owned()),
+            error => corrupt(error.to_string()),
+        })?;
         match header.kind {
             EntryKind::Whole(kind) => Ok(ValueHead { kind, payload_len: header.payload_len, len: header.header_len }),
             EntryKind::OffsetDelta { .. } | EntryKind::RefDelta { .. } => Err(corrupt("a delta".to_owned())),

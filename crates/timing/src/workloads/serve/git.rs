@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gix_hash::Kind;
+use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkEncoder, ChunkKind, Decoders, SharedFormat, StoredForm, ZlibReader,
 };
@@ -31,6 +31,8 @@ pub(crate) struct PackServer {
     stores: Vec<ObjectStore>,
     hash: Kind,
     plan: Plan,
+    /// What it sends, sorted by id.
+    told: Vec<(ObjectKind, ObjectId)>,
     is_clone: bool,
     dictionary_bytes: u64,
     own: PayloadEncoders,
@@ -76,7 +78,10 @@ impl PackServer {
         let mut store = ObjectStore::open(git, place.decoders)?;
         store.set_cache_limit(place.delta_cache);
         let plan = Plan::new(history.as_mut(), &store, &scope)?;
+        let mut told: Vec<_> = plan.entries.iter().map(|entry| (entry.kind, entry.place.id)).collect();
+        told.sort_unstable_by_key(|(_, id)| *id);
         Ok(PackServer {
+            told,
             offsets: Vec::with_capacity(plan.entries.len()),
             plan,
             hash: git.object_hash(),
@@ -104,10 +109,10 @@ impl PackServer {
         self.stores.iter_mut().for_each(ObjectStore::forget);
     }
 
-    /// Tells of every object that is sent.
+    /// Tells of every object that is sent, by id: where objects lie differs between stores and orders.
     pub(super) fn tell(&self, observer: &mut dyn Observer) {
-        for entry in &self.plan.entries {
-            observer.object(entry.kind, &entry.place.id);
+        for (kind, id) in &self.told {
+            observer.object(*kind, id);
         }
         observer.missing(self.plan.missing);
     }
