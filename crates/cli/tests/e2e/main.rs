@@ -38,6 +38,7 @@ mod side_files;
 mod signals;
 mod size;
 mod stock;
+mod stores;
 mod streaming;
 mod support;
 mod trace;
