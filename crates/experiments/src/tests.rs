@@ -34,7 +34,8 @@ impl Recorder for KeepsNothing {
 
 /// So many files with names and contents that shrink.
 pub(crate) fn files_of(count: usize) -> Vec<(String, Vec<u8>)> {
-    let content = |number: usize| format!("int function_{number}(void) {{ return {number}; }}\n").repeat(1 + number * 5);
+    let line = |number: usize, line: usize| format!("int function_{number}_{line}(void) {{ return {}; }}\n", number * line);
+    let content = |number: usize| (0..=number % 20).map(|at| line(number, at)).collect::<String>();
     (0..count).map(|number| (format!("sub-{}/file {number}.c", number % 7), content(number).into_bytes())).collect()
 }
 

@@ -62,11 +62,16 @@ struct Compressors {
 
 /// Runs the experiment.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+    run_with(context, phases::MANY)
+}
+
+/// Runs it with so many files in the phases.
+fn run_with(context: &Context<'_>, many: u32) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
     let mut budget = Budget::new(context.clock, context.options.budget, WEIGHTS.iter().sum())?;
     let mut figures = Figures::default();
-    let is_interrupted = measure(context, &mut budget, &mut figures)?;
+    let is_interrupted = measure(context, many, &mut budget, &mut figures)?;
     if figures.compressors.iter().all(|corpus| corpus.timings.iter().all(Timings::is_empty)) {
         return Err(ExperimentError::Interrupted);
     }
@@ -86,6 +91,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
 /// Measures one part after another; says whether the user stopped it.
 fn measure(
     context: &Context<'_>,
+    many: u32,
     budget: &mut Budget<'_>,
     figures: &mut Figures,
 ) -> Result<bool, ExperimentError> {
@@ -106,7 +112,7 @@ fn measure(
             return Ok(true);
         }
     }
-    let (found, runs) = phases::time_phases(context, scratch.path(), wanted, budget.share(of_phases)?)?;
+    let (found, runs) = phases::time_phases(context, scratch.path(), many, wanted, budget.share(of_phases)?)?;
     figures.phases = found;
     if keep(figures, runs) {
         return Ok(true);

@@ -64,10 +64,11 @@ impl Phases {
     }
 }
 
-/// Times the phases in new folders below `folder`.
+/// Times the phases in new folders below `folder`, with `many` files and with [`FEW`].
 pub(super) fn time_phases(
     context: &Context<'_>,
     folder: &Path,
+    many: u32,
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(Phases, Runs), ExperimentError> {
@@ -75,7 +76,7 @@ pub(super) fn time_phases(
     let content = vec![b'x'; LENGTH];
     let began = Instant::now();
     write_files(&folder.join("phases"), &mut PhaseTimes::new(FEW, LENGTH), &content)?;
-    let many = fitting(began.elapsed(), wanted, share);
+    let many = fitting(began.elapsed(), wanted, share).min(many);
     let arms = [(many, LENGTH), (many, 0), (FEW, LENGTH), (FEW, 0)];
     let mut phases: Vec<PhaseTimes> = arms.iter().map(|(files, length)| PhaseTimes::new(*files, *length)).collect();
     let mut runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {

@@ -40,12 +40,16 @@ pub(super) enum How {
     Decoded,
 }
 
-/// Makes sure that nothing of the files of `tree` is in memory, and, where this process may, nothing of their folders and inodes
-/// either: says whether it may.
-pub(super) fn chill(tree: &Tree) -> Result<bool, ExperimentError> {
-    // Looking brings in the inodes, so that what drops them comes last.
-    make_cold(&tree.files())?;
-    drop_all_caches(&tree.folder).map_err(|error| ExperimentError::io("drop all caches for", &tree.folder, error))
+/// Makes sure that nothing of the files below `folder` is in memory, and with `drops_all` nothing of folders and inodes either, of the
+/// whole machine.
+pub(super) fn chill(folder: &Path, drops_all: bool) -> Result<(), ExperimentError> {
+    make_cold(folder)?;
+    // Looking brought in the inodes, so that what drops them comes last.
+    let failed = |error| ExperimentError::io("drop all caches for", folder, error);
+    if drops_all && !drop_all_caches(folder).map_err(failed)? {
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
+    }
+    Ok(())
 }
 
 /// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does.

@@ -6,7 +6,7 @@ use repackbench_records::{
 use repackbench_timing::trace::Device;
 
 use super::{
-    Figures, Readings,
+    Figures, Readings, git_arm,
     reading::How,
     trees::{COPIES, Kind, Trees},
     verdicts::{fair_ratio, layout_errors, ratio_between},
@@ -29,6 +29,7 @@ pub(super) fn tables(
         ratio_table(published, reading, figures),
         layout_table(reading, figures),
         decoding_table(figures),
+        git_table(figures),
         tree_table(published.table("tree"), trees, figures)?,
     ])
 }
@@ -136,8 +137,32 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
+/// The Git arm: what the published text leaves open.
+fn git_table(figures: &Figures) -> ExperimentTable {
+    let flat = figures.git.get(0);
+    let rows = git_arm::ARMS.iter().enumerate().map(|(number, (label, _))| {
+        let readings = figures.git.get(number);
+        let to_flat = readings.zip(flat).filter(|_| number > 0).and_then(|(one, flat)| by_copy(one, flat));
+        let measured = vec![
+            readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
+            readings.and_then(|readings| median_estimate(readings.cpu.clone())),
+            to_flat,
+            figures.git.bytes.get(number).map(|bytes| Estimate::exact(*bytes as f64)),
+        ];
+        ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
+    });
+    let columns = vec![
+        column("elapsed", Unit::Seconds),
+        column("CPU", Unit::Seconds),
+        column("elapsed / flat", Unit::Ratio),
+        column("objects", Unit::Bytes),
+    ];
+    let title = "Git: checking the revision out of loose objects, cold: run r reads copy r of each".to_owned();
+    ExperimentTable { title, columns, rows: rows.collect() }
+}
+
 /// One reading as a multiple of another in the same runs, over the copies that were read in them.
-fn by_copy(one: &Readings, other: &Readings) -> Option<Estimate> {
+pub(super) fn by_copy(one: &Readings, other: &Readings) -> Option<Estimate> {
     let logs = one.elapsed.iter().zip(&other.elapsed).map(|(one, other)| (one / other).ln());
     let values: Vec<(u32, u32, f64)> = (0..).zip(logs).map(|(run, log)| (run, run % COPIES, log)).collect();
     let found = repackbench_timing::statistics::hierarchical_interval(&values);
@@ -191,7 +216,7 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
             megabytes(descriptor.content_bytes as f64)
         ));
     }
-    differences.push(match figures.drops_metadata {
+    differences.push(match figures.drops_all {
         true => "Instead of a reboot, every file was evicted and each of its pages found to be gone, and then the kernel dropped its \
                  caches of folders and inodes (drop_caches)."
             .to_owned(),

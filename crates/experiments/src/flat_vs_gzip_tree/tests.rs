@@ -7,7 +7,7 @@ use crate::tests::{Setting, files_of};
 #[test]
 fn the_experiment_runs_to_its_end() {
     let setting = Setting::new(&files_of(60), 2);
-    let experiment = setting.run(run).unwrap();
+    let experiment = setting.run(|context| run_with(context, false)).unwrap();
     let table = |title: &str| {
         experiment.tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
     };
@@ -48,7 +48,7 @@ fn the_experiment_runs_to_its_end() {
 fn a_budget_of_nothing_still_gives_one_run_and_says_so() {
     let mut setting = Setting::new(&files_of(5), 12);
     setting.options.budget = Some(std::time::Duration::ZERO);
-    let experiment = setting.run(run).unwrap();
+    let experiment = setting.run(|context| run_with(context, false)).unwrap();
     let reading = &experiment.tables[0];
     assert!(reading.rows.iter().all(|row| row.measured[0].as_ref().is_some_and(|found| found.samples.len() == 1)));
     assert!(experiment.notes.iter().any(|note| note.contains("1 instead of 12 runs")), "{:?}", experiment.notes);
@@ -57,6 +57,6 @@ fn a_budget_of_nothing_still_gives_one_run_and_says_so() {
 #[test]
 fn a_revision_without_files_is_refused() {
     let setting = Setting::new(&[], 2);
-    let error = setting.run(run).unwrap_err().to_string();
+    let error = setting.run(|context| run_with(context, false)).unwrap_err().to_string();
     assert!(error.contains("has no files"), "{error}");
 }

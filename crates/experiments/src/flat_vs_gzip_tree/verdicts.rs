@@ -9,7 +9,8 @@
 //! - `seeks`: **not reproduced** where the numbers of seeks differ by more than [`SAME`]. Else the ratio of times is nearer to that of seeks
 //!   or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly nearer to that of bytes
 //!   **changed**, as the number is the same and does not bind.
-//! - `caveat`: whether Git's own reading gives about the ratio that trees give.
+//! - `caveat`: the ratio of checkouts from loose objects, compressed to flat, beside that of trees. **Reproduced** where its interval lies
+//!   within [`CLOSE`] of the trees' ratio, **not reproduced** where it lies wholly beyond, else undecided.
 
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ use repackbench_timing::statistics::{LEAST_FLOOR, hierarchical_interval};
 
 use super::{
     Figures, Readings,
+    git_arm::GitArm,
+    tables::by_copy,
     trees::{COPIES, Kind, Trees},
 };
 use crate::{
@@ -31,6 +34,9 @@ use crate::{
 const TWICE: f64 = 2.0;
 /// Copies whose ratio lies within this of 1 have no layout error worth a word.
 const NO_LAYOUT: f64 = 0.01;
+
+/// Two ratios are quite close if neither is more than this above the other, as a part of 1.
+const CLOSE: f64 = 0.1;
 
 /// The outcome of every claim.
 pub(super) fn claims(published: &Published, trees: &Trees, figures: &Figures) -> Vec<ClaimOutcome> {
@@ -50,7 +56,7 @@ pub(super) fn claims(published: &Published, trees: &Trees, figures: &Figures) ->
                 fair.as_ref(),
             ),
         ),
-        ("caveat", Judgement::missing("The Git arm was not measured.")),
+        ("caveat", judge_caveat(git_ratio(&figures.git).as_ref(), fair.as_ref())),
     ];
     judgements.into_iter().filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
 }
@@ -151,6 +157,29 @@ fn judge_seeks(seeks: Option<f64>, bytes: Option<f64>, times: Option<&Ratio>) ->
     Judgement::new(outcome, shown, reason)
 }
 
+/// Checkouts from compressed objects as a multiple of those from flat ones.
+fn git_ratio(arm: &GitArm) -> Option<Estimate> {
+    by_copy(arm.get(1)?, arm.get(0)?)
+}
+
+fn judge_caveat(git: Option<&Estimate>, trees: Option<&Ratio>) -> Judgement {
+    let (Some(git), Some(trees)) = (git, trees) else { return Judgement::missing("The Git arm was not measured.") };
+    let shown = format!("checkouts {}, trees {}", estimate(git), estimate(&trees.estimate));
+    let Some([low, high]) = git.interval else {
+        let why = "The ratio of checkouts has no interval: that takes runs of two copies.".to_owned();
+        return Judgement::new(Outcome::Undecided, shown, why);
+    };
+    let (least, most) = (trees.estimate.value / (1.0 + CLOSE), trees.estimate.value * (1.0 + CLOSE));
+    let (outcome, reason) = if low >= least && high <= most {
+        (Outcome::Reproduced, format!("The interval of checkouts lies within {} of the ratio of trees.", percent(CLOSE)))
+    } else if high < least || low > most {
+        (Outcome::NotReproduced, format!("The interval of checkouts lies more than {} from the ratio of trees: a checkout also decompresses, and writes files.", percent(CLOSE)))
+    } else {
+        (Outcome::Undecided, format!("The interval of checkouts lies neither within {} of the ratio of trees nor wholly beyond.", percent(CLOSE)))
+    };
+    Judgement::new(outcome, shown, reason)
+}
+
 #[cfg(test)]
 mod tests {
     use repackbench_records::published_experiment;
@@ -237,5 +266,28 @@ mod tests {
         }
         assert_eq!(judge_seeks(None, Some(0.45), None).outcome, Outcome::Undecided);
         assert_eq!(judge_seeks(Some(1.0), Some(0.45), None).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn checkouts_are_close_where_their_ratio_is_that_of_trees() {
+        let found = |low: f64, high: f64| Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
+        let trees = Ratio { estimate: found(0.95, 0.99), floor: 0.01 };
+        for (low, high, outcome) in [
+            (0.95, 1.0, Outcome::Reproduced),
+            (1.2, 1.3, Outcome::NotReproduced),
+            (0.5, 0.6, Outcome::NotReproduced),
+            (0.9, 1.2, Outcome::Undecided),
+        ] {
+            assert_eq!(judge_caveat(Some(&found(low, high)), Some(&trees)).outcome, outcome, "{low} {high}");
+        }
+        assert_eq!(judge_caveat(None, Some(&trees)).outcome, Outcome::Undecided);
+        let single = Estimate { interval: None, ..found(0.9, 1.0) };
+        assert_eq!(judge_caveat(Some(&single), Some(&trees)).outcome, Outcome::Undecided);
+        // Six runs of four copies, in which a checkout from compressed objects takes half as long again.
+        let flat: Vec<f64> = (0..6).map(|run| 10.0 + f64::from(run % 3) * 0.01).collect();
+        let slower = flat.iter().map(|time| time * 1.5).collect::<Vec<_>>();
+        let arm = GitArm { readings: vec![readings(&flat), readings(&slower), Readings::default()], bytes: vec![] };
+        assert!((git_ratio(&arm).unwrap().value - 1.5).abs() < 1e-9);
+        assert_eq!(git_ratio(&GitArm::default()), None);
     }
 }

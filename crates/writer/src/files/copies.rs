@@ -3,6 +3,7 @@
 use std::{
     fs::{self, File},
     io::{Read, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
 };
 
@@ -88,7 +89,16 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
         }
     }
     progress.finish();
-    targets.iter().try_for_each(|target| sync_file_system(target))
+    // They may lie on several; of each once is enough.
+    let mut synced = Vec::new();
+    for target in targets {
+        let device = fs::metadata(target).map_err(|e| WriterError::io("inspect", *target, e))?.dev();
+        if !synced.contains(&device) {
+            sync_file_system(target)?;
+            synced.push(device);
+        }
+    }
+    Ok(())
 }
 
 fn without_suffix(file: &Path, suffix: &str) -> Result<PathBuf> {
