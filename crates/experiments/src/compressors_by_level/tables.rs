@@ -20,7 +20,8 @@ fn column(name: &str, unit: Unit) -> ExperimentColumn {
 }
 
 /// The columns that the published table has.
-const PUBLISHED: [(&str, Unit); 3] = [("size", Unit::Bytes), ("compress", Unit::Seconds), ("uncompress", Unit::Seconds)];
+const PUBLISHED: [(&str, Unit); 3] =
+    [("size", Unit::Bytes), ("compress", Unit::Seconds), ("uncompress", Unit::Seconds)];
 
 /// All tables.
 pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<ExperimentTable> {
@@ -175,8 +176,10 @@ pub(super) fn differences(figures: &Figures) -> Vec<String> {
     if let Some(many) = sizes.iter().max().filter(|many| **many < MANY) {
         differences.push(format!("Phases are timed with {many} files in place of {MANY}."));
     }
-    differences
-        .push("Each phase is timed around its system call; the published figures come from a profiler that samples (gprof).".to_owned());
+    differences.push(
+        "Each phase is timed around its system call; the published figures come from a profiler that samples (gprof)."
+            .to_owned(),
+    );
     differences
 }
 

@@ -56,7 +56,8 @@ pub(super) fn measure_checkouts(
     share: Option<Duration>,
 ) -> Result<(GitArm, Runs), ExperimentError> {
     let what = "checking out of loose objects, cold";
-    let left_out = |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
+    let left_out =
+        |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
     let Repository::Git(_) = context.source else {
         return Ok((GitArm::default(), left_out("this is no Git repository.")));
     };

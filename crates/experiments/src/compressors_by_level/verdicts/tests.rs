@@ -62,7 +62,16 @@ fn outcome(figures: &Figures, id: &str) -> Outcome {
 #[test]
 fn figures_as_published_reproduce_the_claims() {
     let figures = figures(timings(as_published()));
-    for id in ["gzip-6", "bzip2-small", "lzo-7-size", "lzo-decompress", "lzo-7-compress", "lzo-3-compress", "lzo-3-size", "lzo-level"] {
+    for id in [
+        "gzip-6",
+        "bzip2-small",
+        "lzo-7-size",
+        "lzo-decompress",
+        "lzo-7-compress",
+        "lzo-3-compress",
+        "lzo-3-size",
+        "lzo-level",
+    ] {
         assert_eq!(outcome(&figures, id), Outcome::Reproduced, "{id}");
     }
     for id in ["btree-size", "btree-time", "btree-small"] {
@@ -125,7 +134,8 @@ fn bzip2_is_judged_by_size_and_time() {
 #[test]
 fn empty_files_gain_at_most_what_opening_and_closing_leaves() {
     let phases = |open: f64, write: f64, close: f64, empty: f64| {
-        let full = PhaseTimes { files: MANY, length: LENGTH, open: times(open), write: times(write), close: times(close) };
+        let full =
+            PhaseTimes { files: MANY, length: LENGTH, open: times(open), write: times(write), close: times(close) };
         let none = PhaseTimes { files: MANY, length: 0, open: times(empty), write: times(0.0), close: times(0.0) };
         let few = PhaseTimes { files: FEW, ..full.clone() };
         let figures = Figures { phases: Phases(vec![full, none, few]), ..Figures::default() };
