@@ -285,7 +285,7 @@ pub(crate) struct BenchArguments {
     codecs: Vec<CodecSpecs>,
 
     /// Measure the same files under several names: every difference is a false one.
-    #[arg(long, conflicts_with_all = ["codecs", "decoders", "rechosen", "html", "svg", "markdown", "csv"])]
+    #[arg(long, conflicts_with_all = ["codecs", "stores", "orders", "decoders", "rechosen", "html", "svg", "markdown", "csv"])]
     pub(crate) self_test: bool,
 
     #[command(flatten)]

@@ -36,12 +36,12 @@ impl LayoutArguments {
 pub(crate) struct LayoutAxes {
     /// What holds the objects of variants: pack, loose or btree, as `convert` describes them, or several after commas; each codec in
     /// each. The first is the baseline's.
-    #[arg(long = "store", value_name = "STORE", value_delimiter = ',', conflicts_with = "self_test", value_parser = stores())]
+    #[arg(long = "store", value_name = "STORE", value_delimiter = ',', value_parser = stores())]
     stores: Vec<StoreKind>,
 
     /// The order of the entries of packs: source, recency, kind, path, checkout or trees-first, as `convert` describes them, or
     /// several after commas; each codec in each. The first is the baseline's.
-    #[arg(long = "order", value_name = "ORDER", value_delimiter = ',', conflicts_with = "self_test", value_parser = orders())]
+    #[arg(long = "order", value_name = "ORDER", value_delimiter = ',', value_parser = orders())]
     orders: Vec<Order>,
 
     /// Let deltas lie before their bases where an order other than source wants it so.
@@ -50,6 +50,11 @@ pub(crate) struct LayoutAxes {
 }
 
 impl LayoutAxes {
+    /// Every layout once, if any was named.
+    pub(crate) fn named(&self) -> Vec<Layout> {
+        if self.stores.is_empty() && self.orders.is_empty() { Vec::new() } else { self.layouts() }
+    }
+
     /// Every layout once, in the order in which they were typed.
     pub(crate) fn layouts(&self) -> Vec<Layout> {
         let stores = if self.stores.is_empty() { &[StoreKind::AsFound][..] } else { &self.stores };

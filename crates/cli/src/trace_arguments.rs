@@ -12,6 +12,7 @@ use repackbench_timing::{
 use crate::{
     args::{Effort, RangeArguments},
     failure::Failure,
+    layout_arguments::LayoutAxes,
     output_arguments::OutputArguments,
     repository_path::located,
     spec_arguments::SpecArguments,
@@ -25,13 +26,14 @@ use crate::{
 /// them into an empty page cache, by a model that METHODOLOGY.md defines. Nothing of this is
 /// measured, so nothing else on the machine disturbs it.
 ///
-/// With --codec the variants stand beside the repository as found, with the baseline first among
-/// them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
+/// With --codec, --store or --order the variants stand beside the repository as found, with the
+/// baseline first among them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
 /// cat-all.
 ///
 /// Examples:
 ///   repackbench trace . --workload checkout
 ///   repackbench trace . --workload checkout --codec zstd:5 --codec lz4 --device hdd
+///   repackbench trace . --workload checkout --order source,recency,checkout
 ///   repackbench trace . --workload traverse --memory 25%,50% --json trace.jsonl
 ///   repackbench trace . --workload checkout --device latency=2ms,bandwidth=300MB/s,readahead=1M
 ///   repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp
@@ -53,7 +55,10 @@ pub(crate) struct TraceArguments {
     #[command(flatten)]
     with: SpecArguments,
 
-    /// The codec whose packs or revlogs --memory is a share of, if codecs are named; else it is the repository as found.
+    #[command(flatten)]
+    pub(crate) layouts: LayoutAxes,
+
+    /// The codec whose packs or revlogs --memory is a share of, if codecs, stores or orders are named; else it is the repository as found.
     #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
     pub(crate) baseline: CodecSpec,
 
@@ -84,7 +89,7 @@ pub(crate) struct TraceArguments {
     /// Hold the model against cold reads instead: copies the repository four times into this folder, which should be on the disk
     /// in question, measures the disk's latency and bandwidth, and shows modelled and measured times of the workload's reads. The
     /// copies are removed again.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "devices", "memory", "json", "pages"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "json", "pages"])]
     pub(crate) check_device: Option<PathBuf>,
 
     /// Hold --memory against the kernel instead: copies the repository into this folder, which should be on a disk, and reads what
@@ -95,7 +100,7 @@ pub(crate) struct TraceArguments {
         long,
         value_name = "DIR",
         requires = "memory",
-        conflicts_with_all = ["codecs", "devices", "json", "pages", "check_device"]
+        conflicts_with_all = ["codecs", "stores", "orders", "devices", "json", "pages", "check_device"]
     )]
     pub(crate) check_memory: Option<PathBuf>,
 

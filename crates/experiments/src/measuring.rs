@@ -1,10 +1,13 @@
 //! The benchmarks that an experiment is made of.
 
-use std::time::Duration;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::Record;
+use repackbench_records::{Record, WorkloadLabel};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, Blocks},
     stock::{Caches, StockPlan, StockWorkload},
@@ -108,9 +111,12 @@ impl<'a> Measuring<'a> {
         let plan = self.plan(job, extent, share);
         match self.context.bench(self.source, &self.name, &plan) {
             Ok(measured) => {
-                self.records.extend(measured.records);
                 self.left_out.extend(measured.failures);
                 self.is_interrupted = measured.is_interrupted;
+                if !measured.is_interrupted {
+                    self.left_out.extend(fewer_runs(&measured.records, extent.runs));
+                }
+                self.records.extend(measured.records);
                 Ok(())
             }
             Err(BenchError::Interrupted) => {
@@ -208,5 +214,34 @@ impl<'a> Measuring<'a> {
             threads: options.threads,
             command: options.command.clone(),
         }
+    }
+}
+
+/// A sentence for each workload whose runs took longer than was expected, so that there are fewer.
+fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
+    let mut blocks: BTreeMap<&WorkloadLabel, BTreeSet<u32>> = BTreeMap::new();
+    for record in records {
+        blocks.entry(&record.workload).or_default().insert(record.place.block);
+    }
+    let wanted = usize::try_from(runs).unwrap_or(usize::MAX);
+    let fewer = blocks.into_iter().filter(|(_, blocks)| blocks.len() < wanted);
+    fewer
+        .map(|(workload, blocks)| {
+            format!("{workload}: {} instead of {runs} runs, as its share of the budget was used up.", blocks.len())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimates::tests::blocks;
+
+    #[test]
+    fn a_workload_with_fewer_runs_than_were_planned_is_named() {
+        let mut records = blocks("traverse", "zlib:6", "zstd:3", 0.5);
+        records.extend(blocks("encode", "zlib:6", "zstd:3", 0.5).into_iter().filter(|record| record.place.block < 2));
+        assert_eq!(fewer_runs(&records, 7), ["encode: 2 instead of 7 runs, as its share of the budget was used up."]);
+        assert_eq!(fewer_runs(&records, 2), [""; 0]);
     }
 }

@@ -19,7 +19,7 @@ pub struct RegisteredExperiment {
 }
 
 /// All of them, in the order of their dates. One more is one more line.
-const EXPERIMENTS: [RegisteredExperiment; 5] = [
+const EXPERIMENTS: &[RegisteredExperiment] = &[
     RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, run: flat_vs_gzip_tree::run },
     RegisteredExperiment { name: compressors_by_level::NAME, vcs: None, run: compressors_by_level::run },
     RegisteredExperiment { name: checkout_page_trace::NAME, vcs: Some(Vcs::Git), run: checkout_page_trace::run },
@@ -29,7 +29,7 @@ const EXPERIMENTS: [RegisteredExperiment; 5] = [
 
 /// Every experiment that can be run again.
 pub fn experiments() -> &'static [RegisteredExperiment] {
-    &EXPERIMENTS
+    EXPERIMENTS
 }
 
 /// The experiment of this name.

@@ -136,10 +136,15 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     lines.extend(line("revlog indexes", sizes, |size| size.revlog_index_bytes));
     lines.extend(line("fncache", sizes, |size| size.fncache_bytes));
     lines.extend(line("dictionaries", sizes, |size| size.dictionary_bytes));
+    lines.extend(line("B-tree keys and pages", sizes, |size| size.btree_bytes));
+    lines.extend(line("B-tree, unused", sizes, |size| size.btree_unused_bytes));
     lines.extend(line("other files", sizes, |size| size.other_bytes));
     let total = sizes.iter().map(|size| size.total_bytes).collect();
     lines.push(SizeLine { name: "total".to_owned(), bytes: total });
     lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
+    if sizes.iter().any(SizeRecord::is_allocated_otherwise) {
+        lines.extend(line("total in disk blocks", sizes, |size| size.allocated_bytes));
+    }
     lines
 }
 

@@ -45,10 +45,8 @@ pub fn convert(
     let (mut conversion, path) = match source {
         Repository::Git(source) => match layout.store {
             StoreKind::AsFound => git::convert_in_order(source, &encoding, layout, target, force, threads, progress)?,
-            StoreKind::Loose | StoreKind::Btree => {
-                let why = "not built: expected --store pack".to_owned();
-                return Err(WriterError::Spec { spec: layout.to_string(), why });
-            }
+            StoreKind::Loose => git::loose_store::convert(source, &encoding, target, force, threads, progress)?,
+            StoreKind::Btree => git::btree_store::convert(source, &encoding, target, force, threads, progress)?,
         },
         Repository::Hg(source) => hg::convert(source, &encoding, target, force, threads, progress)?,
     };

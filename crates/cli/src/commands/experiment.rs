@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> 
     for path in &arguments.repositories {
         match chosen {
             Chosen::One(name) => found.push(session.run(experiment(name), path)?),
-            Chosen::All(_) => session.run_all(path, &mut found, &mut failures)?,
+            Chosen::All(_) => session.run_all(path, &mut found, &mut failures),
         }
     }
     compare_repositories(&mut found);
@@ -102,11 +102,12 @@ impl Session {
     }
 
     /// Runs each experiment that fits the repository; one that fails does not keep the others from being run.
-    fn run_all(&self, path: &Path, found: &mut Vec<Experiment>, failures: &mut Vec<Failure>) -> Result<(), Failure> {
-        let source = open(path)?;
-        let fitting: Vec<&RegisteredExperiment> =
-            experiments().iter().filter(|experiment| experiment.fits(&source)).collect();
-        for experiment in fitting {
+    fn run_all(&self, path: &Path, found: &mut Vec<Experiment>, failures: &mut Vec<Failure>) {
+        let source = match open(path) {
+            Ok(source) => source,
+            Err(failure) => return failures.push(failure),
+        };
+        for experiment in experiments().iter().filter(|experiment| experiment.fits(&source)) {
             if self.bar.is_cancelled() {
                 break;
             }
@@ -118,7 +119,6 @@ impl Session {
                 }
             }
         }
-        Ok(())
     }
 }
 

@@ -42,6 +42,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     let plan = TracePlan {
         codecs: arguments.codecs()?,
         baseline: arguments.baseline.clone(),
+        layouts: arguments.layouts.named(),
         workload: arguments.workload.clone(),
         range: arguments.range.range(source.default_revision()),
         devices: arguments.devices(),

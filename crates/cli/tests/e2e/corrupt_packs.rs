@@ -10,16 +10,22 @@ use super::support::program::{self, Outcome, command, exit};
 use super::support::reseal::OpenPack;
 use super::support::{Fixture, Scratch, fixture, git};
 
-/// Converts and fails the test unless that is refused with one line that names a file of this pack. Returns the line.
+/// Converts and fails the test unless that is refused with one line that names a file of this pack, the same whatever the order that
+/// entries would have. Returns the line.
 #[track_caller]
 fn refuses(repo: &Path, pack: &Path, what: &str) -> String {
     let scratch = Scratch::new();
-    let outcome = program::run(
-        command().args(["convert", "--quiet", "--codec", "zstd:5"]).arg(repo).arg("-o").arg(scratch.join("variant")),
-    );
-    assert_refused(&outcome, pack, what);
-    assert_eq!(scratch.names(), [""; 0], "{what}: nothing is left behind");
-    outcome.error_line()
+    let refused = |options: &[&str]| {
+        let mut convert = command();
+        convert.args(["convert", "--quiet", "--codec", "zstd:5"]).args(options);
+        let outcome = program::run(convert.arg(repo).arg("-o").arg(scratch.join("variant")));
+        assert_refused(&outcome, pack, what);
+        assert_eq!(scratch.names(), [""; 0], "{what}: nothing is left behind");
+        outcome.error_line()
+    };
+    let line = refused(&[]);
+    assert_eq!(refused(&["--order", "checkout"]), line, "{what}");
+    line
 }
 
 #[track_caller]

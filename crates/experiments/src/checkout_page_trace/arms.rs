@@ -3,14 +3,19 @@
 use std::path::{Path, PathBuf};
 
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
+use repackbench_reader::{
+    Access, AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository,
+};
 use repackbench_timing::{
     bench::BenchError,
     trace::{NEW_PAGES, record},
     workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
 };
 use repackbench_writer::{
-    Layout, Order, Rechooser, StoreKind, cache::VariantDir, cached_rechosen, cached_variant, git::rechosen::GitProgram,
+    Layout, Order, Rechooser, StoreKind, WriterError,
+    cache::{GetOrMakeError, VariantDir},
+    cached_rechosen, cached_variant,
+    git::rechosen::GitProgram,
 };
 
 use super::history::MostChanged;
@@ -129,27 +134,31 @@ impl Arm {
     }
 }
 
-/// The repository in every layout, the source's order first, and as git repacks it if the user wants that.
-pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<Vec<Arm>, ExperimentError> {
+/// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and which of them are left out,
+/// a sentence each: not every repository can have every layout.
+pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<String>), ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
-    let mut arms = Vec::new();
+    let (threads, progress) = (context.options.threads, context.progress);
+    let (mut arms, mut left_out) = (Vec::new(), Vec::new());
     for layout in layouts() {
-        let (threads, progress) = (context.options.threads, context.progress);
-        let made = cached_variant(context.cache, context.source, &spec, layout, threads, progress);
-        add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?;
+        match cached_variant(context.cache, context.source, &spec, layout, threads, progress) {
+            Err(GetOrMakeError::Make(error @ WriterError::Spec { .. })) if !layout.is_default() => {
+                left_out.push(format!("Left out: {}, as it cannot be made: {error}.", label(layout)));
+            }
+            made => add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?,
+        }
         if progress.is_cancelled() {
             return Err(ExperimentError::Interrupted);
         }
     }
     if context.options.is_repacked {
-        let git = GitProgram::new(&context.options.git)?;
-        let (threads, progress) = (context.options.threads, context.progress);
-        let made = cached_rechosen(context.cache, context.source, &spec, &Rechooser::Git(git), threads, progress);
+        let git = Rechooser::Git(GitProgram::new(&context.options.git)?);
+        let made = cached_rechosen(context.cache, context.source, &spec, &git, threads, progress);
         let made = made.map_err(BenchError::from)?;
         add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;
     }
-    Ok(arms)
+    Ok((arms, left_out))
 }
 
 /// Adds an arm, which has to see what the first one does: else they are not the same repository.
@@ -202,7 +211,10 @@ fn arm(
     for number in 0..traced {
         let Some(job) = jobs.get(number) else { break };
         let mut history = repository.history(decoders)?;
-        let (trace, counts) = record(job, history.as_mut(), &place, NEW_PAGES).map_err(BenchError::from)?;
+        // Of the checkout all is told of, of the others which pages they read.
+        let recording = if number == CHECKOUT { Recording::Accesses } else { NEW_PAGES };
+        let (mut trace, counts) = record(job, history.as_mut(), &place, recording).map_err(BenchError::from)?;
+        trace.decodes = Vec::new();
         reads.push(JobReads { trace, counts });
     }
     let folder = repository.own_folder().to_owned();
@@ -241,21 +253,17 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
     Ok(bytes)
 }
 
-/// Every access of the checkout of `arm`, with what it was for, without what is read when files are opened: git reads a pack's head and
-/// end by calls, which are no page faults. Of an index the fan-out stays.
-pub(super) fn whole_checkout(arm: &Arm, jobs: &mut Jobs) -> Result<AccessTrace, ExperimentError> {
-    let repository = Repository::open(&arm.folder)?;
-    let place = VariantPlace::of(&repository, arm.decoders);
-    let mut history = repository.history(arm.decoders)?;
-    let Some(job) = jobs.get(CHECKOUT) else { return Ok(AccessTrace::default()) };
-    let (mut trace, _) = record(job, history.as_mut(), &place, Recording::Accesses).map_err(BenchError::from)?;
-    let files: Vec<FileRole> = trace.files.iter().map(|file| file.role).collect();
-    trace.accesses.retain(|access| {
-        let is_fan_out = files.get(access.file as usize) == Some(&FileRole::PackIndex) && access.offset == 0;
-        access.part != AccessPart::Opening || is_fan_out
-    });
-    trace.decodes.clear();
-    Ok(trace)
+/// The checkout of `arm` without what is read when files are opened: git reads a pack's head and end by calls, which are no page faults.
+/// Of an index the fan-out stays.
+pub(super) fn faulting_checkout(arm: &Arm) -> AccessTrace {
+    let Some(reads) = arm.reads.get(CHECKOUT) else { return AccessTrace::default() };
+    let files = reads.trace.files.clone();
+    let is_kept = |access: &&Access| {
+        let role = files.get(access.file as usize).map(|file| file.role);
+        access.part != AccessPart::Opening || (role == Some(FileRole::PackIndex) && access.offset == 0)
+    };
+    let accesses = reads.trace.accesses.iter().filter(is_kept).copied().collect();
+    AccessTrace { files, accesses, ..AccessTrace::default() }
 }
 
 /// The place of a copy of `arm`.

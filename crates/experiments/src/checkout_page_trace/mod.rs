@@ -19,15 +19,11 @@ mod telling;
 mod verdicts;
 mod words;
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use repackbench_codec::Decoders;
-use repackbench_reader::{AccessTrace, Repository};
-use repackbench_records::{
-    EXPERIMENT_SCHEMA_VERSION, Experiment, Host, RepositoryState, Storage, Vcs, published_experiment,
-};
+use repackbench_reader::Repository;
+use repackbench_records::Experiment;
 use repackbench_timing::{bench::BenchError, workloads::HistoryRange};
-use repackbench_writer::{StoreKind, fingerprint};
+use repackbench_writer::StoreKind;
 
 use self::{
     arms::{Arm, Jobs},
@@ -38,7 +34,10 @@ use self::{
     telling::Results,
     words::count,
 };
-use crate::{Context, ExperimentError};
+use crate::{
+    Context, ExperimentError,
+    setting::{begin, published},
+};
 
 /// The name that it goes by.
 pub(crate) const NAME: &str = "checkout-page-trace";
@@ -49,7 +48,7 @@ pub(crate) const NAME: &str = "checkout-page-trace";
 /// See [`ExperimentError`]. Where nothing becomes cold, it goes on without measured times, and says so.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
     let refuse = |why: &str| ExperimentError::Refused { experiment: NAME, why: why.to_owned() };
-    let published = published_experiment(NAME).ok_or_else(|| refuse("nothing was published of it"))?;
+    let published = published(NAME)?;
     if !matches!(context.source, Repository::Git(_)) {
         return Err(refuse("it is about packs, which only Git has"));
     }
@@ -64,16 +63,13 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     let names = LOOKED_FOR.last().copied().unwrap_or_default();
     let folders = Folders::of(&files, names);
 
-    let mut experiment = begin(context)?;
+    let mut experiment = begin(context, published)?;
     experiment.repository.head = Some(head);
     let mut jobs = Jobs::new(&revision, most_changed.as_ref());
-    let arms = arms::make(context, &mut jobs)?;
+    let (arms, left_out) = arms::make(context, &mut jobs)?;
     check_blame(&arms, &jobs, most_changed.as_ref())?;
     let loose = arms.iter().position(|arm| arm.layout.store == StoreKind::Loose);
-    let checkout = match arms.first() {
-        Some(first) => arms::whole_checkout(first, &mut jobs)?,
-        None => AccessTrace::default(),
-    };
+    let checkout = arms.first().map(arms::faulting_checkout).unwrap_or_default();
     let plan = Plan { arms: &arms, loose, checkout: &checkout, folders: &folders, revision: &revision };
     let measured = measure_rounds(context, &plan, &mut jobs)?;
     snapshot.check()?;
@@ -88,6 +84,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
         clock: NominalClock::current(),
         readahead: experiment.host.variant_storage.as_ref().and_then(|storage| storage.readahead_bytes),
         revision: context.options.revision.as_deref(),
+        left_out: &left_out,
         most_changed: most_changed.as_ref(),
     };
     experiment.differences = results.differences();
@@ -113,30 +110,4 @@ fn check_blame(arms: &[Arm], jobs: &Jobs, most_changed: Option<&MostChanged>) ->
         found: count(found, "change", "changes"),
     }
     .into())
-}
-
-/// A result without figures.
-fn begin(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Ok(Experiment {
-        experiment_schema: EXPERIMENT_SCHEMA_VERSION,
-        name: NAME.to_owned(),
-        command: context.options.command.clone(),
-        began_unix_ms: u64::try_from(now.as_millis()).unwrap_or(u64::MAX),
-        host: Host {
-            source_storage: Storage::of(context.source.folder()),
-            variant_storage: Storage::of(context.cache.root()),
-            ..Host::current()
-        },
-        repository: RepositoryState {
-            name: context.name.to_owned(),
-            fingerprint: fingerprint(context.source)?.to_string(),
-            vcs: Some(Vcs::Git),
-            ..RepositoryState::default()
-        },
-        differences: Vec::new(),
-        tables: Vec::new(),
-        claims: Vec::new(),
-        notes: Vec::new(),
-    })
 }

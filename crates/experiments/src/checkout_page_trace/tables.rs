@@ -9,7 +9,7 @@ use repackbench_timing::trace::{Device, pages::file_pages};
 use super::{
     arms::{Arm, CHECKOUT, Jobs},
     estimate::{Samples, estimate, ratio, shares},
-    figures::{Line, RoleFigures},
+    figures::{Line, RoleFigures, tree_places},
     rounds::{LOOKED_FOR, Measured},
     shares::{Modes, TouchOrder},
 };
@@ -256,6 +256,28 @@ pub(super) fn store_order(files: &[FilePages]) -> Option<TouchOrder> {
         ahead: touches.ahead,
         back: touches.back,
     })
+}
+
+/// Where the trees lie that the checkout reads.
+pub(super) fn trees(arms: &[Arm]) -> ExperimentTable {
+    let columns = vec![
+        column("trees", Unit::Count),
+        column("deltas", Unit::Count),
+        column("stored bytes", Unit::Bytes),
+        column("pages", Unit::Count),
+        column("stretches", Unit::Count),
+    ];
+    let row = |arm: &Arm| {
+        let places = tree_places(&arm.reads.get(CHECKOUT)?.trace);
+        let counts = [places.trees, places.deltas, places.bytes, places.pages, places.runs];
+        (places.trees > 0).then(|| ExperimentRow {
+            label: arm.label.clone(),
+            published: vec![None; columns.len()],
+            measured: counts.into_iter().map(|count| exact(count as f64)).collect(),
+        })
+    };
+    let rows = arms.iter().filter_map(row).collect();
+    ExperimentTable { title: "Orders: the trees that the checkout reads, bases included".to_owned(), columns, rows }
 }
 
 /// How large the packs are in each order.

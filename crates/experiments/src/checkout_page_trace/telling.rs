@@ -18,9 +18,10 @@ use super::{
     rounds::Measured,
     shares::{self, TouchOrder},
     tables::{self, PublishedLines},
-    verdicts::{self, Finding, OrderGain},
+    verdicts::{self, OrderGain},
     words::{count, percent, seconds},
 };
+use crate::verdict::{Judgement, claim};
 
 /// Everything that is told of.
 pub(super) struct Results<'a> {
@@ -36,6 +37,8 @@ pub(super) struct Results<'a> {
     pub(super) readahead: Option<u64>,
     /// The revision, where the user named one.
     pub(super) revision: Option<&'a str>,
+    /// What could not be made, a sentence each.
+    pub(super) left_out: &'a [String],
     /// The file whose history is read.
     pub(super) most_changed: Option<&'a MostChanged>,
 }
@@ -76,6 +79,7 @@ impl Results<'_> {
         for job in 0..self.jobs.len() {
             tables.push(tables::orders(job, self.jobs, self.arms, self.measured, &devices));
         }
+        tables.push(tables::trees(self.arms));
         tables.push(tables::sizes(self.arms));
         tables
     }
@@ -105,7 +109,7 @@ impl Results<'_> {
         let opens = machine.opens.get(&0).and_then(|opens| estimate::ratio(&opens.first, checkout));
         let then = self.lines("pack");
         let touched = shares::share(index.order.touched, index.pages);
-        let findings: [(&str, Finding); 8] = [
+        let findings: [(&str, Judgement); 8] = [
             ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len())),
             ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
             (
@@ -123,7 +127,7 @@ impl Results<'_> {
             ("index-cached", verdicts::index_cached(estimate::shares(&index.resident).as_ref(), touched)),
             ("order-could-be-better", self.order_could_be_better()),
         ];
-        findings.into_iter().filter_map(|(id, finding)| finding.of_claim(self.published, id)).collect()
+        findings.into_iter().filter_map(|(id, found)| claim(self.published, id, found)).collect()
     }
 
     /// The order of the checkout's first touches of packs as git would write them.
@@ -139,7 +143,7 @@ impl Results<'_> {
         self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
     }
 
-    fn independent_files(&self) -> Finding {
+    fn independent_files(&self) -> Judgement {
         let machine = &self.measured.machine;
         let times =
             self.loose.and_then(|loose| estimate::ratio(machine.checkout.get(&loose)?, machine.checkout.get(&0)?));
@@ -151,7 +155,7 @@ impl Results<'_> {
         verdicts::independent_files(times.as_ref(), [pages(Some(0)), pages(self.loose)], files, machine.is_cold)
     }
 
-    fn order_could_be_better(&self) -> Finding {
+    fn order_could_be_better(&self) -> Judgement {
         let disk = Device::hdd();
         let modelled =
             |arm: &Arm| arm.reads.get(CHECKOUT).map(|reads| disk.replay(&reads.trace, usize::MAX).time.as_secs_f64());
@@ -171,7 +175,13 @@ impl Results<'_> {
             .iter()
             .map(|(label, modelled, measured)| OrderGain { label, modelled: *modelled, measured: measured.as_ref() })
             .collect();
-        verdicts::order_could_be_better(figures::tree_places(self.checkout), &gains)
+        let trees_first = |reference_deltas| {
+            let layout = Layout { reference_deltas, ..Layout::in_order(Order::TreesFirst) };
+            let arm = self.arms.iter().find(|arm| arm.layout == layout)?;
+            Some(figures::tree_places(&arm.reads.get(CHECKOUT)?.trace))
+        };
+        let places = figures::tree_places(self.checkout);
+        verdicts::order_could_be_better(places, trees_first(false).zip(trees_first(true)), &gains)
     }
 
     pub(super) fn differences(&self) -> Vec<String> {
@@ -257,7 +267,7 @@ impl Results<'_> {
              value from each round."
                 .to_owned(),
         );
-        notes.extend(self.measured.ended_early.clone());
+        notes.extend(self.left_out.iter().chain(&self.measured.ended_early).cloned());
         notes.extend(self.published.remarks.iter().cloned());
         notes
     }

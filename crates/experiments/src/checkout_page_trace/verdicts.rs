@@ -1,11 +1,12 @@
 //! From figures to verdicts, by rule.
 
-use repackbench_records::{ClaimOutcome, Estimate, Outcome, Published};
+use repackbench_records::{Estimate, Outcome};
 
 use super::{
     shares::{Modes, TouchOrder},
-    words::{count, percent, ratio, seconds},
+    words::{count, percent, seconds},
 };
+use crate::{text::estimate as ratio, verdict::Judgement};
 
 /// What is at least meant where something is called a lot, or much, without a figure.
 const MUCH: f64 = 2.0;
@@ -18,36 +19,6 @@ const MOSTLY: f64 = 0.9;
 
 /// What the modelled time has to fall by for an order to be called better.
 const LEAST_GAIN: f64 = 0.05;
-
-/// What was found of a claim.
-pub(super) struct Finding {
-    pub(super) measured: String,
-    pub(super) outcome: Outcome,
-    pub(super) reason: String,
-}
-
-impl Finding {
-    fn new(measured: String, outcome: Outcome, reason: String) -> Self {
-        Finding { measured, outcome, reason }
-    }
-
-    /// Nothing was measured, for the reason given.
-    fn nothing(reason: &str) -> Self {
-        Finding::new(String::new(), Outcome::Undecided, reason.to_owned())
-    }
-
-    /// As what is said of the claim `id`; `None` if nobody made it.
-    pub(super) fn of_claim(self, published: &Published, id: &str) -> Option<ClaimOutcome> {
-        let claim = published.claim(id)?;
-        Some(ClaimOutcome {
-            claim: claim.claim.clone(),
-            published: claim.figure.clone(),
-            measured: self.measured,
-            outcome: self.outcome,
-            reason: self.reason,
-        })
-    }
-}
 
 /// By how many times something was found larger that is claimed to be much larger.
 fn much_larger(times: &Estimate) -> Outcome {
@@ -70,16 +41,16 @@ fn why_much_larger(outcome: Outcome) -> String {
 }
 
 /// Futile opens, as a multiple of the cold checkout from the pack. `is_cold` says whether folders and inodes could be made cold.
-pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders: u64) -> Finding {
+pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders: u64) -> Judgement {
     let (Some(times), Some(is_cold)) = (times, is_cold) else {
-        return Finding::nothing("The opens were not measured.");
+        return Judgement::missing("The opens were not measured.");
     };
     let measured = format!("{} times the checkout from the pack", ratio(times));
     if !is_cold {
         let reason = "Folders and inodes were in memory: dropping them takes rights over the whole machine, and the claim is about a \
                       cold start."
             .to_owned();
-        return Finding::new(measured, Outcome::NotComparable, reason);
+        return Judgement::new(Outcome::NotComparable, measured, reason);
     }
     let outcome = much_larger(times);
     let reason = format!(
@@ -87,13 +58,13 @@ pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders
         count(folders, "folder", "folders"),
         why_much_larger(outcome)
     );
-    Finding::new(measured, outcome, reason)
+    Judgement::new(outcome, measured, reason)
 }
 
 /// The order of the pack's first touches, and of those of other packs, each with what it is.
-pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Finding {
+pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judgement {
     let Some(forward) = order.forward() else {
-        return Finding::nothing("The checkout touches one page of the pack at most.");
+        return Judgement::missing("The checkout touches one page of the pack at most.");
     };
     let measured = format!("{} go forward", percent(forward));
     let outcome = match forward {
@@ -118,7 +89,7 @@ pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Findi
             reason += &format!(" In a pack {pack}, {} go forward.", percent(forward));
         }
     }
-    Finding::new(measured, outcome, reason)
+    Judgement::new(outcome, measured, reason)
 }
 
 /// The share of the pack's first touches that had not to wait. `published` is the published one, `readahead` what the kernel reads ahead
@@ -128,9 +99,9 @@ pub(super) fn read_ahead(
     published: Option<f64>,
     readahead: Option<u64>,
     modelled: Option<(f64, u64)>,
-) -> Finding {
+) -> Judgement {
     let (Some(hits), Some(published)) = (hits, published) else {
-        return Finding::nothing("No page was waited for, or nothing was measured.");
+        return Judgement::missing("No page was waited for, or nothing was measured.");
     };
     let is_same = (hits.value - published).abs() <= SHARE_TOLERANCE;
     let outcome = match hits.value {
@@ -146,7 +117,7 @@ pub(super) fn read_ahead(
     if let Some((share, bytes)) = modelled {
         reason += &format!(" With {} KiB the model comes to {}.", bytes >> 10, percent(share));
     }
-    Finding::new(percent(hits.value), outcome, reason)
+    Judgement::new(outcome, percent(hits.value), reason)
 }
 
 /// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; and what they cost then, in cycles.
@@ -155,9 +126,9 @@ pub(super) fn hit_cost(
     hertz: Option<f64>,
     then: Option<Modes>,
     range: Option<[f64; 2]>,
-) -> Finding {
+) -> Judgement {
     let (Some(here), Some(then), Some([least, most])) = (here, then, range) else {
-        return Finding::nothing("There are no two kinds of touches to tell apart.");
+        return Judgement::missing("There are no two kinds of touches to tell apart.");
     };
     let cycles = |time: f64| hertz.map_or(String::new(), |hertz| format!(" ({:.0} cycles)", time * hertz));
     let measured =
@@ -178,7 +149,7 @@ pub(super) fn hit_cost(
          cycles and a miss {:.0} in the median.",
         then.miss
     );
-    Finding::new(measured, outcome, reason)
+    Judgement::new(outcome, measured, reason)
 }
 
 /// The checkout from loose objects, as a multiple of that from the pack. `pages` are those of the pack with its index, and of loose
@@ -188,8 +159,8 @@ pub(super) fn independent_files(
     pages: [u64; 2],
     files: u64,
     is_cold: Option<bool>,
-) -> Finding {
-    let Some(times) = times else { return Finding::nothing("The loose objects were not measured.") };
+) -> Judgement {
+    let Some(times) = times else { return Judgement::missing("The loose objects were not measured.") };
     let outcome = much_larger(times);
     let caches = match is_cold {
         Some(true) => "with all caches dropped",
@@ -202,13 +173,13 @@ pub(super) fn independent_files(
         count(pages[0], "page", "pages"),
         why_much_larger(outcome)
     );
-    Finding::new(format!("{} times as long", ratio(times)), outcome, reason)
+    Judgement::new(outcome, format!("{} times as long", ratio(times)), reason)
 }
 
 /// The order of the index's first touches at the beginning.
-pub(super) fn index_random(beginning: TouchOrder) -> Finding {
+pub(super) fn index_random(beginning: TouchOrder) -> Judgement {
     let (Some(back), Some(next)) = (beginning.backward(), beginning.to_the_next()) else {
-        return Finding::nothing("The checkout touches one page of the index at most.");
+        return Judgement::missing("The checkout touches one page of the index at most.");
     };
     let measured = format!("{} go back, {} to the very next page", percent(back), percent(next));
     let outcome = match (back, next) {
@@ -220,12 +191,12 @@ pub(super) fn index_random(beginning: TouchOrder) -> Finding {
         "Of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
         count(beginning.steps(), "step", "steps")
     );
-    Finding::new(measured, outcome, reason)
+    Judgement::new(outcome, measured, reason)
 }
 
 /// The share of the index's pages that were in memory at the end.
-pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) -> Finding {
-    let Some(resident) = resident else { return Finding::nothing("No index was measured.") };
+pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) -> Judgement {
+    let Some(resident) = resident else { return Judgement::missing("No index was measured.") };
     let least = resident.samples.iter().copied().fold(resident.value, f64::min);
     let outcome = match least {
         1.0.. => Outcome::Reproduced,
@@ -235,7 +206,7 @@ pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) ->
     let touched = touched.map_or(String::new(), |touched| {
         format!(" The checkout itself touches {} of them; the others came by reading ahead.", percent(touched))
     });
-    Finding::new(percent(least), outcome, format!("By mincore, in the round with the fewest.{touched}"))
+    Judgement::new(outcome, percent(least), format!("By mincore, in the round with the fewest.{touched}"))
 }
 
 /// How the trees of the revision lie in the pack.
@@ -262,8 +233,13 @@ pub(super) struct OrderGain<'a> {
     pub(super) measured: Option<&'a Estimate>,
 }
 
-/// Whether trees lie apart in the source's order, and what the best order makes of the checkout.
-pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>]) -> Finding {
+/// Whether trees lie apart in the source's order, and what the best order makes of the checkout. `trees_first` says how they lie where they
+/// are written first, each behind its base, and where deltas may lie before their bases.
+pub(super) fn order_could_be_better(
+    trees: TreePlaces,
+    trees_first: Option<(TreePlaces, TreePlaces)>,
+    orders: &[OrderGain<'_>],
+) -> Judgement {
     let apart = format!(
         "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
@@ -273,10 +249,10 @@ pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>])
         count(trees.pages, "page", "pages"),
     );
     if trees.runs <= 1 {
-        return Finding::new(apart, Outcome::NotReproduced, "They lie together.".to_owned());
+        return Judgement::new(Outcome::NotReproduced, apart, "They lie together.".to_owned());
     }
     let Some(best) = orders.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
-        return Finding::new(apart, Outcome::Undecided, "No other order was tried.".to_owned());
+        return Judgement::new(Outcome::Undecided, apart, "No other order was tried.".to_owned());
     };
     let gain = 1.0 - best.modelled;
     let measured = best.measured.map_or("not measured".to_owned(), |ratio_to| format!("{} of it", ratio(ratio_to)));
@@ -287,7 +263,7 @@ pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>])
         Some([low, _]) if low > 1.0 => Outcome::NotReproduced,
         _ => Outcome::Undecided,
     };
-    let reason = format!(
+    let mut reason = format!(
         "The order that the model of a hard disk likes best, {}, takes {} of the source order's modelled time, and cold on this device {measured}. {}",
         best.label,
         percent(best.modelled),
@@ -298,7 +274,14 @@ pub(super) fn order_could_be_better(trees: TreePlaces, orders: &[OrderGain<'_>])
             _ => "This device does not tell: the interval holds 1, or there is none for want of rounds.",
         }
     );
-    Finding::new(apart, outcome, reason)
+    if let Some((behind, before)) = trees_first {
+        reason += &format!(
+            " Written first, each behind its base, the trees lie in {}; with deltas before their bases in {}.",
+            count(behind.runs, "stretch", "stretches"),
+            count(before.runs, "stretch", "stretches")
+        );
+    }
+    Judgement::new(outcome, apart, reason)
 }
 
 #[cfg(test)]
@@ -393,7 +376,7 @@ mod tests {
             let measured = Estimate { value: 0.8, interval, samples: vec![] };
             let worse = OrderGain { label: "path", modelled: 2.0, measured: None };
             let best = OrderGain { label: "checkout", modelled, measured: Some(&measured) };
-            order_could_be_better(trees, &[worse, best]).outcome
+            order_could_be_better(trees, None, &[worse, best]).outcome
         };
         assert_eq!(verdict(apart, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
         assert_eq!(verdict(apart, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
@@ -401,7 +384,11 @@ mod tests {
         assert_eq!(verdict(apart, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
         assert_eq!(verdict(apart, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
         assert_eq!(verdict(TreePlaces { runs: 1, ..apart }, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(order_could_be_better(apart, &[]).outcome, Outcome::Undecided);
+        assert_eq!(order_could_be_better(apart, None, &[]).outcome, Outcome::Undecided);
+        let together = TreePlaces { runs: 1, ..apart };
+        let order = OrderGain { label: "trees-first", modelled: 0.5, measured: None };
+        let reason = order_could_be_better(apart, Some((together, apart)), &[order]).reason;
+        assert!(reason.ends_with("lie in 1 stretch; with deltas before their bases in 20 stretches."), "{reason}");
     }
 
     #[test]

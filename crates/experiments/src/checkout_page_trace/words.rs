@@ -1,6 +1,4 @@
-//! Figures in sentences.
-
-use repackbench_records::Estimate;
+//! Figures in sentences, of times shorter and of shares nearer to all than other experiments have.
 
 /// A time with three digits or so.
 pub(super) fn seconds(seconds: f64) -> String {
@@ -13,20 +11,6 @@ pub(super) fn seconds(seconds: f64) -> String {
         0.000_01.. => format!("{:.0} us", seconds * 1e6),
         0.000_001.. => format!("{:.1} us", seconds * 1e6),
         _ => format!("{:.0} ns", seconds * 1e9),
-    }
-}
-
-/// A ratio with its interval.
-pub(super) fn ratio(estimate: &Estimate) -> String {
-    let digits = |ratio: f64| match ratio {
-        100.0.. => format!("{ratio:.0}"),
-        10.0.. => format!("{ratio:.1}"),
-        0.0995.. => format!("{ratio:.2}"),
-        _ => format!("{ratio:.4}"),
-    };
-    match estimate.interval {
-        Some([low, high]) => format!("{} [{}, {}]", digits(estimate.value), digits(low), digits(high)),
-        None => digits(estimate.value),
     }
 }
 
@@ -61,8 +45,6 @@ mod tests {
             [0.0, 0.000_123, 0.6, 0.731, 0.9996, 1.0].map(percent),
             ["0 %", "0.012 %", "60.0 %", "73.1 %", "99.960 %", "100 %"]
         );
-        let with = Estimate { value: 0.5, interval: Some([0.4, 12.0]), samples: vec![] };
-        assert_eq!((ratio(&with), ratio(&Estimate::exact(123.4))), ("0.50 [0.40, 12.0]".into(), "123".into()));
         assert_eq!((count(1, "page", "pages"), count(0, "page", "pages")), ("1 page".into(), "0 pages".into()));
     }
 }

@@ -15,6 +15,8 @@ use crate::{
 
 /// About half of the time is between these.
 const ABOUT_HALF: [f64; 2] = [0.35, 0.65];
+/// A command of which the start of hg is a larger part tells nothing of codecs.
+const MOSTLY_START: f64 = 0.25;
 /// Less is no notable part.
 const NOTABLE: f64 = 0.2;
 /// More is most.
@@ -60,9 +62,23 @@ fn half_the_cpu(found: &LayoutFindings<'_>) -> Judgement {
         }
         return judgement;
     }
+    let shown: Vec<String> = shares.iter().map(|(_, name, share)| format!("{name} {}", percent(*share))).collect();
+    let measured = format!("at least: {}", shown.join(", "));
+    let (mostly_start, shares): (Vec<_>, Vec<_>) =
+        shares.into_iter().partition(|(job, ..)| found.start_share(*job).is_some_and(|start| start > MOSTLY_START));
+    let starts: String = mostly_start
+        .iter()
+        .filter_map(|(job, name, _)| {
+            Some(format!(" The start of hg alone takes {} of {name}.", percent(found.start_share(*job)?)))
+        })
+        .collect();
+    if shares.is_empty() {
+        let reason = format!("The repository is too small to tell.{starts}");
+        return Judgement::new(Outcome::Undecided, measured, reason);
+    }
     let [least, most] = ABOUT_HALF;
-    let about_half = shares.iter().filter(|(_, share)| (least..=most).contains(share)).count();
-    let notable = shares.iter().filter(|(_, share)| *share >= NOTABLE).count();
+    let about_half = shares.iter().filter(|(.., share)| (least..=most).contains(share)).count();
+    let notable = shares.iter().filter(|(.., share)| *share >= NOTABLE).count();
     let outcome = match (about_half, notable) {
         (halves, _) if 2 * halves > shares.len() => Outcome::Reproduced,
         (_, 0) => Outcome::NotReproduced,
@@ -77,12 +93,11 @@ fn half_the_cpu(found: &LayoutFindings<'_>) -> Judgement {
         ),
         _ => format!("In none of these commands zlib alone takes {} or more.", percent(NOTABLE)),
     };
-    let shown: Vec<String> = shares.iter().map(|(name, share)| format!("{name} {}", percent(*share))).collect();
-    Judgement::new(outcome, format!("at least: {}", shown.join(", ")), reason)
+    Judgement::new(outcome, measured, reason + &starts)
 }
 
 fn zlib_itself(found: &LayoutFindings<'_>) -> Judgement {
-    let share = found.zlib_shares().into_iter().find(|(name, _)| *name == UPDATE_COLUMN).map(|(_, share)| share);
+    let share = found.zlib_shares().into_iter().find(|(job, ..)| *job == UPDATE).map(|(.., share)| share);
     let (Some(share), Some(binding)) = (share, found.by_hg(UPDATE, ZLIB)) else {
         return Judgement::missing(
             "It takes hg update by plain hg and by hg with the extension, whose zlib has no such binding.",
@@ -179,7 +194,10 @@ fn update(layouts: &[LayoutFindings<'_>]) -> Judgement {
     };
     for layout in layouts {
         if let Some(found) = layout.by_hg(UPDATE, LZ4) {
-            let figure = format!(" {}: {}.", capital(layout.name), estimate(&found.estimate));
+            let start =
+                layout.start_share(UPDATE).map(|start| format!(", the start of hg {} of the time", percent(start)));
+            let start = start.unwrap_or_default();
+            let figure = format!(" {}: {}{start}.", capital(layout.name), estimate(&found.estimate));
             judgement.reason.push_str(&figure);
         }
         if let Some(found) = layout.replayed(UPDATE, LZ4) {
@@ -330,6 +348,13 @@ mod tests {
         assert_eq!(judge(0.3, 1.0, "half-the-cpu").outcome, Outcome::Changed);
         let little = judge(0.1, 1.0, "half-the-cpu");
         assert_eq!((little.outcome, little.measured.as_str()), (Outcome::NotReproduced, "at least: update 10 %"));
+        let mut records = with_floor(0.1, 1.0);
+        for record in &mut records {
+            record.extra.insert("process start ns".to_owned(), 400_000_000);
+        }
+        let small = judged(&[(AS_FOUND, &records, &[])], "half-the-cpu");
+        assert_eq!(small.outcome, Outcome::Undecided);
+        assert!(small.reason.ends_with("The start of hg alone takes 40 % of update."), "{}", small.reason);
         assert_eq!(judge(0.5, 0.95, "zlib-itself").outcome, Outcome::Reproduced);
         assert_eq!(judge(0.5, 0.6, "zlib-itself").outcome, Outcome::NotReproduced);
     }

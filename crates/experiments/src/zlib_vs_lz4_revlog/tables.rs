@@ -106,8 +106,14 @@ impl<'a> LayoutFindings<'a> {
         (estimate.value > 0.0).then_some(estimate.value)
     }
 
-    /// What the codec alone takes of hg's commands under zlib, at least: the name of the command, and the part.
-    pub(super) fn zlib_shares(&self) -> Vec<(&'static str, f64)> {
+    /// What the start of hg alone takes of a command under zlib.
+    pub(super) fn start_share(&self, job: JobName) -> Option<f64> {
+        let start = extra(self.records, job, &arm(Who::Plain, ZLIB)?, "process start ns")? as f64 / 1e9;
+        Some(start / self.cpu_median(job, Who::Plain, ZLIB)?)
+    }
+
+    /// What the codec alone takes of hg's commands under zlib, at least: the command, its name, and the part.
+    pub(super) fn zlib_shares(&self) -> Vec<(JobName, &'static str, f64)> {
         let floor = |job| self.cpu_median(job, Who::Replay, ZLIB);
         let command = |job| self.cpu_median(job, Who::Plain, ZLIB);
         // Only a part of a large store is compressed again in the replay.
@@ -119,11 +125,11 @@ impl<'a> LayoutFindings<'a> {
         };
         let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
         let shares = [
-            ("update", floor(FLOOR_UPDATE), command(UPDATE)),
-            ("clone --pull", sum(floor(FLOOR_SEND), compressed()), command(CLONE)),
-            ("pull", sum(floor(FLOOR_SEND_NEWEST), floor(FLOOR_WRITE_NEWEST)), command(PULL)),
+            (UPDATE, UPDATE_COLUMN, floor(FLOOR_UPDATE)),
+            (CLONE, "clone --pull", sum(floor(FLOOR_SEND), compressed())),
+            (PULL, "pull", sum(floor(FLOOR_SEND_NEWEST), floor(FLOOR_WRITE_NEWEST))),
         ];
-        shares.into_iter().filter_map(|(name, floor, command)| Some((name, floor? / command?))).collect()
+        shares.into_iter().filter_map(|(job, name, floor)| Some((job, name, floor? / command(job)?))).collect()
     }
 
     /// The same of the replay of update, where there is nothing but reading and writing.
@@ -309,14 +315,16 @@ fn replays(layout: &LayoutFindings<'_>) -> ExperimentTable {
 fn shares(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let published = layout.published.claim("half-the-cpu").and_then(|claim| claim.value);
     let replayed = layout.replayed_share().map(|share| ("update, replayed", share));
-    let rows = layout.zlib_shares().into_iter().chain(replayed).map(|(label, share)| ExperimentRow {
+    let of_hg = layout.zlib_shares().into_iter().map(|(job, name, share)| (name, share, layout.start_share(job)));
+    let replayed = replayed.map(|(name, share)| (name, share, None));
+    let rows = of_hg.chain(replayed).map(|(label, share, start)| ExperimentRow {
         label: label.to_owned(),
-        published: vec![published.filter(|_| label != "update, replayed")],
-        measured: vec![Some(Estimate::exact(share))],
+        published: vec![published.filter(|_| label != "update, replayed"), None],
+        measured: vec![Some(Estimate::exact(share)), start.map(Estimate::exact)],
     });
     ExperimentTable {
         title: format!("zlib's share of CPU time, {}", layout.name),
-        columns: vec![column("at least", Unit::Share)],
+        columns: vec![column("at least", Unit::Share), column("the start of hg", Unit::Share)],
         rows: rows.collect(),
     }
 }

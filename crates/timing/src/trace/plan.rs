@@ -21,16 +21,20 @@ use super::{
 };
 use crate::{
     bench::BenchError,
+    layout::chosen_layout,
     workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec},
 };
 
 /// What to trace.
 #[derive(Debug, Clone)]
 pub struct TracePlan {
-    /// The codecs of the variants; none for the repository as found alone.
+    /// The codecs of the variants; none for that of the baseline, or without layouts for the repository as found alone.
     pub codecs: Vec<CodecSpec>,
     /// The codec whose store files a page cache is measured against. Where there are no codecs it is the repository as found.
     pub baseline: CodecSpec,
+    /// How variants lie on disk: each codec in each of them, the first of which is the baseline's. None for the layout of the source
+    /// alone.
+    pub layouts: Vec<Layout>,
     /// The job.
     pub workload: WorkloadSpec,
     /// What part of history it looks at.
@@ -63,8 +67,8 @@ impl TracePlan {
         progress: &dyn Progress,
     ) -> Result<Vec<Subject>, BenchError> {
         let mut specs: Vec<CodecSpec> = Vec::new();
-        let codecs = std::iter::once(&self.baseline).chain(&self.codecs).filter(|_| !self.codecs.is_empty());
-        for spec in codecs {
+        let has_variants = !self.codecs.is_empty() || !self.layouts.is_empty();
+        for spec in std::iter::once(&self.baseline).chain(&self.codecs).filter(|_| has_variants) {
             let spec = if matches!(source, Repository::Hg(_)) { spec.for_revlogs() } else { spec.clone() };
             if !specs.contains(&spec) {
                 specs.push(spec);
@@ -73,8 +77,11 @@ impl TracePlan {
         let recorded = source.recorded_spec();
         let deltas = DeltaOrigin::Kept;
         let mut subjects = Vec::new();
-        for (row, spec) in (1..).zip(&specs) {
-            let folder = cached_variant(cache, source, spec, Layout::default(), self.threads, progress)?;
+        let layouts = if self.layouts.is_empty() { &[Layout::default()][..] } else { &self.layouts };
+        let pairs: Vec<_> = specs.iter().flat_map(|spec| layouts.iter().map(move |layout| (spec, *layout))).collect();
+        pairs.iter().try_for_each(|(spec, layout)| layout.check(source, spec))?;
+        for (row, (spec, layout)) in (1..).zip(pairs) {
+            let folder = cached_variant(cache, source, spec, layout, self.threads, progress)?;
             let role = if row == 1 { Role::Baseline } else { Role::Candidate };
             let text = SpecText { typed: spec.to_string(), canonical: spec.canonical() };
             let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();
@@ -89,7 +96,7 @@ impl TracePlan {
                     decoder: None,
                     delta_cache: None,
                     client: None,
-                    layout: None,
+                    layout: chosen_layout(layout),
                 },
                 decoders: Decoders::for_spec(spec),
                 _in_use: Some(folder),

@@ -181,7 +181,7 @@ impl GitHistory {
                         let Sighting::New(place) = seen.insert(store, child) else { return Ok(()) };
                         if entry.is_tree() {
                             pending.push((child.to_owned(), last_trees.folder(folder, entry.name), place));
-                        } else if place.is_some() || store.contains(child) {
+                        } else if place.is_some() || store.contains(child)? {
                             visit(ObjectKind::Blob, child);
                         } else {
                             store.note_missing(child)?;
@@ -221,7 +221,7 @@ impl History for GitHistory {
 
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
-        for place in store.every_object() {
+        for place in store.every_object()? {
             let (kind, size) = store.kind_and_size(&place)?;
             visit(kind, &place.id, size);
         }
@@ -230,7 +230,7 @@ impl History for GitHistory {
 
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
-        for place in store.every_object_in_file_order() {
+        for place in store.every_object_in_file_order()? {
             let kind = store.read_place(&place, &mut self.content)?;
             visit(kind, &place.id, &self.content);
         }

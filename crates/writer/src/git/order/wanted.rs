@@ -47,13 +47,13 @@ impl OrderedPack<'_> {
         let files = PositionSet::of(self.bases.len(), &self.head_files);
         let mut wanted = Vec::new();
         if bases_are_first {
-            let mut known = trees.clone();
+            let mut known = PositionSet::new(self.bases.len());
             for tree in &self.head_trees {
                 let mut at = *tree;
-                while let Some(base) = self.bases.get(at as usize).copied().filter(|base| *base != at) {
-                    if !trees.contains(base) && !known.insert(base) {
-                        break;
-                    }
+                // Where a base is known, so are all below it.
+                while let Some(base) = self.bases.get(at as usize).copied().filter(|base| *base != at)
+                    && known.insert(base)
+                {
                     wanted.extend((!trees.contains(base)).then_some(base));
                     at = base;
                 }
