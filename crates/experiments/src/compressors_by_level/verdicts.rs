@@ -21,6 +21,7 @@ use super::{
     Figures, arm,
     arms::Timings,
     phases::{LENGTH, Phases},
+    stores::{StoreTimes, Stores},
 };
 use crate::{
     estimates::Ratio,
@@ -46,10 +47,11 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
     let timings = figures.compressors.first().map(|corpus| corpus.timings.as_slice()).unwrap_or_default();
     let found = Found { timings };
     let value = |id: &str| published.claim(id).and_then(|claim| claim.value);
-    let btree = || {
+    let btree = |measured: Option<String>| {
         let why = "The published store was Berkeley DB's, which is no part of this program: another engine says nothing of it.";
-        Judgement::new(Outcome::NotComparable, String::new(), why.to_owned())
+        Judgement::new(Outcome::NotComparable, measured.unwrap_or_default(), why.to_owned())
     };
+    let (btree_size, btree_time) = btree_figures(&figures.stores);
     let lzo_time =
         |id: &str, what: &str, measured: Option<Ratio>| of_lzo(takes(what, value(id).as_slice(), measured.as_ref()));
     let lzo_size = |id: &str, what: &str, label: &str| {
@@ -65,9 +67,9 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
                 "It takes a limit on the memory of the whole machine, or of a control group, which no run here had.",
             ),
         ),
-        ("btree-size", btree()),
-        ("btree-time", btree()),
-        ("btree-small", btree()),
+        ("btree-size", btree(btree_size)),
+        ("btree-time", btree(btree_time)),
+        ("btree-small", btree(None)),
         ("level-3", judge_level_3(value("level-3"), figures)),
         ("lzo-7-size", lzo_size("lzo-7-size", "lzo -7", "lzop 7")),
         (
@@ -294,10 +296,23 @@ fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
     Judgement::new(outcome, shown, reason)
 }
 
+/// What this program's own B-tree takes beside files: of the disk, and of time.
+fn btree_figures(stores: &Stores) -> (Option<String>, Option<String>) {
+    let [files, btree] = stores.0.as_slice() else { return (None, None) };
+    let allocated = |times: &StoreTimes| times.size.map(|size| size.allocated as f64);
+    let size = allocated(btree).zip(allocated(files)).map(|(btree, files)| btree / files);
+    let time = ratio_of(&btree.write, &files.write).map(|found| estimate(&found.estimate));
+    let size = size.filter(|ratio| ratio.is_finite()).map(size_ratio);
+    (
+        size.map(|size| format!("{size} of the files, by this program's own")),
+        time.map(|time| format!("{time}, by this program's own")),
+    )
+}
+
 /// Processor time decides; what the published table has is elapsed time with the file system in it, and stands beside it.
 fn judge_lzo_level(found: &Found<'_>) -> Judgement {
     let cpu = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress_cpu);
-    let judgement = of_lzo(takes_the_same("Decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
+    let judgement = of_lzo(takes_the_same("decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
     match found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress) {
         Some(elapsed) => {
             let reason = format!(

@@ -77,6 +77,12 @@ fn figures_as_published_reproduce_the_claims() {
     for id in ["btree-size", "btree-time", "btree-small"] {
         assert_eq!(outcome(&figures, id), Outcome::NotComparable, "{id}");
     }
+    let size = |allocated| Some(crate::revision_alone::DiskUse { bytes: 1, allocated });
+    let store = |allocated, time| StoreTimes { size: size(allocated), write: times(time), sync: times(1.0) };
+    let figures_with = Figures { stores: Stores(vec![store(1000, 2.0), store(1200, 1.0)]), ..Figures::default() };
+    assert_eq!(outcome(&figures_with, "btree-size"), Outcome::NotComparable, "whatever it takes");
+    let (size, time) = btree_figures(&figures_with.stores);
+    assert!(size.unwrap().starts_with("1.200") && time.unwrap().starts_with("0.50"));
     for id in ["little-memory", "factor-of-two", "level-3"] {
         assert_eq!(outcome(&figures, id), Outcome::Undecided, "{id}");
     }
