@@ -73,7 +73,7 @@ fn every_order_is_read_cold_and_counts_are_git_s() {
     let blame = table(&result, "Orders: blame of");
     let path = blame["title"].as_str().and_then(|title| title.strip_prefix("Orders: blame of ")).expect("a path");
     let log = ["log", "--full-history", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path];
-    let commits = git::git(&repo, log.map(AsRef::as_ref)).text().lines().count();
+    let commits = git::git(&repo, log).text().lines().count();
     let words = format!("in {commits} commit");
     let notes = result["notes"].as_array().expect("notes");
     let is_said = |note: &Value| note.as_str().is_some_and(|note| note.contains(path) && note.contains(&words));
@@ -112,6 +112,6 @@ fn where_nothing_becomes_cold_the_result_says_so() {
 #[test]
 fn what_has_no_packs_is_refused() {
     let scratch = Scratch::new();
-    let refused = experiment(&Fixture::hg("history").repo(), &scratch.join("cache"), &[]).exits(exit::FAILURE);
+    let refused = experiment(&Fixture::hg("default").repo(), &scratch.join("cache"), &[]).exits(exit::FAILURE);
     assert!(refused.error_line().contains("checkout-page-trace"), "{}", refused.error_line());
 }
