@@ -31,6 +31,8 @@ pub(crate) struct PackServer {
     stores: Vec<ObjectStore>,
     hash: Kind,
     plan: Plan,
+    /// The numbers of its entries, sorted by id.
+    by_id: Vec<usize>,
     is_clone: bool,
     dictionary_bytes: u64,
     own: PayloadEncoders,
@@ -74,9 +76,12 @@ impl PackServer {
         let mut store = ObjectStore::open(git, place.decoders)?;
         store.set_cache_limit(place.delta_cache);
         let plan = Plan::new(history.as_mut(), &store, &scope)?;
+        let mut by_id: Vec<usize> = (0..plan.entries.len()).collect();
+        by_id.sort_unstable_by_key(|number| plan.entries.get(*number).map(|entry| entry.place.id));
         Ok(PackServer {
             offsets: Vec::with_capacity(plan.entries.len()),
             plan,
+            by_id,
             hash: git.object_hash(),
             is_clone: matches!(scope, Scope::Clone),
             dictionary_bytes: dictionary_bytes(git),
@@ -102,9 +107,9 @@ impl PackServer {
         self.stores.iter_mut().for_each(ObjectStore::forget);
     }
 
-    /// Tells of every object that is sent.
+    /// Tells of every object that is sent, in an order that does not depend on how they are stored.
     pub(super) fn tell(&self, observer: &mut dyn Observer) {
-        for entry in &self.plan.entries {
+        for entry in self.by_id.iter().filter_map(|number| self.plan.entries.get(*number)) {
             observer.object(entry.kind, &entry.place.id);
         }
         observer.missing(self.plan.missing);
