@@ -15,6 +15,7 @@ use crate::{
     client_arguments::{BenchWorkload, other_zlibs},
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
+    hg_extension::find_hg_extension,
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
     repository_path::located,
@@ -121,7 +122,7 @@ impl AlternativesArguments {
         Ok(StockPlan {
             git: git.into(),
             hg: hg.into(),
-            hg_extension: hg_extension.clone(),
+            hg_extension: find_hg_extension(hg_extension.as_deref()),
             zlibs: other_zlibs(&self.zlibs),
             helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
             caches: vec![repackbench_timing::stock::Caches::Off],

@@ -16,8 +16,10 @@ use crate::{
     client_arguments::{BenchWorkload, ClientArguments},
     compare_arguments::CompareArguments,
     exec_arguments::ExecArguments,
+    experiment_arguments::ExperimentArguments,
     explain_arguments::ExplainArguments,
     failure::Failure,
+    hg_extension::find_hg_extension,
     layout_arguments::{LayoutArguments, LayoutAxes},
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
@@ -51,6 +53,7 @@ pub(crate) enum Command {
     Bench(Box<BenchArguments>),
     Compare(CompareArguments),
     Alternatives(Box<AlternativesArguments>),
+    Experiment(Box<ExperimentArguments>),
     Explain(Box<ExplainArguments>),
     Report(ReportArguments),
     Replay(ReplayArguments),
@@ -143,7 +146,8 @@ pub(crate) struct ProgramArguments {
     #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
     pub(crate) hg: PathBuf,
 
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
+    /// was installed with this program, if any].
     #[arg(long = "hg-extension", value_name = "DIR")]
     pub(crate) hg_extension: Option<PathBuf>,
 }
@@ -154,7 +158,7 @@ impl ProgramArguments {
     }
 
     pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
-        HgProgram::new(&self.hg, self.hg_extension.as_deref())
+        HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
     }
 
     /// The one that knows `source`.
@@ -463,12 +467,12 @@ pub(crate) struct CacheArguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
-    /// List cached variants: size, last use, codec and source. Copies for cold runs are listed, too.
+    /// List cached variants: size, last use, codec and source. Copies that a run works on are listed, too.
     List,
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies for cold runs that a killed run
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies that a killed run
 /// left go in any case.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {

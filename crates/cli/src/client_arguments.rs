@@ -14,6 +14,7 @@ use crate::{
     args::ProgramArguments,
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
+    hg_extension::find_hg_extension,
 };
 
 /// Who does the jobs.
@@ -153,7 +154,7 @@ impl ClientArguments {
         StockPlan {
             git: git.into(),
             hg: hg.into(),
-            hg_extension: hg_extension.clone(),
+            hg_extension: find_hg_extension(hg_extension.as_deref()),
             zlibs,
             helps: Vec::new(),
             caches,

@@ -48,7 +48,8 @@ pub(crate) struct ExecArguments {
     #[arg(long, value_enum, value_name = "NAME", default_value_t = Implementation::Host)]
     pub(crate) zlib: Implementation,
 
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints.
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
+    /// was installed with this program, if any].
     #[arg(long = "hg-extension", value_name = "DIR")]
     pub(crate) hg_extension: Option<PathBuf>,
 

@@ -7,6 +7,7 @@ use std::{
 };
 
 use repackbench_client::ClientError;
+use repackbench_experiments::ExperimentError;
 use repackbench_reader::ReaderError;
 use repackbench_timing::{bench::BenchError, chains::ChainError, stock::StockError, workloads::WorkloadError};
 use repackbench_writer::{
@@ -44,6 +45,11 @@ impl Failure {
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+
+    /// The same failure in other words.
+    pub(crate) fn with_message(self, message: String) -> Self {
+        Failure { message, ..self }
     }
 
     pub(crate) fn print(&self) {
@@ -142,6 +148,19 @@ impl From<BenchError> for Failure {
             BenchError::Stock(StockError::Client(error)) => error.into(),
             BenchError::Stock(error) => Failure::new(FAILED, error),
             BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
+        }
+    }
+}
+
+impl From<ExperimentError> for Failure {
+    fn from(error: ExperimentError) -> Self {
+        match error {
+            ExperimentError::Bench(error) => error.into(),
+            ExperimentError::Reader(error) => error.into(),
+            ExperimentError::Writer(error) => error.into(),
+            ExperimentError::Refused { .. } => Failure::new(USAGE, error),
+            ExperimentError::Interrupted => Failure::new(INTERRUPTED, error),
+            ExperimentError::Cold(_) | ExperimentError::Io { .. } => Failure::new(FAILED, error),
         }
     }
 }

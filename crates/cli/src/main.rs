@@ -9,9 +9,11 @@ mod client_arguments;
 mod commands;
 mod compare_arguments;
 mod exec_arguments;
+mod experiment_arguments;
 mod explain_arguments;
 mod failure;
 mod generate_arguments;
+mod hg_extension;
 mod layout_arguments;
 mod output_arguments;
 mod pace_arguments;
@@ -89,6 +91,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Bench(arguments) => commands::bench::run(&arguments),
         Command::Compare(arguments) => commands::compare::run(&arguments),
         Command::Alternatives(arguments) => commands::alternatives::run(&arguments),
+        Command::Experiment(arguments) => commands::experiment::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Report(arguments) => commands::report::run(&arguments),
         Command::Replay(arguments) => commands::replay::run(&arguments),

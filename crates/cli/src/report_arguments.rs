@@ -8,7 +8,7 @@ use crate::output_arguments::OutputArguments;
 
 /// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG.
 ///
-/// RESULTS are the files that `--json` of bench, trace, explain and size wrote; several are joined,
+/// RESULTS are the files that `--json` of bench, trace, explain, size and experiment wrote; several are joined,
 /// whatever they hold: further workloads, other repositories, other machines. Over several
 /// repositories, geometric means of the ratios stand beside totals.
 ///

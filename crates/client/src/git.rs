@@ -197,8 +197,13 @@ fn dictionaries(scratch: &TempDir) -> PathBuf {
     scratch.path().join("dictionaries")
 }
 
-/// Refuses variants whose chunks cannot be decoded by themselves.
+/// Refuses variants whose chunks cannot be decoded by themselves, and those whose objects lie where git does not look.
 fn refuse_bases(repository: &GitRepository) -> Result<(), ClientError> {
+    if let Some(btree) = repository.btree() {
+        let message =
+            format!("{}: expected packs or loose objects, found a B-tree, in which git looks for none", name_of(btree));
+        return Err(ClientError::refused(message).with_hint("convert it under the same codec into another store"));
+    }
     let Some(typed) = repository.extension_spec() else { return Ok(()) };
     let spec: CodecSpec = typed.parse().map_err(|error| ClientError::refused(format!("{typed}: {error}")))?;
     if !spec.uses_bases() {

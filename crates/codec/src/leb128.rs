@@ -16,6 +16,11 @@ use crate::stored::StoredBytes;
 /// The longest encoding of a 64-bit number, in bytes.
 pub(crate) const MAX_LEN: usize = 10;
 
+/// How many bytes `value` takes.
+pub(crate) fn len(value: u64) -> usize {
+    (u64::BITS - value.leading_zeros()).max(1).div_ceil(7) as usize
+}
+
 /// Appends `value` to `out`.
 pub(crate) fn write(mut value: u64, out: &mut Vec<u8>) {
     loop {

@@ -8,6 +8,7 @@
 //! - [`ChunkEncoder`] and [`ChunkDecoder`] read and write chunks as `FORMAT.md` fixes them: RFC 1950 streams for
 //!   the zlib family, a tag byte and a body for all others.
 //! - [`RevlogEncoder`] and [`RevlogDecoder`] do the same with the chunks of a Mercurial revlog.
+//! - [`FileEncoder`] and [`FileDecoder`] do it with whole files, in formats that other programs read.
 //! - [`Codec`] is the layer beneath: one algorithm in one implementation, without the container.
 //!
 //! Contexts are expensive: on payloads as small as a pack's, making a new one for each costs ten times the
@@ -40,6 +41,7 @@ mod decoders;
 mod dictionary;
 mod encoder;
 mod error;
+mod file;
 mod form;
 mod kind;
 mod kind_encoders;
@@ -61,6 +63,7 @@ pub use decoders::{DecoderChoice, DecoderChoices, DecoderError, Decoders, Deflat
 pub use dictionary::{AssignedDictionaries, Dictionaries, Dictionary};
 pub use encoder::ChunkEncoder;
 pub use error::{CodecError, FoundLength};
+pub use file::{FileDecoder, FileEncoder, FileForm};
 pub use form::{SharedFormat, StoredForm};
 pub use kind::{ChunkKind, ObjectKind};
 pub use kind_encoders::{ChoiceEncoder, KindEncoders};

@@ -1,9 +1,16 @@
 //! What every experiment works with.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
 
 use repackbench_reader::Repository;
-use repackbench_timing::clock::Clock;
+use repackbench_timing::{
+    bench::{BenchError, BenchPlan, Measured, Recorder, bench},
+    clock::Clock,
+};
 use repackbench_writer::{Progress, cache::Cache};
 
 /// What every experiment works with.
@@ -20,6 +27,19 @@ pub struct Context<'a> {
     pub progress: &'a dyn Progress,
     /// What the user chose.
     pub options: &'a Options,
+    /// Told of every run of the benchmarks that an experiment is made of.
+    pub recorder: &'a Mutex<dyn Recorder + Send>,
+}
+
+impl Context<'_> {
+    /// Carries `plan` out on `source`, which tables call `name`: the repository itself, or one that was made of it.
+    ///
+    /// # Errors
+    /// What stopped it.
+    pub(crate) fn bench(&self, source: &Repository, name: &str, plan: &BenchPlan) -> Result<Measured, BenchError> {
+        let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
+        bench(source, name, plan, self.cache, self.clock, self.progress, &mut *recorder)
+    }
 }
 
 /// What the user chose.

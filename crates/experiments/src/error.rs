@@ -43,3 +43,21 @@ pub enum ExperimentError {
     #[error("interrupted")]
     Interrupted,
 }
+
+impl ExperimentError {
+    /// Whether it only says that the user stopped the work.
+    pub(crate) fn is_interruption(&self) -> bool {
+        matches!(
+            self,
+            ExperimentError::Interrupted
+                | ExperimentError::Writer(WriterError::Interrupted)
+                | ExperimentError::Cold(ColdError::Interrupted)
+                | ExperimentError::Bench(BenchError::Interrupted)
+        )
+    }
+
+    /// A failed operating-system call on `path`.
+    pub(crate) fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
+        ExperimentError::Io { action, path: path.into(), source }
+    }
+}

@@ -2,11 +2,37 @@
 //!
 //! What was published lies in the data file of [`repackbench_records::published`]. An experiment here measures what the published
 //! one did, and says of each claim whether it holds; see [`repackbench_records::Experiment`].
+//!
+//! - [`registry`](experiments()): which experiments there are, by name, and on which repositories;
+//! - `measuring`: benchmarks within what the user allows to take, and what did not fit;
+//! - `estimates`: figures of records;
+//! - `verdict`: from figures to words, by rules that are the same for all experiments;
+//! - a module for each experiment.
 
 #![forbid(unsafe_code)]
 
+mod budget;
+mod checkout_page_trace;
+mod compressors_by_level;
 mod context;
+mod deltas;
 mod error;
+mod estimates;
+mod flat_vs_gzip_tree;
+mod interleaved;
+mod measuring;
+mod probe;
+mod registry;
+mod revision_alone;
+mod setting;
+#[cfg(test)]
+mod tests;
+mod text;
+mod variants;
+mod verdict;
+mod zlib_vs_lz4_revlog;
+mod zlib_vs_zstd_pack;
 
 pub use context::{Context, Options};
 pub use error::ExperimentError;
+pub use registry::{RegisteredExperiment, compare_repositories, experiment, experiments};

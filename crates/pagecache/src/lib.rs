@@ -6,6 +6,10 @@
 
 #![deny(unsafe_code)]
 
+mod extents;
+mod mapped;
+mod system;
+
 use std::{
     fs::File,
     io,
@@ -18,6 +22,10 @@ use nix::{
     fcntl::{PosixFadviseAdvice, posix_fadvise},
     unistd::{SysconfVar, syncfs, sysconf},
 };
+
+pub use extents::{Extent, extents};
+pub use mapped::MappedFile;
+pub use system::{drop_all_caches, may_drop_all_caches};
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
 /// way to the lists that it forgets from.

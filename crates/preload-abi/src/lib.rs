@@ -25,6 +25,9 @@ pub const CODECS_VARIABLE: &str = "REPACKBENCH_PRELOAD_CODECS";
 /// The codec of what git writes to its object store, in canonical form.
 pub const CODEC_VARIABLE: &str = "REPACKBENCH_CODEC";
 
+/// The environment variable that says how long a payload may be that is collected to be encoded, in bytes.
+pub const COLLECT_LIMIT_VARIABLE: &str = "REPACKBENCH_COLLECT_LIMIT";
+
 /// The executables that write with it, each as `DEVICE:INODE`, with commas between them.
 pub const WRITERS_VARIABLE: &str = "REPACKBENCH_WRITERS";
 

@@ -11,6 +11,7 @@
 //! | `REPACKBENCH_DICTIONARIES` | the folder with the repository's dictionaries, uncompressed, in files `0`, `1` and so on |
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
 //! | `REPACKBENCH_CODEC` | the codec of what git writes to its object store: packs and loose objects; all else stays zlib |
+//! | `REPACKBENCH_COLLECT_LIMIT` | the longest payload that is collected for that codec, in bytes (default 512 MiB); a longer one stays zlib |
 //! | `REPACKBENCH_WRITERS` | the executables that are git, each as `DEVICE:INODE`, with commas between them |
 //! | `REPACKBENCH_REPOSITORY` | the git directory whose object store is meant |
 //!
@@ -21,6 +22,7 @@
 #![allow(non_snake_case, reason = "the names are zlib's")]
 #![allow(clippy::missing_safety_doc, reason = "zlib.h says what the callers of its functions owe")]
 
+mod caller;
 mod codecs;
 mod deflate;
 mod git_command;

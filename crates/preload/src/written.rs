@@ -4,14 +4,16 @@
 //! Whatever goes wrong before its first byte is out, zlib takes over: what was collected is given to it as if by the caller. An error
 //! is no way out, since git's writers of packs look at none but that memory ran out.
 
-use std::{ptr, slice};
+use std::{env, ptr, slice, sync::OnceLock};
 
 use libc::{c_int, c_uint, c_ulong, c_void};
 use repackbench_preload_abi::{
-    BUF_ERROR, Bytes, Codecs, DATA_ERROR, FINISH, MEM_ERROR, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions,
+    BUF_ERROR, Bytes, COLLECT_LIMIT_VARIABLE, Codecs, DATA_ERROR, FINISH, MEM_ERROR, OK, STREAM_END, STREAM_ERROR,
+    ZStream, ZlibFunctions,
 };
 
 use crate::{
+    caller::{show_new, take},
     codecs::codecs,
     object_store::{self, Purpose},
     zlib::zlib,
@@ -22,11 +24,8 @@ const NO_FLUSH: c_int = 0;
 /// `Z_BLOCK`, the last that may be asked of a stream that is written.
 const LAST_FLUSH: c_int = 5;
 
-/// The longest payload that is collected, in bytes; a longer one is zlib's.
+/// The longest payload that is collected, in bytes, unless the environment says otherwise; a longer one is zlib's.
 const MOST_COLLECTED: usize = 512 << 20;
-
-/// What a new stream shows as its checksum.
-const ADLER32_OF_NOTHING: c_ulong = 1;
 
 /// Whose address begins the state of every stream of ours. A zlib's state begins with its stream's address.
 static MARK: u8 = 0;
@@ -136,13 +135,6 @@ pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
     true
 }
 
-/// What a caller sees of a stream before its first byte.
-fn show_new(caller: &mut ZStream) {
-    (caller.total_in, caller.total_out) = (0, 0);
-    caller.msg = ptr::null();
-    caller.adler = ADLER32_OF_NOTHING;
-}
-
 /// `deflateInit2_` of the real zlib.
 ///
 /// # Safety
@@ -217,7 +209,7 @@ impl Written {
             return BUF_ERROR;
         }
         let all = self.collected().len.saturating_add(bytes);
-        let fits = all <= MOST_COLLECTED;
+        let fits = all <= most_collected();
         // SAFETY: the place is open, and the caller vouches for the bytes.
         if flush == NO_FLUSH && fits && unsafe { (self.codecs.append)(self.payload, caller.next_in, bytes) } == OK {
             take(caller, caller.avail_in);
@@ -408,6 +400,15 @@ impl Written {
     }
 }
 
+/// The longest payload that is collected, in bytes.
+fn most_collected() -> usize {
+    static MOST: OnceLock<usize> = OnceLock::new();
+    *MOST.get_or_init(|| {
+        let named = env::var(COLLECT_LIMIT_VARIABLE).ok().and_then(|limit| limit.parse().ok());
+        named.unwrap_or(MOST_COLLECTED)
+    })
+}
+
 /// What the caller has.
 ///
 /// # Safety
@@ -418,11 +419,4 @@ unsafe fn input(caller: &ZStream) -> &[u8] {
         // SAFETY: as the caller vouches; not null, which was asked before.
         len => unsafe { slice::from_raw_parts(caller.next_in, len as usize) },
     }
-}
-
-/// Counts bytes as taken.
-fn take(caller: &mut ZStream, count: c_uint) {
-    caller.next_in = caller.next_in.wrapping_add(count as usize);
-    caller.avail_in -= count;
-    caller.total_in = caller.total_in.wrapping_add(c_ulong::from(count));
 }

@@ -23,6 +23,8 @@ pub enum FileRole {
     Pack,
     /// The index of a Git pack.
     PackIndex,
+    /// A B-tree in place of packs and loose objects.
+    Btree,
     /// A loose object.
     LooseObject,
     /// The index of a revlog, with the chunks of an inline one.
@@ -59,11 +61,11 @@ pub struct TracedFile {
 /// What part of a file was read, and what for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AccessPart {
-    /// What is read when the file is opened: head and end of a pack and its index.
+    /// What is read when the file is opened: head and end of a pack and its index, the meta pages of a B-tree.
     Opening,
-    /// An id or an offset in a pack's index.
+    /// An id or an offset in a pack's index, or a page of a B-tree.
     LookUp,
-    /// A delta's header in a pack, on the way to its base.
+    /// A delta's header in a pack, on the way to its base, or the head of a value in a B-tree.
     EntryHeader,
     /// A chunk, with the header of its entry where that was not read before.
     Chunk,

@@ -20,7 +20,7 @@ pub struct ChunkPlace<'a>(pub(crate) Place<'a>);
 pub(crate) enum Place<'a> {
     /// An entry of a pack, by its position in file order.
     Entry { pack: &'a PackFile, table: &'a EntryTable, forest: &'a DeltaForest, position: usize },
-    /// A loose object.
+    /// A loose object, or a value of a B-tree.
     Loose,
     /// A revision of a revlog.
     Revision { revlog: &'a Revlog, revision: usize },

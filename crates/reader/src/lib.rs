@@ -3,7 +3,7 @@
 //! Folders mirror the formats: [`git`] holds packs, loose objects, deltas, refs and history, [`hg`] revlogs, store names and
 //! history. [`traits`] holds what the
 //! rest of the program sees of any version-control system: [`Store`], chunks in file order, which conversion reads, and
-//! [`History`], revisions and content, which workloads replay.
+//! [`History`], revisions and content, which workloads replay. [`files`] reads trees of files, which are no repositories.
 #![forbid(unsafe_code)]
 // What comes from a file is a claim: it must not be able to panic or to be cut short silently.
 #![cfg_attr(
@@ -23,6 +23,7 @@ mod delta_base_cache;
 pub mod dictionaries;
 mod error;
 mod file_state;
+pub mod files;
 pub mod git;
 pub mod hg;
 mod payloads;

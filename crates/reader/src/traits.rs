@@ -17,7 +17,7 @@ pub struct Chunk<'a> {
     pub file: &'a Path,
     /// Where in that file its entry starts, in bytes.
     pub offset: u64,
-    /// Bytes of framing before the stored bytes: a pack entry's header; 0 for a loose object.
+    /// Bytes of framing before the stored bytes: a pack entry's header, or that of a B-tree's value; 0 for a loose object.
     pub header_len: u64,
     /// What it holds.
     pub kind: ChunkKind,
@@ -27,14 +27,15 @@ pub struct Chunk<'a> {
     pub payload_len: u64,
     /// Length of the stored bytes.
     pub stored_len: u64,
-    /// The stored bytes. Empty for a loose object whose payload is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which
-    /// nobody should need to hold in memory: they are all of `file`.
+    /// The stored bytes. Empty for a loose object, or a value of a B-tree, whose payload is above
+    /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should need to hold in memory: they lie in `file` behind the header.
     pub stored: &'a [u8],
 }
 
 /// A repository as chunks in file order.
 pub trait Store {
-    /// Calls `visit` on every chunk: packs in their order, entries by offset, then loose objects by id.
+    /// Calls `visit` on every chunk: packs in their order, entries by offset, then values of a B-tree and loose
+    /// objects by id.
     ///
     /// # Errors
     /// What `visit` returns, and any damage found in the framing. Payloads are not decoded.
@@ -177,6 +178,18 @@ pub trait History: Send {
 
     /// Puts what `revision` changed against its first parent, or against nothing for a root, into `changes`.
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()>;
+
+    /// Puts what `revision` changed at `path` into `changes`, one change or none, as [`changes`](History::changes) would have it. Git's
+    /// reads the trees on the way there alone, of Mercurial's manifests all is read.
+    fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
+        let mut all = Changes::default();
+        self.changes(revision, &mut all)?;
+        changes.clear();
+        for (_, change) in all.iter().filter(|(found, _)| *found == path) {
+            changes.push(path, change.old, change.new);
+        }
+        Ok(())
+    }
 
     /// Lists every file of the revision `id`, as changes against nothing.
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()>;

@@ -4,7 +4,10 @@ use std::io::{self, BufRead, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Explanation, OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION, SizeRecord, TraceRecord};
+use crate::{
+    EXPERIMENT_SCHEMA_VERSION, Experiment, Explanation, OLDEST_SCHEMA_VERSION, Record, SCHEMA_VERSION, SizeRecord,
+    TraceRecord,
+};
 
 /// The longest line that is read, in bytes. A real record has 2 to 4 KB; a longer line is no record, and is refused
 /// before it fills the memory.
@@ -57,6 +60,14 @@ pub enum RecordError {
         /// The version it names.
         found: u32,
     },
+    /// An experiment's result was written by a program whose form of it this one does not know.
+    #[error("line {line}: expected an experiment of version 1 to {EXPERIMENT_SCHEMA_VERSION}, found {found}")]
+    ExperimentSchema {
+        /// The line.
+        line: u64,
+        /// The version it names.
+        found: u32,
+    },
 }
 
 /// One line of a file of results.
@@ -73,6 +84,8 @@ pub enum ResultLine {
     Explanation(Box<Explanation>),
     /// Where a repository's bytes go.
     Size(Box<SizeLine>),
+    /// What a published experiment found here.
+    Experiment(Box<Experiment>),
 }
 
 /// Where a repository's bytes go, as a line of its own.
@@ -92,10 +105,19 @@ pub struct SizeLine {
 /// A line that is no run: what it is, then its fields.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "record", rename_all = "kebab-case")]
-enum TaggedLine<T, E, S> {
+enum TaggedLine<T, E, S, X> {
     Trace(T),
     Explanation(E),
     Size(S),
+    Experiment(ExperimentLine<X>),
+}
+
+/// An experiment's result, and the version that every line has.
+#[derive(Serialize, Deserialize)]
+struct ExperimentLine<X> {
+    schema: u32,
+    #[serde(flatten)]
+    experiment: X,
 }
 
 /// Writes `record` to `out` as one line. The line is handed over in one piece, so that an interrupted program leaves
@@ -112,12 +134,15 @@ pub fn write_record(out: impl Write, record: &Record) -> Result<(), RecordError>
 /// # Errors
 /// As [`write_record`].
 pub fn write_result(out: impl Write, line: &ResultLine) -> Result<(), RecordError> {
-    type Tagged<'a> = TaggedLine<&'a TraceRecord, &'a Explanation, &'a SizeLine>;
+    type Tagged<'a> = TaggedLine<&'a TraceRecord, &'a Explanation, &'a SizeLine, &'a Experiment>;
     match line {
         ResultLine::Run(record) => write_line(out, record),
         ResultLine::Trace(trace) => write_line(out, &Tagged::Trace(trace)),
         ResultLine::Explanation(explanation) => write_line(out, &Tagged::Explanation(explanation)),
         ResultLine::Size(size) => write_line(out, &Tagged::Size(size)),
+        ResultLine::Experiment(experiment) => {
+            write_line(out, &Tagged::Experiment(ExperimentLine { schema: SCHEMA_VERSION, experiment }))
+        }
     }
 }
 
@@ -181,7 +206,7 @@ impl<R: BufRead> ResultLines<R> {
     }
 
     fn parse(&self) -> Result<ResultLine, RecordError> {
-        type Tagged = TaggedLine<Box<TraceRecord>, Box<Explanation>, Box<SizeLine>>;
+        type Tagged = TaggedLine<Box<TraceRecord>, Box<Explanation>, Box<SizeLine>, Box<Experiment>>;
         let parse_error = |source| RecordError::Parse { line: self.line, source };
         let Heading { schema, record } = serde_json::from_slice(&self.buffer).map_err(parse_error)?;
         if !(OLDEST_SCHEMA_VERSION..=SCHEMA_VERSION).contains(&schema) {
@@ -200,6 +225,13 @@ impl<R: BufRead> ResultLines<R> {
                 ResultLine::Explanation(explanation)
             }
             Tagged::Size(size) => ResultLine::Size(size),
+            Tagged::Experiment(ExperimentLine { experiment, .. }) => {
+                let found = experiment.experiment_schema;
+                if !(1..=EXPERIMENT_SCHEMA_VERSION).contains(&found) {
+                    return Err(RecordError::ExperimentSchema { line: self.line, found });
+                }
+                ResultLine::Experiment(experiment)
+            }
         })
     }
 }
@@ -223,9 +255,10 @@ mod tests {
 
     use super::*;
     use crate::{
-        AccessMap, Checks, ChosenDecoder, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DeltaCacheUse,
-        DeltaOrigin, Disturbance, Host, ModelledCold, ModelledDevice, ObjectKind, RatioEstimate, RepositoryState, Role,
-        RunPlace, RunUsage, SampleRecord, SizeRecord, SpecText, Storage, TracedReads, Variant, Vcs, WorkloadLabel,
+        AccessMap, Checks, ChosenDecoder, ChunkForm, ClaimOutcome, ComparedTime, ContentDigest, ConversionCost,
+        DeltaCacheUse, DeltaOrigin, Disturbance, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Host,
+        ModelledCold, ModelledDevice, ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage,
+        SampleRecord, SizeRecord, SpecText, Storage, TracedReads, Unit, Variant, Vcs, WorkloadLabel,
     };
 
     fn record(block: u32) -> Record {
@@ -284,6 +317,47 @@ mod tests {
             command: Some("repackbench bench 'a b'".into()),
             reads: None,
         }
+    }
+
+    fn experiment() -> Experiment {
+        let estimate = Estimate { value: 0.5, interval: Some([0.25, 1.0]), samples: vec![0.5, 0.25, 1.0] };
+        Experiment {
+            experiment_schema: EXPERIMENT_SCHEMA_VERSION,
+            name: "zlib-vs-zstd-pack".into(),
+            command: None,
+            began_unix_ms: 5,
+            host: record(0).host,
+            repository: record(0).repository,
+            differences: vec!["one".into()],
+            tables: vec![ExperimentTable {
+                title: "times".into(),
+                columns: vec![ExperimentColumn { name: "elapsed".into(), unit: Unit::Seconds }],
+                rows: vec![ExperimentRow {
+                    label: "zlib".into(),
+                    published: vec![None],
+                    measured: vec![Some(estimate)],
+                }],
+            }],
+            claims: vec![ClaimOutcome {
+                claim: "it is".into(),
+                published: String::new(),
+                measured: "0.5".into(),
+                outcome: Outcome::NotReproduced,
+                reason: "it is not".into(),
+            }],
+            notes: vec![],
+        }
+    }
+
+    #[test]
+    fn an_experiment_of_a_later_form_is_refused_by_its_number() {
+        let mut out = Vec::new();
+        write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":2,\"experiment_schema\":1,"), "{text}");
+        let later = text.replace("\"experiment_schema\":1", "\"experiment_schema\":9");
+        let error = read_results(later.as_bytes()).next().unwrap().unwrap_err();
+        assert_eq!(error.to_string(), "line 1: expected an experiment of version 1 to 1, found 9");
     }
 
     fn written(records: &[Record]) -> Vec<u8> {
@@ -396,6 +470,7 @@ mod tests {
             ResultLine::Run(Box::new(run.clone())),
             ResultLine::Trace(Box::new(trace)),
             ResultLine::Explanation(Box::new(explanation)),
+            ResultLine::Experiment(Box::new(experiment())),
         ];
         let mut out = Vec::new();
         lines.iter().for_each(|line| write_result(&mut out, line).unwrap());

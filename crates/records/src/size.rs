@@ -240,8 +240,8 @@ pub struct LooseSizes {
 /// Where a repository's bytes on disk go.
 ///
 /// The parts add up: the stored bytes of `objects` (loose ones included), `entry_header_bytes`, `pack_frame_bytes`,
-/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes` and `other_bytes` make
-/// `total_bytes`. Bytes are file lengths, not disk blocks.
+/// `index_bytes`, `reverse_index_bytes`, `revlog_index_bytes`, `fncache_bytes`, `dictionary_bytes`, `btree_bytes`, `btree_unused_bytes`
+/// and `other_bytes` make `total_bytes`. Bytes are file lengths, not disk blocks, but for `allocated_bytes`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SizeRecord {
     /// The repository's name for people: a path or a spec.
@@ -270,14 +270,28 @@ pub struct SizeRecord {
     /// The files of a variant's dictionaries, their table included.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dictionary_bytes: u64,
+    /// What a B-tree takes beside values that hold chunks, and beside what it leaves unused: keys and the framing of pages.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub btree_bytes: u64,
+    /// Bytes of a B-tree's pages that hold nothing.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub btree_unused_bytes: u64,
     /// Every other file that belongs to the stored repository: refs, reflogs, configuration, commit-graph and so on.
     pub other_bytes: u64,
     /// The lengths of all files that belong to the stored repository: object directories, refs, reflogs, configuration.
     /// What only a work tree needs, such as its index, is left out.
     pub total_bytes: u64,
+    /// What the file system has allocated for these files, in blocks that they may fill in part; 0 in older records. No part.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub allocated_bytes: u64,
 }
 
 impl SizeRecord {
+    /// Whether what is allocated differs from the lengths of files by more than a hundredth of them.
+    pub fn is_allocated_otherwise(&self) -> bool {
+        self.allocated_bytes != 0 && self.allocated_bytes.abs_diff(self.total_bytes) > self.total_bytes / 100
+    }
+
     /// The bytes of all packs: frames, entry headers and the stored bytes of packed chunks.
     pub fn pack_bytes(&self) -> u64 {
         self.objects
@@ -298,6 +312,8 @@ impl SizeRecord {
             self.revlog_index_bytes,
             self.fncache_bytes,
             self.dictionary_bytes,
+            self.btree_bytes,
+            self.btree_unused_bytes,
             self.other_bytes,
         ];
         parts.into_iter().fold(self.objects.sum().stored_bytes, u64::saturating_add)

@@ -16,6 +16,7 @@
 mod accesses;
 mod break_even;
 mod common;
+mod experiments;
 mod factors;
 mod labels;
 mod look;
@@ -33,6 +34,7 @@ mod tests;
 
 use crate::Results;
 pub(crate) use common::short_name;
+pub(crate) use experiments::experiment_figures;
 use svg::Width;
 
 /// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that
@@ -84,11 +86,13 @@ pub enum Section {
     BreakEven,
     /// The baseline against itself, and all runs in their order.
     Noise,
+    /// Published figures beside measured ones: each in the part of a page that is about its experiment.
+    Experiments,
 }
 
 impl Section {
     /// All of them, in the order of a page.
-    pub const ALL: [Section; 8] = [
+    pub const ALL: [Section; 9] = [
         Section::SizeTime,
         Section::Ratios,
         Section::StoredBytes,
@@ -97,6 +101,7 @@ impl Section {
         Section::Factors,
         Section::BreakEven,
         Section::Noise,
+        Section::Experiments,
     ];
 
     /// A heading.
@@ -110,6 +115,7 @@ impl Section {
             Section::Factors => "What a ratio is made of",
             Section::BreakEven => "When a conversion pays",
             Section::Noise => "Noise and drift",
+            Section::Experiments => "Published and measured",
         }
     }
 
@@ -124,6 +130,7 @@ impl Section {
             Section::Factors => "factors",
             Section::BreakEven => "break-even",
             Section::Noise => "noise",
+            Section::Experiments => "experiment",
         }
     }
 }
@@ -168,15 +175,16 @@ pub fn figures(results: &Results) -> Vec<Figure> {
     figures.extend(factors::figures(results));
     figures.extend(break_even::figures(results));
     figures.extend(noise::figures(results));
+    figures.extend(experiment_figures(&results.experiments).into_iter().flatten());
     figures.sort_by_key(|figure| figure.section);
     make_unique(&mut figures);
     figures
 }
 
-/// The charts of size against time, ratios, stored bytes and accesses as documents of their own: a name without suffix, and the
-/// text of the file.
+/// The charts of size against time, ratios, stored bytes, accesses and experiments as documents of their own: a name without suffix,
+/// and the text of the file.
 pub fn svg_files(results: &Results) -> Vec<(String, String)> {
-    let sections = [Section::SizeTime, Section::Ratios, Section::StoredBytes, Section::Accesses];
+    let sections = [Section::SizeTime, Section::Ratios, Section::StoredBytes, Section::Accesses, Section::Experiments];
     let chosen = figures(results).into_iter().filter(|figure| sections.contains(&figure.section));
     chosen.map(|figure| (figure.id.clone(), svg::document(&figure, Width::Wide))).collect()
 }

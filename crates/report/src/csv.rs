@@ -1,6 +1,6 @@
 //! CSV for spreadsheets and data frames (RFC 4180): one line for each variant in each workload, with its exact figures.
 
-use repackbench_records::{Explanation, RatioEstimate, Role, SizeRecord, TraceRecord, WorkloadComparison};
+use repackbench_records::{Experiment, Explanation, RatioEstimate, Role, SizeRecord, TraceRecord, WorkloadComparison};
 
 use crate::{Results, grid::plain_text};
 
@@ -65,8 +65,22 @@ const TRACES: [&str; 11] = [
     "touched_pages",
 ];
 
+/// The columns of experiments.
+const EXPERIMENTS: [&str; 10] = [
+    "experiment",
+    "repository",
+    "table",
+    "arm",
+    "quantity",
+    "unit",
+    "published",
+    "measured",
+    "measured_low",
+    "measured_high",
+];
+
 /// `results` as CSV: its comparisons; where there are none its traces, a line for each device and each role of files; where there
-/// are none either its sizes; and where there is nothing else the factors of its explanations.
+/// are none either its sizes; and where there is nothing else the figures of its experiments, or the factors of its explanations.
 ///
 /// # Errors
 /// None that can happen: the text is made in memory.
@@ -78,6 +92,9 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
     } else if !results.traces.is_empty() {
         writer.write_record(TRACES)?;
         results.traces.iter().try_for_each(|trace| trace_lines(&mut writer, trace))?;
+    } else if results.sizes.is_empty() && !results.experiments.is_empty() {
+        writer.write_record(EXPERIMENTS)?;
+        results.experiments.iter().try_for_each(|experiment| experiment_lines(&mut writer, experiment))?;
     } else if results.sizes.is_empty() && !results.explanations.is_empty() {
         writer.write_record(FACTORS)?;
         results.explanations.iter().try_for_each(|explanation| factor_lines(&mut writer, explanation))?;
@@ -90,6 +107,34 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
 }
 
 type Writer = csv::Writer<Vec<u8>>;
+
+fn experiment_lines(writer: &mut Writer, experiment: &Experiment) -> Result<(), csv::Error> {
+    for table in &experiment.tables {
+        for row in &table.rows {
+            for (at, column) in table.columns.iter().enumerate() {
+                let measured = row.measured.get(at).and_then(Option::as_ref);
+                let published = row.published.get(at).copied().flatten();
+                if measured.is_none() && published.is_none() {
+                    continue;
+                }
+                let interval = measured.and_then(|measured| measured.interval);
+                writer.write_record([
+                    text(&experiment.name),
+                    text(&experiment.repository.name),
+                    text(&table.title),
+                    text(&row.label),
+                    text(&column.name),
+                    name(&column.unit),
+                    number(published),
+                    number(measured.map(|measured| measured.value)),
+                    number(interval.map(|[low, _]| low)),
+                    number(interval.map(|[_, high]| high)),
+                ])?;
+            }
+        }
+    }
+    Ok(())
+}
 
 fn comparison_lines(writer: &mut Writer, comparison: &WorkloadComparison) -> Result<(), csv::Error> {
     let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
@@ -147,7 +192,10 @@ fn size_lines(writer: &mut Writer, size: &SizeRecord) -> Result<(), csv::Error> 
         ("other", size.other_bytes),
         ("total", size.total_bytes),
     ];
-    for (kind, bytes) in others {
+    // Older records and most stores have none of these.
+    let more =
+        [("B-tree", size.btree_bytes), ("B-tree unused", size.btree_unused_bytes), ("allocated", size.allocated_bytes)];
+    for (kind, bytes) in others.into_iter().chain(more.into_iter().filter(|(_, bytes)| *bytes > 0)) {
         writer.write_record([&*label, kind, "", "", &bytes.to_string(), ""])?;
     }
     Ok(())

@@ -12,6 +12,7 @@
 mod answer;
 mod date;
 pub(crate) mod escape;
+mod experiments;
 mod origin;
 mod parts;
 mod table;
@@ -40,6 +41,7 @@ struct Page {
     chart_style: &'static str,
     script: &'static str,
     answers: Vec<answer::Answer>,
+    experiments: Vec<experiments::PageExperiment>,
     sections: Vec<parts::FigureSection>,
     comparisons: Vec<parts::RepositoryTables>,
     clients: Vec<parts::ClientTable>,
@@ -63,6 +65,7 @@ pub fn html_report(results: &Results) -> String {
         chart_style: CHART_STYLE,
         script: SCRIPT,
         answers: answer::answers(results),
+        experiments: experiments::experiments(results),
         sections: parts::sections(figures(results)),
         comparisons: parts::comparisons(results),
         clients: parts::clients(results),
@@ -85,6 +88,9 @@ fn title(results: &Results) -> String {
     let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
     let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
     let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
+    if let Some(title) = title_of_experiments(results) {
+        return title;
+    }
     let mut names: Vec<&str> = Vec::new();
     for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
         let name = short_name(name);
@@ -97,6 +103,17 @@ fn title(results: &Results) -> String {
         [one] => format!("{one} under other codecs"),
         [first, second] => format!("{first} and {second} under other codecs"),
         more => format!("{} repositories under other codecs", more.len()),
+    }
+}
+
+/// What a page of experiments alone is about.
+fn title_of_experiments(results: &Results) -> Option<String> {
+    let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
+    match results.experiments.as_slice() {
+        _ if !(is_alone && results.sizes.is_empty()) => None,
+        [] => None,
+        [one] => Some(crate::experiment::title(one)),
+        more => Some(format!("{} published experiments, run again", more.len())),
     }
 }
 

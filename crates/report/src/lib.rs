@@ -18,6 +18,7 @@ mod chart;
 mod clients;
 mod convert;
 mod csv;
+mod experiment;
 mod explain;
 mod grid;
 mod html;
@@ -41,6 +42,7 @@ pub use chart::{CHART_STYLE, Column, Figure, FigureTable, Section, figures, svg_
 pub use clients::clients_table;
 pub use convert::convert_summary;
 pub use csv::csv;
+pub use experiment::{experiment_list, experiment_table};
 pub use explain::explain_table;
 pub use grid::{Style, text_table};
 pub use html::html_report;

@@ -12,6 +12,7 @@ use crate::{
     bench::{Place, bench_table, by_repository, heading},
     budget::budget_table,
     clients::clients_table,
+    experiment::markdown::sections,
     explain::explain_table,
     grid::plain_text,
     joined::{joined, joined_table},
@@ -23,7 +24,7 @@ use crate::{
 
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
-    let mut text = String::new();
+    let mut text = sections(&results.experiments);
     for (place, comparisons) in by_repository(&results.comparisons) {
         text.push_str(&comparison_section(place, &comparisons));
     }
@@ -115,7 +116,8 @@ fn provenance(results: &Results) -> String {
     let runs = results.runs.iter().map(|run| &run.command);
     let others =
         results.traces.iter().map(|trace| &trace.command).chain(results.sizes.iter().map(|line| &line.command));
-    let commands = distinct(runs.chain(others).flatten().cloned());
+    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
+    let commands = distinct(runs.chain(others).chain(experiments).flatten().cloned());
     text.push_str(&commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(", "));
     if text == "<sub>" { String::new() } else { format!("{}</sub>\n", text.trim_end()) }
 }
@@ -152,7 +154,7 @@ fn code_cell(text: &str) -> String {
 
 /// `text` with everything that Markdown or HTML could take for markup made plain. Underscores and parentheses stay as they are
 /// inside of words.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain_text(text).chars() {
         match character {

@@ -1,6 +1,6 @@
 //! What a report is made of.
 
-use repackbench_records::{EqualBudget, Explanation, Record, SizeLine, TraceRecord, WorkloadComparison};
+use repackbench_records::{EqualBudget, Experiment, Explanation, Record, SizeLine, TraceRecord, WorkloadComparison};
 
 /// Everything that some files of results hold, and what was derived from it: what HTML, Markdown and CSV are made of. Any part may be
 /// empty.
@@ -18,4 +18,6 @@ pub struct Results {
     pub explanations: Vec<Explanation>,
     /// Where repositories' bytes go, where that was asked for by itself.
     pub sizes: Vec<SizeLine>,
+    /// Published experiments that were run again.
+    pub experiments: Vec<Experiment>,
 }

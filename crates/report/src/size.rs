@@ -136,10 +136,15 @@ fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
     lines.extend(line("revlog indexes", sizes, |size| size.revlog_index_bytes));
     lines.extend(line("fncache", sizes, |size| size.fncache_bytes));
     lines.extend(line("dictionaries", sizes, |size| size.dictionary_bytes));
+    lines.extend(line("B-tree keys and pages", sizes, |size| size.btree_bytes));
+    lines.extend(line("B-tree, unused", sizes, |size| size.btree_unused_bytes));
     lines.extend(line("other files", sizes, |size| size.other_bytes));
     let total = sizes.iter().map(|size| size.total_bytes).collect();
     lines.push(SizeLine { name: "total".to_owned(), bytes: total });
     lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
+    if sizes.iter().any(SizeRecord::is_allocated_otherwise) {
+        lines.extend(line("total in disk blocks", sizes, |size| size.allocated_bytes));
+    }
     lines
 }
 
@@ -244,6 +249,25 @@ stored           0          0         1      30.0
             form_table(&[second], Style::PLAIN).starts_with("\nform        chunks     MB\n"),
             "one repository needs no name"
         );
+    }
+
+    #[test]
+    fn disk_blocks_and_a_btree_are_shown_where_they_say_something() {
+        let (mut loose, mut btree) = (sample("loose", 1), sample("btree", 1));
+        loose.allocated_bytes = loose.total_bytes + loose.total_bytes / 200;
+        assert!(!size_table(&[loose.clone()]).contains("disk blocks"), "half a percent");
+        (btree.btree_bytes, btree.btree_unused_bytes) = (1_000_000, 3_000_000);
+        btree.total_bytes = btree.sum_of_parts();
+        loose.allocated_bytes = 2 * loose.total_bytes;
+        btree.allocated_bytes = btree.total_bytes;
+        let text = size_table(&[loose, btree]);
+        let row = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+            line[name.len()..].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(row("B-tree keys and pages"), ["0", "1.00", "-"]);
+        assert_eq!(row("B-tree, unused"), ["0", "3.00", "-"]);
+        assert_eq!(row("total in disk blocks"), ["72.6", "40.3", "0.555"]);
     }
 
     #[test]

@@ -1,10 +1,19 @@
 //! Where a repository's bytes go.
 
-use std::{borrow::Cow, collections::BTreeSet, fs::File, io::Read, path::Path};
+use std::{
+    borrow::Cow,
+    collections::BTreeSet,
+    fs::{File, Metadata},
+    io::{Read, Seek, SeekFrom},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
 
 use repackbench_codec::{SharedFormat, StoredForm};
 use repackbench_reader::{
-    Chunk, ObjectKind, ReaderError, Repository, Result, dictionaries::DICTIONARY_FOLDER, git::GitRepository,
+    Chunk, ObjectKind, ReaderError, Repository, Result,
+    dictionaries::DICTIONARY_FOLDER,
+    git::{GitRepository, btree::BtreeFile},
     hg::HgRepository,
 };
 use repackbench_records::{ChunkForm, SizeRecord};
@@ -55,13 +64,15 @@ pub fn examine(repository: &Repository, label: &str) -> Result<(SizeRecord, Shar
     Ok((size, formats))
 }
 
-/// The first bytes of a chunk. Those of a loose object too large for memory are read from its file.
+/// The first bytes of a chunk. Those of an object too large for memory are read from its file.
 fn opening<'a>(chunk: &Chunk<'a>) -> Result<Cow<'a, [u8]>> {
     if !chunk.stored.is_empty() || chunk.stored_len == 0 {
         return Ok(Cow::Borrowed(chunk.stored));
     }
     let mut bytes = Vec::new();
-    let file = File::open(chunk.file).map_err(|e| ReaderError::io("open", chunk.file, e))?;
+    let mut file = File::open(chunk.file).map_err(|e| ReaderError::io("open", chunk.file, e))?;
+    let start = SeekFrom::Start(chunk.offset.saturating_add(chunk.header_len));
+    file.seek(start).map_err(|e| ReaderError::io("read", chunk.file, e))?;
     file.take(OPENING_LEN).read_to_end(&mut bytes).map_err(|e| ReaderError::io("read", chunk.file, e))?;
     Ok(Cow::Owned(bytes))
 }
@@ -87,6 +98,8 @@ fn measure_hg(repository: &HgRepository, size: &mut SizeRecord) -> Result<()> {
     let store = repository.store_dir();
     for (file, len) in repository.files()? {
         size.total_bytes += len;
+        let metadata = file.symlink_metadata().map_err(|e| ReaderError::io("inspect", &file, e))?;
+        size.allocated_bytes += allocated(&metadata);
         let below = file.strip_prefix(&store).unwrap_or(Path::new(""));
         let name = below.to_str().unwrap_or_default();
         if name == "fncache" || name.starts_with("fileindex") {
@@ -115,32 +128,57 @@ fn measure_git(repository: &GitRepository, size: &mut SizeRecord) -> Result<()> 
         }
     }
     for objects in repository.object_dirs() {
-        size.total_bytes += bytes_below(objects)?;
-        size.dictionary_bytes += bytes_below(&objects.join("info").join(DICTIONARY_FOLDER))?;
+        add_total(size, &bytes_below(objects)?);
+        size.dictionary_bytes += bytes_below(&objects.join("info").join(DICTIONARY_FOLDER))?.len;
     }
     for name in COUNTED {
-        size.total_bytes += bytes_below(&repository.common_dir().join(name))?;
+        add_total(size, &bytes_below(&repository.common_dir().join(name))?);
+    }
+    if let Some(btree) = repository.btree() {
+        let occupancy = BtreeFile::open(btree, repository.object_hash())?.occupancy()?;
+        size.btree_unused_bytes = occupancy.unused_bytes;
+        size.btree_bytes = occupancy.file_bytes.saturating_sub(occupancy.value_bytes + occupancy.unused_bytes);
     }
     Ok(())
 }
 
+/// The bytes of some files.
+#[derive(Default)]
+struct FileBytes {
+    /// Their lengths.
+    len: u64,
+    /// What the file system has allocated for them.
+    allocated: u64,
+}
+
+fn add_total(size: &mut SizeRecord, files: &FileBytes) {
+    size.total_bytes += files.len;
+    size.allocated_bytes += files.allocated;
+}
+
+/// What is allocated for a file, in bytes: blocks of 512, whatever the file system's own are.
+fn allocated(metadata: &Metadata) -> u64 {
+    metadata.blocks().saturating_mul(512)
+}
+
 /// The lengths of `root`, if it is a file, or of all files below it; 0 if there is none. Symbolic links below it count as
 /// such, directories and lock files not at all.
-fn bytes_below(root: &Path) -> Result<u64> {
+fn bytes_below(root: &Path) -> Result<FileBytes> {
     if root.symlink_metadata().is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound) {
-        return Ok(0);
+        return Ok(FileBytes::default());
     }
     // git reads through a folder that is linked in from elsewhere. Of another link, such as a `HEAD` of old, the name that it
     // holds is what is stored, and it may lead nowhere.
     let walk = WalkDir::new(root).follow_root_links(root.is_dir());
-    let mut total = 0;
+    let mut total = FileBytes::default();
     let is_lock = |entry: &DirEntry| entry.path().extension().is_some_and(|extension| extension == "lock");
     for entry in walk.into_iter().filter_entry(|entry| entry.depth() == 0 || !is_lock(entry)) {
         let at = |e: &walkdir::Error| e.path().unwrap_or(root).to_owned();
         let entry = entry.map_err(|e| ReaderError::io("list", at(&e), e.into()))?;
         if !entry.file_type().is_dir() {
             let metadata = entry.metadata().map_err(|e| ReaderError::io("inspect", at(&e), e.into()))?;
-            total += metadata.len();
+            total.len += metadata.len();
+            total.allocated += allocated(&metadata);
         }
     }
     Ok(total)

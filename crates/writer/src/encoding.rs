@@ -3,8 +3,8 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use repackbench_codec::{
-    AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, KindEncoders,
-    RevlogDecoder, RevlogEncoder, ZlibReader,
+    AssignedDictionaries, ChunkDecoder, ChunkEncoder, ChunkKind, CodecSpec, DICTIONARY_REQUIREMENT, Dictionaries,
+    Dictionary, KindEncoders, RevlogDecoder, RevlogEncoder, ZlibReader,
 };
 use repackbench_reader::{
     ReaderError, Repository,
@@ -55,6 +55,18 @@ impl Encoding {
     /// The same for loose objects.
     pub(crate) fn for_loose_objects(&self) -> Self {
         Encoding { spec: self.spec.for_loose_objects(), assigned: self.assigned.clone() }
+    }
+
+    /// The same without the dictionaries of deltas, for a store that has none.
+    pub(crate) fn for_whole_objects(&self) -> Self {
+        let of_whole = |number: u8| self.assigned.by_kind.iter().any(|(kind, of)| *of == number && !kind.is_delta);
+        let numbered = self.assigned.dictionaries.iter().zip(0u8..);
+        let kept: Vec<(&Dictionary, u8)> = numbered.filter(|(_, number)| of_whole(*number)).collect();
+        let new_number = |old: u8| kept.iter().zip(0u8..).find(|((_, kept), _)| *kept == old).map(|(_, new)| new);
+        let by_kind = self.assigned.by_kind.iter().filter(|(kind, _)| !kind.is_delta);
+        let by_kind = by_kind.filter_map(|(kind, number)| Some((*kind, new_number(*number)?))).collect();
+        let dictionaries = Dictionaries::new(kept.iter().map(|(dictionary, _)| (*dictionary).clone()));
+        Encoding { spec: self.spec.clone(), assigned: AssignedDictionaries { dictionaries, by_kind } }
     }
 
     /// Encoders for one thread.

@@ -11,12 +11,15 @@ use std::{
 };
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::hg::repository::KEPT_IN_HG_DIR;
+use repackbench_reader::{
+    files::{DESCRIPTOR_FILE, FILES_FOLDER, FileTree},
+    hg::repository::KEPT_IN_HG_DIR,
+};
 
-use crate::{Layout, Result, WriterError, pipeline::on_threads};
+use crate::{Result, WriterError, pipeline::on_threads};
 
-/// The default output for `source` under `spec` and `layout`: a sibling named after them, `repo.zstd-5`, `repo.zstd-5.loose`.
-pub fn default_output(source: &Path, spec: &CodecSpec, layout: Layout) -> Result<PathBuf> {
+/// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
+pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
     // By name and not by what symbolic links lead to, as the user sees it; only `..` has to be followed.
     let mut path = std::path::absolute(source).map_err(|e| WriterError::io("find", source, e))?;
     if path.components().any(|component| component == Component::ParentDir) {
@@ -33,7 +36,7 @@ pub fn default_output(source: &Path, spec: &CodecSpec, layout: Layout) -> Result
     })?;
     name.push(".");
     name.push(spec.file_stem());
-    name.push(layout.file_suffix());
+    name.push(suffix);
     Ok(path.with_file_name(name))
 }
 
@@ -162,8 +165,8 @@ fn sync(path: &Path) -> Result<()> {
 }
 
 /// What `force` may replace besides bare repositories and empty folders.
-const NOT_REPLACEABLE: &str =
-    "exists and is neither a bare repository, a repository of Mercurial without a checkout, nor an empty folder";
+const NOT_REPLACEABLE: &str = "exists and is neither a bare repository, a repository of Mercurial without a checkout, a tree of files \
+     that convert wrote, nor an empty folder";
 
 /// Why `force` does not replace `target`; `None` if it does.
 fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option<String>> {
@@ -178,6 +181,9 @@ fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option
     if is_git_directory && !has_work_tree {
         return Ok(None);
     }
+    if FileTree::is_at(target) {
+        return not_of_a_file_tree(target);
+    }
     let mut entries = fs::read_dir(target).map_err(failed)?;
     match (entries.next().transpose().map_err(failed)?, entries.next().is_none()) {
         (None, _) => Ok(None),
@@ -187,6 +193,18 @@ fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option
         }
         _ => Ok(Some(NOT_REPLACEABLE.to_owned())),
     }
+}
+
+/// Names something beside descriptor and files in the folder of a tree of files: that is somebody's.
+fn not_of_a_file_tree(target: &Path) -> Result<Option<String>> {
+    let failed = |e| WriterError::io("list", target, e);
+    for entry in fs::read_dir(target).map_err(failed)? {
+        let name = entry.map_err(failed)?.file_name();
+        if name != DESCRIPTOR_FILE && name != FILES_FOLDER {
+            return Ok(Some(format!("holds {}, which no conversion wrote", name.display())));
+        }
+    }
+    Ok(None)
 }
 
 /// What hg adds to a conversion's output when it only reads it.

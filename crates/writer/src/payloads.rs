@@ -100,7 +100,7 @@ pub fn export_payloads(
 }
 
 /// What must not be written to.
-fn folders_of(repository: &Repository) -> Vec<PathBuf> {
+pub(crate) fn folders_of(repository: &Repository) -> Vec<PathBuf> {
     match repository {
         Repository::Git(git) => git::folders(git),
         Repository::Hg(hg) => hg::folders(hg).into(),

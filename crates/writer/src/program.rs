@@ -28,7 +28,10 @@ const PATIENCE: Duration = Duration::from_secs(2);
 const LAST_WORDS: usize = 1000;
 
 /// Runs `command`, which messages call `name`, to its end, or to the user's wish to stop: then what it started ends with it.
-pub(crate) fn run(mut command: Command, name: &str, progress: &dyn Progress) -> Result<()> {
+///
+/// # Errors
+/// [`WriterError::Program`] when it cannot be run or fails, with its last words; [`WriterError::Interrupted`].
+pub fn run(mut command: Command, name: &str, progress: &dyn Progress) -> Result<()> {
     let failed = |why: String| WriterError::Program { command: name.to_owned(), why };
     let io = |error: io::Error| failed(error.to_string());
     let mut said = tempfile::tempfile().map_err(io)?;

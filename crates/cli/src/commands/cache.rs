@@ -38,7 +38,7 @@ fn row(variant: &CachedVariant) -> Vec<String> {
 
 fn row_of_copies(copies: &CachedCopies) -> Vec<String> {
     let state = if copies.in_use { "a run that is under way" } else { "left by a run that was killed" };
-    vec![copies.bytes.to_string(), "-".to_owned(), "cold copies".to_owned(), state.to_owned()]
+    vec![copies.bytes.to_string(), "-".to_owned(), "copies of a run".to_owned(), state.to_owned()]
 }
 
 fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
@@ -50,8 +50,8 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
     let freed = cache.prune(policy)?;
     let copies = match freed.cold_copies {
         0 => String::new(),
-        1 => " and 1 folder of cold copies that a killed run left".to_owned(),
-        folders => format!(" and {folders} folders of cold copies that killed runs left"),
+        1 => " and 1 folder of copies that a killed run left".to_owned(),
+        folders => format!(" and {folders} folders of copies that killed runs left"),
     };
     print(&format!(
         "{} variants{copies} removed, {} bytes freed, {} in use\n",

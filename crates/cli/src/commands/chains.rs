@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use repackbench_reader::Repository;
+use repackbench_reader::{Repository, git::btree::BtreeFile};
 use repackbench_report::chain_table;
 use repackbench_timing::{chains::compare_chains, clock::SystemClock};
 
@@ -29,9 +29,13 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Says how many loose objects, which are in no chain, are not looked at.
+/// Says how many loose objects, and values of a B-tree, which are in no chain, are not looked at.
 fn note_loose(repository: &Repository) -> Result<(), Failure> {
     if let Repository::Git(git) = repository {
+        if let Some(path) = git.btree() {
+            let values = BtreeFile::open(path, git.object_hash())?.len();
+            print_note(format!("{}: left out: {values} objects of a B-tree, which are in no chain", path.display()));
+        }
         let loose = git.loose_objects()?.len();
         if loose > 0 {
             let folder = git.common_dir().display();

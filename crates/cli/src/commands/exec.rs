@@ -13,6 +13,7 @@ use crate::{
     child,
     exec_arguments::ExecArguments,
     failure::{BAD_INPUT, Failure, USAGE},
+    hg_extension::find_hg_extension,
 };
 
 pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
@@ -38,7 +39,8 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
             child::end_alike(ended)
         }
         Repository::Hg(hg) => {
-            let extension = arguments.hg_extension.as_deref();
+            let extension = find_hg_extension(arguments.hg_extension.as_deref());
+            let extension = extension.as_deref();
             let mut all = match &arguments.codec {
                 Some(codec) => hg_codec(&hg, extension, codec)?,
                 None => Vec::new(),

@@ -8,6 +8,7 @@ pub(crate) mod codecs;
 pub(crate) mod compare;
 pub(crate) mod convert;
 pub(crate) mod exec;
+pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod payloads;
@@ -20,6 +21,7 @@ pub(crate) mod size;
 pub(crate) mod trace;
 pub(crate) mod train;
 pub(crate) mod verify;
+mod whole_file;
 
 use std::{io::Write, path::Path};
 

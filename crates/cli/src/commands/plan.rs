@@ -52,6 +52,6 @@ pub(super) fn plan_with(parts: PlanParts<'_>, source: &Repository, earlier: Vec<
 }
 
 /// A seed that no other session has.
-fn seed_of_now() -> u64 {
+pub(super) fn seed_of_now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_nanos() as u64)
 }

@@ -2,23 +2,21 @@
 
 use std::{
     collections::HashSet,
-    fs::{self, Permissions},
-    io::{self, IsTerminal, Write},
-    os::unix::fs::PermissionsExt,
+    fs,
+    io::{self, IsTerminal},
     path::Path,
     process::ExitCode,
 };
 
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
-    Results, Style, bench_table, budget_table, clients_table, csv, explain_table, html_report, joined, joined_table,
-    markdown, size_table, summary, svg_files, trace_table,
+    Results, Style, bench_table, budget_table, clients_table, csv, experiment_table, explain_table, html_report,
+    joined, joined_table, markdown, size_table, summary, svg_files, trace_table,
 };
 use repackbench_timing::statistics::{compare_records, equal_budgets, unify_spellings};
 use serde_json::json;
-use tempfile::NamedTempFile;
 
-use super::print;
+use super::{print, whole_file::WholeFile};
 use crate::{
     failure::{FAILED, Failure, print_note},
     output_arguments::OutputArguments,
@@ -40,7 +38,11 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let results = results(lines);
     if !arguments.quiet {
         let twice = found.saturating_sub(
-            results.runs.len() + results.traces.len() + results.explanations.len() + results.sizes.len(),
+            results.runs.len()
+                + results.traces.len()
+                + results.explanations.len()
+                + results.sizes.len()
+                + results.experiments.len(),
         );
         if twice > 0 {
             print_note(format!("{twice} lines were given twice, and count once"));
@@ -67,6 +69,9 @@ fn results(lines: Vec<ResultLine>) -> Results {
                 results.explanations.push(*explanation);
             }
             ResultLine::Size(size) if !results.sizes.contains(&size) => results.sizes.push(*size),
+            ResultLine::Experiment(experiment) if !results.experiments.contains(&experiment) => {
+                results.experiments.push(*experiment);
+            }
             _ => {}
         }
     }
@@ -109,6 +114,7 @@ fn place_of(run: &Record) -> (u64, u64, u32, u32, String, String) {
 pub(super) fn tables(results: &Results, style: Style) -> String {
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
     let parts = [
+        experiment_table(&results.experiments, style),
         summary(&results.comparisons, style),
         clients_table(&results.comparisons, style),
         joined_table(&joined(&results.comparisons), style),
@@ -129,6 +135,7 @@ fn document(results: &Results) -> Result<String, Failure> {
         "explanations": results.explanations,
         "traces": results.traces,
         "sizes": results.sizes,
+        "experiments": results.experiments,
     });
     let text = serde_json::to_string_pretty(&document).map_err(|error| Failure::new(FAILED, error.to_string()))?;
     Ok(text + "\n")
@@ -144,20 +151,10 @@ pub(super) fn style() -> Style {
     Style { width, is_coloured }
 }
 
-/// A new file in the folder of `path`, with the permissions that any new file has.
-fn beside(path: &Path) -> io::Result<NamedTempFile> {
-    if path.is_dir() {
-        return Err(io::ErrorKind::IsADirectory.into());
-    }
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder)
-}
-
 /// Where a result goes, made before there is one: an hour of measuring should not end in a misspelt folder.
 pub(super) struct Outputs<'a> {
     arguments: &'a OutputArguments,
-    /// The file under another name beside its own, which it gets when it is whole.
-    html: Option<NamedTempFile>,
+    html: Option<WholeFile>,
 }
 
 impl<'a> Outputs<'a> {
@@ -165,10 +162,7 @@ impl<'a> Outputs<'a> {
     pub(super) fn prepare(arguments: &'a OutputArguments) -> Result<Self, Failure> {
         let cannot =
             |path: &Path, error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display()));
-        let html = match &arguments.html {
-            Some(path) => Some(beside(path).map_err(|error| cannot(path, error))?),
-            None => None,
-        };
+        let html = arguments.html.as_deref().map(WholeFile::prepare).transpose()?;
         if let Some(folder) = &arguments.svg {
             fs::create_dir_all(folder).map_err(|error| cannot(folder, error))?;
         }
@@ -179,10 +173,8 @@ impl<'a> Outputs<'a> {
     pub(super) fn write(&mut self, results: &Results) -> Result<(), Failure> {
         let cannot =
             |path: &Path, error: io::Error| Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()));
-        if let (Some(path), Some(mut file)) = (&self.arguments.html, self.html.take()) {
-            let written = file.write_all(html_report(results).as_bytes());
-            let named = written.and_then(|()| file.persist(path).map_err(io::Error::from));
-            named.map_err(|error| cannot(path, error))?;
+        if let Some(file) = self.html.take() {
+            file.write(&html_report(results))?;
         }
         if let Some(folder) = &self.arguments.svg {
             for (name, svg) in svg_files(results) {

@@ -118,10 +118,10 @@ fn copies_that_a_killed_run_left_are_listed_and_pruned() {
     std::fs::create_dir_all(left.join("0-0")).expect("a folder");
     std::fs::write(left.join("0-0").join("pack"), [0; 321]).expect("a file");
     let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
-    let line = listed.lines().find(|line| line.contains("cold copies")).unwrap_or_else(|| panic!("{listed}"));
+    let line = listed.lines().find(|line| line.contains("copies of a run")).unwrap_or_else(|| panic!("{listed}"));
     assert!(line.contains("321") && line.contains("left by a run that was killed"), "{listed}");
     let pruned = cached(&scratch, &["cache", "prune", "--keep-bytes", "1000000"], None).exits(exit::OK).text();
-    assert!(pruned.contains("1 folder of cold copies that a killed run left removed, 321 bytes freed"), "{pruned}");
+    assert!(pruned.contains("1 folder of copies that a killed run left removed, 321 bytes freed"), "{pruned}");
     assert!(!left.exists());
 }
 

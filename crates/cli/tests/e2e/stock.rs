@@ -143,6 +143,39 @@ fn both_clients_stand_side_by_side_and_report_reads_them_back() {
 }
 
 #[test]
+fn a_variant_is_a_source_like_any_other() {
+    let scratch = Scratch::new();
+    let variant = scratch.join("variant");
+    program::convert(&Fixture::get("history").repo(), "zstd:5", &variant);
+    let before = snapshot::state(&variant);
+    let file = scratch.join("records.jsonl");
+    let options = ["--client", "stock", "--codec", "lz4", "--workload", "traverse", "--workload", "repack"];
+    run(&scratch, &variant, &[&options[..], &["--blocks", "1", "--json", path(&file)]].concat()).exits(exit::OK);
+    let rows: BTreeSet<String> = records(&file).iter().map(row).collect();
+    // Plain git cannot read it as it was found.
+    let expected = ["as found library host", "lz4 library host", "zlib:6 library host", "zlib:6 plain host"];
+    assert_eq!(rows, expected.map(str::to_owned).into());
+    assert_eq!(snapshot::state(&variant), before, "the source was written to");
+}
+
+#[test]
+fn hooks_of_the_source_do_not_run() {
+    let scratch = Scratch::new();
+    let repo = Fixture::copy("history", &scratch).repo();
+    let (hooks, ran) = (repo.join("hooks"), scratch.join("a-hook-ran"));
+    fs::create_dir_all(&hooks).unwrap();
+    for name in ["post-checkout", "reference-transaction", "pre-auto-gc", "post-index-change", "update"] {
+        let hook = hooks.join(name);
+        fs::write(&hook, format!("#!/bin/sh\ntouch '{}'\n", path(&ran))).unwrap();
+        fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let jobs = ["checkout", "repack", "fetch:zlib", "clone:zlib"].map(|name| ["--workload", name]).concat();
+    let options = [&["--client", "stock", "--codec", "zlib:9", "--commits", "2", "--blocks", "1"], &jobs[..]].concat();
+    run(&scratch, &repo, &options).exits(exit::OK);
+    assert!(!ran.exists());
+}
+
+#[test]
 fn what_stock_git_cannot_do_is_refused_before_anything_is_made() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let refused = |options: &[&str], code: i32, why: &str| {

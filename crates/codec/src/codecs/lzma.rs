@@ -48,7 +48,12 @@ pub(crate) type Xz = StreamCodec<XzContainer>;
 impl Xz {
     /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
-        StreamCodec::of(XzContainer(level))
+        StreamCodec::of(XzContainer { level, container: Container::Xz })
+    }
+
+    /// The same with the container's own check of the content, for streams that are files.
+    pub(crate) fn for_files(level: u32) -> Self {
+        StreamCodec::of(XzContainer { level, container: Container::XzWithCheck })
     }
 }
 
@@ -71,8 +76,11 @@ impl Machine for RawLzma {
     }
 }
 
-/// The level of compressing contexts.
-pub(crate) struct XzContainer(u32);
+/// The level of compressing contexts, and what is around the data.
+pub(crate) struct XzContainer {
+    level: u32,
+    container: Container,
+}
 
 impl Machine for XzContainer {
     const CODEC: &'static str = "xz";
@@ -82,11 +90,11 @@ impl Machine for XzContainer {
     type Inflater = Decompressing;
 
     fn deflater(&self) -> Result<Compressing, CodecError> {
-        Compressing::new(Container::Xz, self.0)
+        Compressing::new(self.container, self.level)
     }
 
     fn inflater(&self) -> Result<Decompressing, CodecError> {
-        Decompressing::new(Container::Xz)
+        Decompressing::new(self.container)
     }
 }
 
@@ -95,15 +103,17 @@ impl Machine for XzContainer {
 enum Container {
     /// Nothing.
     Raw,
-    /// The .xz file format.
+    /// The .xz file format, without a check.
     Xz,
+    /// The .xz file format, with a CRC-32 of the content.
+    XzWithCheck,
 }
 
 impl Container {
     fn body(self) -> &'static str {
         match self {
             Container::Raw => RAW_BODY,
-            Container::Xz => XZ_BODY,
+            Container::Xz | Container::XzWithCheck => XZ_BODY,
         }
     }
 }
@@ -230,6 +240,7 @@ impl Deflater for Compressing {
             match self.container {
                 Container::Raw => sys::lzma_raw_encoder(stream, filters.as_ptr()),
                 Container::Xz => sys::lzma_stream_encoder(stream, filters.as_ptr(), sys::LZMA_CHECK_NONE),
+                Container::XzWithCheck => sys::lzma_stream_encoder(stream, filters.as_ptr(), sys::LZMA_CHECK_CRC32),
             }
         };
         self.context.check(result)
@@ -273,7 +284,7 @@ impl Inflater for Decompressing {
                 // SAFETY: as in `Compressing::restart`.
                 unsafe { sys::lzma_raw_decoder(stream, filters.as_ptr()) }
             }
-            Container::Xz => {
+            Container::Xz | Container::XzWithCheck => {
                 options.dict_size = needed;
                 let filters = lzma2(&mut options);
                 // SAFETY: the filters are a terminated chain, and they and the options behind them outlive the call.

@@ -130,6 +130,11 @@ impl CodecChoice {
         CodecSpec::of_choice(CodecChoice { checksum: self.checksum, window_log: self.window_log, ..plain })
     }
 
+    /// The same with standard zstd frames and without a dictionary.
+    pub(crate) fn in_standard_frame(&self) -> CodecChoice {
+        CodecChoice { standard_frame: true, dictionary: None, ..self.clone() }
+    }
+
     pub(super) fn for_loose_objects(&self) -> CodecChoice {
         CodecChoice { level: self.loose, loose: self.loose, prefix: false, patch: false, ..self.clone() }
     }

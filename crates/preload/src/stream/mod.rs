@@ -27,13 +27,14 @@ use self::{
     first_bytes::{Opening, ZSTD_MAGIC, is_plainly_zlib},
     ours::Decoder,
 };
-use crate::{guarded, zlib::zlib};
+use crate::{
+    caller::{show_new, take},
+    guarded,
+    zlib::zlib,
+};
 
 /// `MAX_WBITS`
 const LONGEST_WINDOW: c_int = 15;
-
-/// The checksum of nothing, which a new stream shows.
-const ADLER32_OF_NOTHING: c_ulong = 1;
 
 /// Whose address begins the state of every stream of ours. A zlib's state begins with its stream's address.
 static MARK: u8 = 0;
@@ -168,13 +169,6 @@ pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_in
         // SAFETY: as the caller vouches.
         unsafe { state.inflate(caller, flush) }
     })
-}
-
-/// What a caller sees of a stream before its first byte.
-fn show_new(caller: &mut ZStream) {
-    (caller.total_in, caller.total_out) = (0, 0);
-    caller.msg = ptr::null();
-    caller.adler = ADLER32_OF_NOTHING;
 }
 
 impl Stream {
@@ -364,13 +358,6 @@ impl Drop for Stream {
             decoder.close();
         }
     }
-}
-
-/// Counts bytes as taken.
-fn take(caller: &mut ZStream, count: c_uint) {
-    caller.next_in = caller.next_in.wrapping_add(count as usize);
-    caller.avail_in -= count;
-    caller.total_in = caller.total_in.wrapping_add(c_ulong::from(count));
 }
 
 /// Counts what a step took and wrote, which is at most what the caller had.

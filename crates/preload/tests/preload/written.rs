@@ -5,8 +5,12 @@
 use std::os::unix::{fs::MetadataExt, process::CommandExt};
 use std::process::Command;
 
-use repackbench_codec::{ChunkEncoder, CodecSpec};
-use repackbench_preload_abi::{BUF_ERROR, DATA_ERROR, FINISH, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
+use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, ZlibReader};
+use repackbench_preload_abi::{
+    BUF_ERROR, COLLECT_LIMIT_VARIABLE, DATA_ERROR, FINISH, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions,
+};
 
 use crate::calls::{Stream as ReadStream, outcome, read};
 use crate::library::{ours, zlibs};
@@ -21,6 +25,11 @@ const CODEC: &str = "REPACKBENCH_CODEC";
 /// Runs the ignored test `name` in a process that is, for all that can be seen, a command of git's, with the repository's folder of
 /// packs behind it.
 fn run_as(git_command: &str, name: &str, codec: &str) {
+    run_with(git_command, name, codec, &[]);
+}
+
+/// The same with more in its environment.
+fn run_with(git_command: &str, name: &str, codec: &str, environment: &[(&str, &str)]) {
     let repository = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(repository.path().join("objects/pack")).unwrap();
     let program = std::env::current_exe().unwrap();
@@ -29,6 +38,7 @@ fn run_as(git_command: &str, name: &str, codec: &str) {
     command.arg0(git_command).args(["--ignored", "--exact", name]).arg(repository.path().join("objects/pack/pack"));
     command.env(CODEC, codec).env("REPACKBENCH_WRITERS", format!("1:1,{}:{}", found.dev(), found.ino()));
     command.env("REPACKBENCH_REPOSITORY", repository.path()).env("GIT_DIR", repository.path());
+    command.envs(environment.iter().copied());
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(
@@ -42,7 +52,9 @@ fn run_as(git_command: &str, name: &str, codec: &str) {
 fn streams_behave_as_zlibs_do() {
     for codec in ["store", "zstd:3", "lz4,store-if-larger=no", "xz:1,store-if-larger=no", "zlib:6", "libdeflate:9"] {
         run_as("git-pack-objects", "written::chunks_come_out", codec);
+        run_as("git-pack-objects", "written::random_calls_lose_nothing", codec);
     }
+    run_with("git-pack-objects", "written::what_is_too_long_is_zlibs", "zstd:3", &[(COLLECT_LIMIT_VARIABLE, "1000")]);
     run_as("git-pack-objects", "written::what_is_not_for_the_store_is_zlibs", "zstd:3");
     run_as("git-add", "written::loose_objects_alone", "zstd:3");
 }
@@ -161,6 +173,99 @@ fn chunks_come_out() {
             });
         }
     });
+}
+
+/// One sequence of calls, in pieces and with room as `seed` determines: what was taken, and what came out.
+fn random_calls(seed: u64) -> (Vec<u8>, Vec<u8>) {
+    let mut random = SmallRng::seed_from_u64(seed);
+    let longest = [1, 50, 3_000, 40_000][random.random_range(0..4)];
+    let payload = payload(random.random_range(0..=longest));
+    let (mut stream, mut out, mut at) = (Stream::open(ours(), 15), Vec::new(), 0);
+    let looks_early = random.random_ratio(1, 5);
+    loop {
+        let end = random.random_range(at..=payload.len());
+        let most = [2, 100, 9_000][random.random_range(0..3)];
+        let room = random.random_range(0..most);
+        let is_last = end == payload.len();
+        let flush = match random.random_range(0..10) {
+            0 if looks_early && out.is_empty() => [SYNC_FLUSH, 1, 3, 5][random.random_range(0..4)],
+            0..5 if !is_last => NO_FLUSH,
+            _ if is_last => FINISH,
+            _ => NO_FLUSH,
+        };
+        let (code, taken, written) = stream.deflate(&payload[at..end], room, flush);
+        at += taken;
+        out.extend(written);
+        match code {
+            STREAM_END => break,
+            OK | BUF_ERROR => {}
+            _ => panic!("seed {seed}: {code} at byte {at}"),
+        }
+        match random.random_range(0..40) {
+            0 => {
+                assert_eq!(stream.reset(), OK);
+                (at, out) = (0, Vec::new());
+            }
+            1 => {
+                let bound = stream.bound(payload.len());
+                assert!(bound >= payload.len(), "seed {seed}");
+            }
+            2 => {
+                let (mut bytes, mut bits) = (0, 0);
+                // SAFETY: an open stream, and room for the answers.
+                let code = unsafe { (ours().deflate_pending)(&mut *stream.0, &mut bytes, &mut bits) };
+                assert_eq!(code, OK, "seed {seed}");
+            }
+            _ => {}
+        }
+        // Once the end is asked for, zlib.h wants nothing else to be.
+        while flush == FINISH {
+            let (code, taken, written) = stream.deflate(&payload[at..end], room + 1, FINISH);
+            at += taken;
+            out.extend(written);
+            match code {
+                STREAM_END => {
+                    assert_eq!(stream.end(), OK, "seed {seed}");
+                    return (payload, out);
+                }
+                OK | BUF_ERROR => {}
+                _ => panic!("seed {seed}: {code} at byte {at}"),
+            }
+        }
+    }
+    assert_eq!(stream.end(), OK, "seed {seed}");
+    (payload, out)
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn random_calls_lose_nothing() {
+    let mut zlibs = 0;
+    for seed in 0..1_500 {
+        let (payload, stored) = random_calls(seed);
+        zlibs += usize::from(stored[0] == 0x78);
+        let mut decoded = vec![0; payload.len()];
+        let consumed = ChunkDecoder::new(ZlibReader::Stock).decode(&stored, &mut decoded);
+        assert_eq!(consumed.unwrap(), stored.len(), "seed {seed}");
+        assert!(decoded == payload, "seed {seed}");
+    }
+    assert!(zlibs > 0, "some sequences look at what is there before the end");
+}
+
+#[test]
+#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+fn what_is_too_long_is_zlibs() {
+    for (length, is_zlibs) in [(1, false), (999, false), (1_000, false), (1_001, true), (70_000, true)] {
+        let payload = payload(length);
+        for (piece, room) in [(usize::MAX / 2, 200), (900, 1), (1, 9_000)] {
+            let stored = Stream::open(ours(), 15).all(&payload, piece, room);
+            assert_eq!(stored[0] == 0x78, is_zlibs, "{length} bytes, {piece} {room}");
+            match is_zlibs {
+                true => assert!(inflated(&stored, 15) == payload),
+                false => assert!(stored == chunk(&"zstd:3".parse().unwrap(), &payload)),
+            }
+        }
+    }
 }
 
 /// What the system's zlib reads in a stream.

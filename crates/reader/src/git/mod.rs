@@ -1,6 +1,7 @@
-//! Git repositories: layout and refs ([`repository`]), packs ([`pack`]), deltas ([`delta`]), loose objects ([`loose`]),
+//! Git repositories: layout and refs ([`repository`]), packs ([`pack`]), B-trees ([`btree`]), deltas ([`delta`]), loose objects ([`loose`]),
 //! the object store over all of them ([`object_store`]) and history ([`history`]).
 
+pub mod btree;
 pub mod chunk;
 pub mod delta;
 pub mod hash;
@@ -13,6 +14,7 @@ pub(crate) mod payloads;
 pub mod repository;
 pub mod store;
 pub mod verify;
+pub mod whole;
 
 pub use history::{
     CheckoutListing, GitHistory, ListedObject, ListingVisitor, PathNumber, PathTable, SharedObjectStore, held_before,

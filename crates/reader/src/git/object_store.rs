@@ -1,6 +1,7 @@
-//! Random access to every object of a repository, over packs and loose files.
+//! Random access to every object of a repository, over packs, a B-tree and loose files.
 
 mod every;
+mod unpacked;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -13,6 +14,7 @@ use repackbench_codec::Decoders;
 
 pub use self::every::ObjectPlace;
 use super::{
+    btree::{BtreeFile, BtreePlace},
     chunk::decode_delta_to_vec,
     loose,
     pack::{EntryKind, PackFile},
@@ -20,13 +22,13 @@ use super::{
     repository::{GitRepository, LooseObjects},
 };
 use crate::{
-    AccessTrace, CacheLookups, ChunkInMemory, ChunkKind, ObjectKind, Place, ReaderError, Recording, Result,
-    access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
+    AccessTrace, CacheLookups, ChunkInMemory, ObjectKind, Place, ReaderError, Recording, Result, access::AccessLog,
 };
 
 /// Every object of a repository by id. One thread's: it owns its decoder, its cache and its buffers.
 pub struct ObjectStore {
     packs: Vec<PackFile>,
+    btree: Option<BtreeFile>,
     loose: LooseObjects,
     object_dir: PathBuf,
     packed: PackedObjects,
@@ -35,6 +37,8 @@ pub struct ObjectStore {
     missing: BTreeSet<ObjectId>,
     replacements: HashMap<ObjectId, ObjectId>,
     loose_stored: Vec<u8>,
+    /// Room for a value of the B-tree.
+    btree_value: Vec<u8>,
     /// Where accesses are recorded, while they are. Packs have it too.
     log: Option<Arc<AccessLog>>,
     /// Room for an object of which only the length is wanted.
@@ -54,6 +58,7 @@ pub struct PackPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     Pack { pack: usize, offset: u64 },
+    Btree(BtreePlace),
     Loose { at: usize },
 }
 
@@ -74,8 +79,10 @@ impl ObjectStore {
             .map(|files| PackFile::open(files, repository.object_hash()))
             .collect::<Result<Vec<_>>>()?;
         packs.sort_by(every::by_content);
+        let btree = repository.btree().map(|path| BtreeFile::open(path, repository.object_hash())).transpose()?;
         Ok(ObjectStore {
             packs,
+            btree,
             loose: repository.loose_objects()?,
             object_dir: repository.object_dirs().first().cloned().unwrap_or_default(),
             packed: PackedObjects::new(decoder),
@@ -84,6 +91,7 @@ impl ObjectStore {
             missing: BTreeSet::new(),
             replacements: HashMap::default(),
             loose_stored: Vec::new(),
+            btree_value: Vec::new(),
             log: None,
             scratch: Vec::new(),
         })
@@ -102,6 +110,7 @@ impl ObjectStore {
     /// Empties the cache and the list of missing objects, so that the next run starts as the first did.
     pub fn forget(&mut self) {
         self.packed.forget();
+        self.btree.iter().for_each(BtreeFile::forget);
         self.last_pack = 0;
         self.missing.clear();
     }
@@ -120,6 +129,7 @@ impl ObjectStore {
     pub fn record_accesses(&mut self, recording: Recording) {
         let log = AccessLog::new(recording);
         self.packs.iter_mut().for_each(|pack| pack.set_log(Some(&log)));
+        self.btree.iter_mut().for_each(|btree| btree.set_log(Some(&log)));
         self.log = Some(log);
     }
 
@@ -131,6 +141,7 @@ impl ObjectStore {
     /// What was read since then, and ends the recording.
     pub fn take_accesses(&mut self) -> AccessTrace {
         self.packs.iter_mut().for_each(|pack| pack.set_log(None));
+        self.btree.iter_mut().for_each(|btree| btree.set_log(None));
         self.log.take().map(|log| log.take()).unwrap_or_default()
     }
 
@@ -155,9 +166,16 @@ impl ObjectStore {
         &self.packs
     }
 
-    /// How many entries and loose objects there are; one stored twice counts twice.
+    /// The B-tree that stands in place of packs and loose objects, if there is one.
+    pub fn btree(&self) -> Option<&BtreeFile> {
+        self.btree.as_ref()
+    }
+
+    /// How many entries, values and loose objects there are; one stored twice counts twice.
     pub fn len(&self) -> usize {
-        self.packs.iter().map(|pack| pack.entry_count() as usize).sum::<usize>() + self.loose.len()
+        let values = self.btree.as_ref().map_or(0, |btree| usize::try_from(btree.len()).unwrap_or(usize::MAX));
+        let entries = self.packs.iter().map(|pack| pack.entry_count() as usize).sum::<usize>();
+        (entries + self.loose.len()).saturating_add(values)
     }
 
     /// Whether there is no object at all.
@@ -166,21 +184,28 @@ impl ObjectStore {
     }
 
     /// Whether the object `id` is here.
-    pub fn contains(&self, id: &oid) -> bool {
+    ///
+    /// # Errors
+    /// The B-tree is damaged.
+    pub fn contains(&self, id: &oid) -> Result<bool> {
         let is_packed = self.packs.iter().any(|pack| pack.position(id).is_some());
-        is_packed || self.loose.position(id).is_some() || is_empty_tree(id)
+        if is_packed || self.loose.position(id).is_some() || is_empty_tree(id) {
+            return Ok(true);
+        }
+        Ok(self.find_in_btree(id)?.is_some())
     }
 
     /// Reads the object `id` into `content`, replacing what is there; `None` if it is not here.
     pub fn read(&mut self, id: &oid, content: &mut Vec<u8>) -> Result<Option<ObjectKind>> {
         let replacement = self.replacement(id)?;
-        match self.locate(replacement.as_deref().unwrap_or(id)) {
+        match self.locate(replacement.as_deref().unwrap_or(id))? {
             None if is_empty_tree(replacement.as_deref().unwrap_or(id)) => {
                 content.clear();
                 Ok(Some(ObjectKind::Tree))
             }
             None => Ok(None),
             Some(Location::Pack { pack, offset }) => self.read_packed(pack, offset, content).map(Some),
+            Some(Location::Btree(place)) => self.read_btree(&place, content).map(Some),
             Some(Location::Loose { at }) => self.read_loose(at, content).map(Some),
         }
     }
@@ -194,12 +219,16 @@ impl ObjectStore {
                     let offset = self.packs.get(pack).and_then(|file| file.offset_at(position));
                     offset.map(|offset| Location::Pack { pack, offset })
                 }
-                None => self.locate(id),
+                None => self.locate(id)?,
             };
-            if let Some(Location::Pack { pack: pack_at, offset }) = location
-                && let Some(pack) = self.packs.get(pack_at)
-            {
-                return self.packed.read_shared(pack, pack_at, offset).map(Some);
+            match location {
+                Some(Location::Pack { pack: pack_at, offset }) => {
+                    if let Some(pack) = self.packs.get(pack_at) {
+                        return self.packed.read_shared(pack, pack_at, offset).map(Some);
+                    }
+                }
+                Some(location) => return self.read_unpacked_shared(location).map(Some),
+                None => {}
             }
         }
         let mut content = Vec::new();
@@ -222,8 +251,9 @@ impl ObjectStore {
 
     /// The kind of the object `id`, with no more decoded than that takes; `None` if it is not here.
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>> {
-        match self.locate(id) {
+        match self.locate(id)? {
             None => Ok(is_empty_tree(id).then_some(ObjectKind::Tree)),
+            Some(Location::Btree(place)) => self.btree_kind_and_size(&place).map(|(kind, _)| Some(kind)),
             Some(Location::Loose { at }) => {
                 let path = self.load_loose(at)?;
                 loose::read_header(&path, &self.loose_stored, self.packed.decoder()).map(|header| Some(header.kind))
@@ -256,6 +286,7 @@ impl ObjectStore {
             pack.index().lookup_prefix(parsed, Some(&mut matches));
             found.extend(matches.map(|at| pack.index().oid_at_index(at).to_owned()));
         }
+        self.find_abbreviated_in_btree(parsed, &mut found)?;
         let loose = self.loose.as_slice().iter().map(|object| object.id);
         found.extend(loose.filter(|id| parsed.cmp_oid(id).is_eq()));
         found.sort_unstable();
@@ -307,17 +338,20 @@ impl ObjectStore {
         ))
     }
 
-    fn locate(&mut self, id: &oid) -> Option<Location> {
+    fn locate(&mut self, id: &oid) -> Result<Option<Location>> {
         // Neighbours in history mostly lie in the same pack, so the last hit is asked first, as git does.
         let count = self.packs.len();
         for step in 0..count {
             let at = (self.last_pack + step) % count;
             if let Some(offset) = self.packs.get(at).and_then(|pack| pack.find(id)) {
                 self.last_pack = at;
-                return Some(Location::Pack { pack: at, offset });
+                return Ok(Some(Location::Pack { pack: at, offset }));
             }
         }
-        self.loose.position(id).map(|at| Location::Loose { at })
+        if let Some(place) = self.find_in_btree(id)? {
+            return Ok(Some(Location::Btree(place)));
+        }
+        Ok(self.loose.position(id).map(|at| Location::Loose { at }))
     }
 
     fn read_packed(&mut self, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
@@ -327,35 +361,6 @@ impl ObjectStore {
 
     fn no_pack(&self) -> ReaderError {
         ReaderError::corrupt(&self.object_dir, Place::Whole, "a pack", "none")
-    }
-
-    fn load_loose(&mut self, at: usize) -> Result<PathBuf> {
-        let path = self.loose.path(at).unwrap_or_default();
-        read_file(&path, &mut self.loose_stored)?;
-        if let Some(log) = &self.log {
-            let len = self.loose_stored.len() as u64;
-            let file = log.file(&path, FileRole::LooseObject, len);
-            log.access(Access { file, part: AccessPart::Chunk, kind: None, offset: 0, len });
-        }
-        Ok(path)
-    }
-
-    fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let path = self.load_loose(at)?;
-        let header = loose::decode(&path, &self.loose_stored, self.packed.decoder(), content)?;
-        if let Some(log) = &self.log {
-            let stored_len = self.loose_stored.len() as u64;
-            log.decode(TracedDecode {
-                file: log.file(&path, FileRole::LooseObject, stored_len),
-                offset: 0,
-                stored_len,
-                payload_limit: header.payload_len(),
-                kind: ChunkKind { object: header.kind, is_delta: false },
-                base: None,
-            });
-        }
-        content.drain(..header.len);
-        Ok(header.kind)
     }
 }
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     ChunkKind, ObjectKind, ReaderError, Result,
-    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
+    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache, Key},
 };
 
 /// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
@@ -78,32 +78,56 @@ impl PackedObjects {
     /// # Errors
     /// The entry, or one that it is based on, is damaged.
     pub fn read(&mut self, pack: &PackFile, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        if let Some((kind, data)) = self.cache.get((pack_at, offset)) {
-            content.clear();
-            content.extend_from_slice(data);
+        let key = (pack_at, offset);
+        if let Some(kind) = self.copy_kept(key, content) {
             return Ok(kind);
         }
         let kind = self.decode(pack, pack_at, offset, content)?;
-        if is_kept(kind, content) {
-            let mut copy = self.cache.buffer(content.len());
-            copy.extend_from_slice(content);
-            self.cache.put((pack_at, offset), kind, copy);
-        }
+        self.keep(key, kind, content);
         Ok(kind)
     }
 
     /// The same for one who does not change the content: it is not copied into the cache or out of it.
     pub fn read_shared(&mut self, pack: &PackFile, pack_at: usize, offset: u64) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
-        if let Some(found) = self.cache.get_shared((pack_at, offset)) {
+        let key = (pack_at, offset);
+        if let Some(found) = self.shared(key) {
             return Ok(found);
         }
         let mut content = Vec::new();
         let kind = self.decode(pack, pack_at, offset, &mut content)?;
         let content = Arc::new(content);
-        if is_kept(kind, &content) {
-            self.cache.put_shared((pack_at, offset), kind, Arc::clone(&content));
-        }
+        self.keep_shared(key, kind, &content);
         Ok((kind, content))
+    }
+
+    /// Copies the object that is kept under `key` into `content`, replacing what is there. The first half of a key of what lies in
+    /// no pack is the number of none.
+    pub(super) fn copy_kept(&mut self, key: Key, content: &mut Vec<u8>) -> Option<ObjectKind> {
+        let (kind, data) = self.cache.get(key)?;
+        content.clear();
+        content.extend_from_slice(data);
+        Some(kind)
+    }
+
+    /// Keeps a copy of `content` under `key`, as [`read`](PackedObjects::read) does.
+    pub(super) fn keep(&mut self, key: Key, kind: ObjectKind, content: &[u8]) {
+        if is_kept(kind, content) {
+            let mut copy = self.cache.buffer(content.len());
+            copy.extend_from_slice(content);
+            self.cache.put(key, kind, copy);
+        }
+    }
+
+    /// The object that is kept under `key`.
+    pub(super) fn shared(&mut self, key: Key) -> Option<(ObjectKind, Arc<Vec<u8>>)> {
+        self.cache.get_shared(key)
+    }
+
+    /// Keeps `content` under `key`.
+    pub(super) fn keep_shared(&mut self, key: Key, kind: ObjectKind, content: &Arc<Vec<u8>>) {
+        if is_kept(kind, content) {
+            self.cache.put_shared(key, kind, Arc::clone(content));
+        }
     }
 
     /// Decodes the object whose entry starts at `offset`, from the nearest of its bases that is cached.

@@ -4,8 +4,11 @@ use repackbench_codec::{BLOCK_LEN, BaseUse, ChunkDecoder, Decoders};
 
 use super::{
     GitRepository,
+    btree::BtreeFile,
+    chunk::decode_to_vec,
     loose::{self, LooseFile},
     pack::{DeltaForest, EntryTable, PackFile},
+    store::value_chunk,
 };
 use crate::{
     Chunk, ChunkKind, ChunkPlace, ReaderError, bases,
@@ -22,6 +25,7 @@ pub(crate) fn for_each_payload<E: From<ReaderError>>(
     for files in repository.packs() {
         walk.pack(&PackFile::open(files, repository.object_hash())?, visitor)?;
     }
+    walk.btree(repository, visitor)?;
     walk.loose(repository, visitor)?;
     Ok(walk.left_out)
 }
@@ -66,6 +70,38 @@ impl Walk {
             entry.decode(pack, &mut self.decoder, &mut self.payload)?;
             let place = bases::Place::Entry { pack, table: &table, forest: &forest, position };
             (visitor.visit)(&chunk, ChunkPlace(place), &self.payload)?;
+        }
+        Ok(())
+    }
+
+    fn btree<E: From<ReaderError>>(
+        &mut self,
+        repository: &GitRepository,
+        visitor: &mut PayloadVisitor<'_, E>,
+    ) -> Result<(), E> {
+        let Some(path) = repository.btree() else { return Ok(()) };
+        let btree = BtreeFile::open(path, repository.object_hash())?;
+        let mut places = Vec::new();
+        btree.for_each(&mut |_, place| {
+            places.push(place);
+            Ok(())
+        })?;
+        let mut value = Vec::new();
+        for place in places {
+            let head = btree.head(&place)?;
+            let is_large = head.payload_len > BLOCK_LEN as u64;
+            let stored: &[u8] = if is_large { &[] } else { btree.load(&place, &mut value)?.1 };
+            let chunk = value_chunk(&btree, &place, &head, stored);
+            if !(visitor.wanted)(&chunk) {
+                continue;
+            }
+            if is_large {
+                self.left_out.add(chunk.payload_len);
+                continue;
+            }
+            let consumed = decode_to_vec(&mut self.decoder, stored, head.payload_len, &mut self.payload);
+            btree.check_consumed(&place, &head, consumed)?;
+            (visitor.visit)(&chunk, ChunkPlace(bases::Place::Loose), &self.payload)?;
         }
         Ok(())
     }

@@ -1,15 +1,16 @@
 //! A Git repository as chunks in file order.
 
-use repackbench_codec::ZlibReader;
+use repackbench_codec::{BLOCK_LEN, ZlibReader};
 
 use super::{
     GitRepository,
+    btree::{BtreeFile, BtreePlace, ValueHead},
     loose::LooseFile,
     pack::{DeltaForest, EntryTable, PackFile},
 };
 use crate::{Chunk, ChunkKind, Result, Store};
 
-/// The chunks of a repository: packs in order, then loose objects.
+/// The chunks of a repository: packs in order, then the B-tree, then loose objects.
 #[derive(Debug)]
 pub struct GitStore<'a> {
     repository: &'a GitRepository,
@@ -19,6 +20,20 @@ impl<'a> GitStore<'a> {
     /// Looks at `repository` as chunks.
     pub fn new(repository: &'a GitRepository) -> Self {
         GitStore { repository }
+    }
+
+    fn visit_btree(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
+        let Some(path) = self.repository.btree() else { return Ok(()) };
+        let btree = BtreeFile::open(path, self.repository.object_hash())?;
+        let mut value = Vec::new();
+        btree.for_each(&mut |_, place| {
+            let head = btree.head(&place)?;
+            if head.payload_len > BLOCK_LEN as u64 {
+                return visit(&value_chunk(&btree, &place, &head, &[]));
+            }
+            let (head, stored) = btree.load(&place, &mut value)?;
+            visit(&value_chunk(&btree, &place, &head, stored))
+        })
     }
 
     fn visit_loose(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
@@ -49,7 +64,28 @@ impl Store for GitStore<'_> {
             let pack = PackFile::open(files, self.repository.object_hash())?;
             visit_pack(&pack, visit)?;
         }
+        self.visit_btree(visit)?;
         self.visit_loose(visit)
+    }
+}
+
+/// The value at `place` of `btree` as a chunk with the stored bytes `stored`.
+pub(super) fn value_chunk<'a>(
+    btree: &'a BtreeFile,
+    place: &BtreePlace,
+    head: &ValueHead,
+    stored: &'a [u8],
+) -> Chunk<'a> {
+    let header_len = head.len as u64;
+    Chunk {
+        file: btree.path(),
+        offset: place.offset,
+        header_len,
+        kind: ChunkKind { object: head.kind, is_delta: false },
+        base: None,
+        payload_len: head.payload_len,
+        stored_len: place.len.saturating_sub(header_len),
+        stored,
     }
 }
 

@@ -97,6 +97,17 @@ pub(super) enum Shape {
         /// `fill`, or `pale`.
         class: &'static str,
     },
+    /// A bar from 0 that takes half of the height, so that two stand in one row.
+    HalfBar {
+        /// Where it ends.
+        to: f64,
+        /// `fill`, or `pale`.
+        class: &'static str,
+        /// Which half.
+        is_upper: bool,
+        /// Between what its end lies.
+        interval: Option<[f64; 2]>,
+    },
     /// A family's shape.
     Point {
         /// Where it is.
@@ -240,6 +251,9 @@ impl RowChart {
             for shape in panel.rows.iter().flat_map(|row| &row.marks).flat_map(|mark| &mark.shapes) {
                 match shape {
                     Shape::Bar { from, to, .. } | Shape::ThinBar { from, to, .. } => values.extend([*from, *to]),
+                    Shape::HalfBar { to, interval, .. } => {
+                        values.extend([0.0, *to].into_iter().chain(interval.iter().flatten().copied()));
+                    }
                     Shape::Point { at, .. } => values.push(*at),
                     Shape::Whisker { low, high } => whiskers.extend([*low, *high]),
                 }
@@ -306,6 +320,18 @@ fn draw_shape(drawing: &mut Drawing, shape: &Shape, scale: &Scale, middle: f64, 
         Shape::ThinBar { from, to, class } => {
             let (left, right) = ordered(scale.at(*from), scale.at(*to));
             drawing.rect([left, middle - 3.0, (right - left).max(0.6), 6.0], class);
+        }
+        Shape::HalfBar { to, class, is_upper, interval } => {
+            let (left, right) = ordered(scale.at(0.0), scale.at(*to));
+            let top = if *is_upper { middle - 8.0 } else { middle + 0.5 };
+            drawing.rect([left, top, (right - left).max(0.6), 7.5], class);
+            if let Some([low, high]) = interval {
+                let (low, high, y) = (scale.at(*low), scale.at(*high), top + 3.75);
+                drawing.group("ink", |drawing| {
+                    drawing.line([low, y, high, y], "line");
+                    [low, high].iter().for_each(|x| drawing.line([*x, y - 2.5, *x, y + 2.5], "line"));
+                });
+            }
         }
         Shape::Point { at, look } => {
             // A larger place to point at than the shape alone.

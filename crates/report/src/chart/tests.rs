@@ -185,6 +185,7 @@ fn results(names: &Names<'_>) -> Results {
             .into(),
         comparisons: comparisons.into(),
         budgets: Vec::new(),
+        experiments: vec![crate::experiment::tests::experiment(names.repository)],
     }
 }
 
@@ -219,6 +220,8 @@ fn every_datum_has_one_mark() {
             // The third candidate is slower, and nothing is known for certain of it.
             Section::BreakEven => 2 * 3,
             Section::Noise => 8 + 8 * 6,
+            // Two arms, published and measured, and one that was only published; then one ratio of both kinds.
+            Section::Experiments => 2 * 2 + 1 + 2,
         };
         for picture in [&figure.wide, &figure.narrow] {
             let document = Document::parse(picture).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
@@ -307,6 +310,9 @@ fn little_and_odd_data_make_no_odd_pictures() {
         (map.columns, map.touches) = (0, 0);
     }
     results.explanations[0].measured.ratio = 0.0;
+    for row in results.experiments.iter_mut().flat_map(|of| &mut of.tables).flat_map(|table| &mut table.rows) {
+        row.measured.fill(None);
+    }
     results.sizes.iter_mut().for_each(|line| line.size = SizeRecord::default());
     assert_eq!(figures(&results), []);
 }

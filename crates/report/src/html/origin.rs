@@ -32,7 +32,7 @@ pub(super) struct Machine {
 pub(super) fn origin(results: &Results) -> Origin {
     Origin {
         commands: commands(results),
-        machines: machines(&results.runs),
+        machines: machines(results),
         sessions: sessions(&results.runs),
         programs: programs(results),
     }
@@ -44,7 +44,8 @@ fn commands(results: &Results) -> Vec<String> {
     let traces = results.traces.iter().map(|trace| &trace.command);
     let sizes = results.sizes.iter().map(|size| &size.command);
     let mut commands: Vec<String> = Vec::new();
-    for command in runs.chain(traces).chain(sizes).flatten() {
+    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
+    for command in runs.chain(traces).chain(sizes).chain(experiments).flatten() {
         if !commands.contains(command) {
             commands.push(command.clone());
         }
@@ -60,12 +61,18 @@ fn programs(results: &Results) -> String {
     versions.into_iter().map(|version| format!("repackbench {version}")).collect::<Vec<_>>().join(", ")
 }
 
-fn machines(runs: &[Record]) -> Vec<Machine> {
+fn machines(results: &Results) -> Vec<Machine> {
     let mut hosts: Vec<(&Host, Vec<&Record>)> = Vec::new();
-    for run in runs {
+    for run in &results.runs {
         match hosts.iter_mut().find(|(host, _)| host.machine() == run.host.machine()) {
             Some((_, of_host)) => of_host.push(run),
             None => hosts.push((&run.host, vec![run])),
+        }
+    }
+    // Those of which only an experiment's result is there.
+    for host in results.experiments.iter().map(|experiment| &experiment.host) {
+        if !hosts.iter().any(|(known, _)| known.machine() == host.machine()) {
+            hosts.push((host, Vec::new()));
         }
     }
     let count = hosts.len();
@@ -73,19 +80,24 @@ fn machines(runs: &[Record]) -> Vec<Machine> {
         .into_iter()
         .map(|(host, runs)| Machine {
             name: if count == 1 { "Machine".to_owned() } else { host.description() },
-            facts: facts(&runs),
+            facts: if runs.is_empty() { facts(&[host], &[]) } else { facts(&hosts_of(&runs), &runs) },
         })
         .collect()
 }
 
-/// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
-fn facts(runs: &[&Record]) -> Vec<(&'static str, String)> {
+/// The states of a machine in which some runs were made.
+fn hosts_of<'a>(runs: &[&'a Record]) -> Vec<&'a Host> {
     let mut hosts: Vec<&Host> = Vec::new();
     for run in runs {
         if !hosts.contains(&&run.host) {
             hosts.push(&run.host);
         }
     }
+    hosts
+}
+
+/// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
+fn facts(hosts: &[&Host], runs: &[&Record]) -> Vec<(&'static str, String)> {
     let known = |fact: fn(&Host) -> Option<String>| {
         let mut facts: Vec<String> = Vec::new();
         for fact in hosts.iter().filter_map(|host| fact(host)) {

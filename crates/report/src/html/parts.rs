@@ -31,12 +31,9 @@ pub(super) struct PageFigure {
     pub(super) table: PageTable,
 }
 
-/// The figures by section, in the order in which they come.
-pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
-    let mut sections: Vec<(Section, FigureSection)> = Vec::new();
-    for figure in figures {
-        let section = figure.section;
-        let figure = PageFigure {
+impl PageFigure {
+    pub(super) fn new(figure: Figure) -> Self {
+        PageFigure {
             table: PageTable::from_figure(figure.title.clone(), figure.table),
             id: figure.id,
             title: figure.title,
@@ -46,7 +43,16 @@ pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
             repository: figure.repository,
             wide: figure.wide,
             narrow: figure.narrow,
-        };
+        }
+    }
+}
+
+/// The figures by section, in the order in which they come; those of experiments stand elsewhere.
+pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
+    let mut sections: Vec<(Section, FigureSection)> = Vec::new();
+    for figure in figures.into_iter().filter(|figure| figure.section != Section::Experiments) {
+        let section = figure.section;
+        let figure = PageFigure::new(figure);
         match sections.iter_mut().find(|(known, _)| *known == section) {
             Some((_, section)) => section.figures.push(figure),
             None => {

@@ -128,6 +128,7 @@ fn hostile_results() -> Results {
     let size = SizeRecord { label: text(), total_bytes: 5, ..SizeRecord::default() };
     let line = SizeLine { schema: SCHEMA_VERSION, program_version: text(), command: Some(text()), size };
     Results {
+        experiments: vec![crate::experiment::tests::experiment(HOSTILE)],
         runs: vec![run],
         comparisons,
         budgets: vec![EqualBudget {
@@ -290,6 +291,7 @@ fn all_of_a_repository_is_chosen_at_once_whatever_machine_it_is_from() {
     results.sizes.clear();
     results.explanations[0].repository = repository.clone();
     results.traces[0].repository = repository.clone();
+    results.experiments[0].repository = repository.clone();
     results.budgets[0].repository = repository.clone();
     results.budgets.push(EqualBudget { host, ..results.budgets[0].clone() });
     let page = html_report(&results);
@@ -326,6 +328,7 @@ fn a_machine_is_named_once_whatever_is_installed_on_it() {
     let old = Host { cores: Some(2), git: Some("git 1".into()), ..Host::default() };
     let new = Host { git: Some("git 2".into()), ..old.clone() };
     let other = Host { cores: Some(4), ..Host::default() };
+    results.experiments[0].host = old.clone();
     let run = results.runs.remove(0);
     results.runs.extend([&old, &new].map(|host| Record { host: host.clone(), ..run.clone() }));
     let machines = origin::origin(&results).machines;

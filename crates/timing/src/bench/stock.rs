@@ -67,6 +67,11 @@ pub(super) fn check(plan: &BenchPlan, source: &Repository) -> Result<(), BenchEr
 
 fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Result<(), BenchError> {
     let refused = |why: String| Err(WorkloadError::Refused { why }.into());
+    if let Repository::Git(git) = source
+        && let Some(btree) = git.btree()
+    {
+        return refused(format!("{}: stock git does not read objects in a B-tree", btree.display()));
+    }
     if plan.layouts().iter().any(|layout| layout.store == StoreKind::Btree) {
         return refused(
             "stock git reads packs and loose objects, and no B-tree: expected --store pack or loose".into(),

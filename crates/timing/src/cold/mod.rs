@@ -5,12 +5,14 @@
 //!
 //! - [`ColdCopies`]: makes and evicts copies;
 //! - [`check`]: the device model held against cold reads;
-//! - [`memory_check`]: the modelled page cache held against a cgroup with a limit.
+//! - [`memory_check`]: the modelled page cache held against a cgroup with a limit;
+//! - [`touches`]: what the first touch of each page costs.
 
 pub mod check;
 pub mod memory_check;
 mod memory_group;
 mod readahead;
+pub mod touches;
 
 use std::{
     fs::{self, File},

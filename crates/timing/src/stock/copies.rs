@@ -12,8 +12,11 @@ use super::StockError;
 /// Files of packs that git never writes to again.
 const PACK_FILES: [&str; 3] = ["pack", "idx", "rev"];
 
-/// Copies the git directory `from` to `to`, which is made.
-pub(super) fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
+/// Copies the git directory, or the `.hg`, `from` to `to`, which is made.
+///
+/// # Errors
+/// [`StockError::Files`] when a file cannot be read or written.
+pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
     for entry in WalkDir::new(from) {
         let entry = entry.map_err(|error| StockError::files("read", from, error))?;
         let inside = entry.path().strip_prefix(from).unwrap_or(entry.path());

@@ -35,6 +35,7 @@ use std::{
 use repackbench_client::{ClientError, Zlib};
 use repackbench_records::{Client, WorkloadLabel};
 
+pub use self::copies::copy_repository;
 pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::git_program::Git;
 pub use self::help::Help;

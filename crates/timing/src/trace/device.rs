@@ -57,14 +57,7 @@ impl Device {
     /// What the device makes of `trace`, with a page cache of `cache_pages` pages that starts empty.
     pub fn replay(&self, trace: &AccessTrace, cache_pages: usize) -> ModelledReads {
         let space = PageSpace::new(trace);
-        let mut replay = Replay {
-            cache: PageCache::new(space.len(), cache_pages),
-            window: usize::try_from(self.readahead / PAGE_LEN).unwrap_or(usize::MAX).max(1),
-            head: None,
-            reads: 0,
-            seeks: 0,
-            pages: 0,
-        };
+        let mut replay = self.replay_in(PageCache::new(space.len(), cache_pages));
         space.for_each_touch(trace, |file, page| {
             if !replay.cache.touch(page)
                 && let Some(file) = space.files().get(file)
@@ -73,14 +66,42 @@ impl Device {
             }
         });
         let bytes = replay.pages * PAGE_LEN;
-        let latency = self.latency.as_secs_f64() * replay.seeks as f64;
         ModelledReads {
             device: self.to_record(),
             reads: replay.reads,
             seeks: replay.seeks,
             bytes,
-            time: Duration::try_from_secs_f64(latency + bytes as f64 / self.bytes_per_second).unwrap_or(Duration::MAX),
+            time: self.time_of(replay.seeks, replay.pages),
         }
+    }
+
+    /// What each first touch of a page takes with a page cache that starts empty and keeps everything, in the order of
+    /// [`PageSpace::first_touches`]; nothing where the page came with an earlier one.
+    pub fn first_touches(&self, trace: &AccessTrace) -> Vec<Duration> {
+        let space = PageSpace::new(trace);
+        let mut replay = self.replay_in(PageCache::new(space.len(), usize::MAX));
+        let mut cost = |(file, page)| {
+            let (seeks, pages) = (replay.seeks, replay.pages);
+            if !replay.cache.touch(page)
+                && let Some(file) = space.files().get(file)
+            {
+                replay.miss(file, page);
+            }
+            self.time_of(replay.seeks - seeks, replay.pages - pages)
+        };
+        space.first_touches(trace).into_iter().map(&mut cost).collect()
+    }
+
+    fn replay_in(&self, cache: PageCache) -> Replay {
+        let window = usize::try_from(self.readahead / PAGE_LEN).unwrap_or(usize::MAX).max(1);
+        Replay { cache, window, head: None, reads: 0, seeks: 0, pages: 0 }
+    }
+
+    /// The time of so many reads that go on elsewhere, and of so many pages.
+    fn time_of(&self, seeks: u64, pages: u64) -> Duration {
+        let latency = self.latency.as_secs_f64() * seeks as f64;
+        let transfer = (pages * PAGE_LEN) as f64 / self.bytes_per_second;
+        Duration::try_from_secs_f64(latency + transfer).unwrap_or(Duration::MAX)
     }
 
     /// What the device makes of `trace` with a page cache that starts empty and keeps everything, for the record of a run.
@@ -262,6 +283,18 @@ mod tests {
         read_by_calls.files[0].role = FileRole::RevlogData;
         assert_eq!(counts(&read_by_calls, 4, 100), (2, 2, 5), "from 50 on, and then 49 alone");
         assert_eq!(counts(&pages(&[99, 0]), 8, 100), (2, 2, 5 + 8), "windows end with the file");
+    }
+
+    #[test]
+    fn each_first_touch_has_its_own_part_of_the_whole() {
+        // Readahead of 4 pages: 48 to 51; then 51 to 54, of which 51 is there and 52 goes on behind it; then 8 to 11.
+        let trace = pages(&[50, 51, 53, 50, 10]);
+        let device = device(4 * PAGE_LEN);
+        let milliseconds: Vec<u128> =
+            device.first_touches(&trace).iter().map(|time| (time.as_micros() + 500) / 1000).collect();
+        assert_eq!(milliseconds, [1 + 4, 0, 3, 1 + 4], "a seek is 1 ms, and so is a page");
+        let sum: Duration = device.first_touches(&trace).iter().sum();
+        assert!(sum.abs_diff(device.replay(&trace, usize::MAX).time) < Duration::from_micros(1));
     }
 
     #[test]

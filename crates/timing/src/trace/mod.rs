@@ -57,10 +57,15 @@ pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {
 /// What has to be recorded for [`traced_reads`].
 pub const NEW_PAGES: Recording = Recording::NewPages(NonZeroU64::new(PAGE_LEN).expect("pages have a length"));
 
-/// The length of the files of `trace` that hold a repository's chunks, in bytes: packs or revlogs.
+/// The length of the files of `trace` that hold a repository's chunks, in bytes: packs, a B-tree or revlogs; where there are
+/// none of these, of all files.
 pub fn store_bytes(trace: &AccessTrace) -> u64 {
-    let is_counted = |role| matches!(role, FileRole::Pack | FileRole::RevlogIndex | FileRole::RevlogData);
-    trace.files.iter().filter(|file| is_counted(file.role)).map(|file| file.len).sum()
+    let is_counted =
+        |role| matches!(role, FileRole::Pack | FileRole::Btree | FileRole::RevlogIndex | FileRole::RevlogData);
+    match trace.files.iter().filter(|file| is_counted(file.role)).map(|file| file.len).sum() {
+        0 => trace.files.iter().map(|file| file.len).sum(),
+        bytes => bytes,
+    }
 }
 
 #[cfg(test)]

@@ -279,6 +279,7 @@ pub fn role_name(role: FileRole) -> &'static str {
     match role {
         FileRole::Pack => "pack",
         FileRole::PackIndex => "pack index",
+        FileRole::Btree => "b-tree",
         FileRole::LooseObject => "loose object",
         FileRole::RevlogIndex => "revlog index",
         FileRole::RevlogData => "revlog data",

@@ -114,7 +114,7 @@ impl NewPayloads {
         introduced_by(&mut store, commits, &mut |kind, id| wanted.push((kind, id.to_owned())))?;
         let mut content = Vec::new();
         for (object, id) in wanted {
-            let Some(place) = store.place(&id) else { continue };
+            let Some(place) = store.place(&id)? else { continue };
             store.read_place(&place, &mut content)?;
             let header = format!("{object} {}\0", content.len());
             self.push(ChunkKind { object, is_delta: false }, id, 0, None, &[header.as_bytes(), &content]);

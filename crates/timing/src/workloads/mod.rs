@@ -4,6 +4,7 @@
 //! separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held against each other;
 //! and `repackbench replay` prints it, so that it can be held against stock git.
 
+mod blame;
 mod checkout;
 mod codec_only;
 mod delta_bases;
@@ -29,6 +30,7 @@ use repackbench_writer::WriterError;
 
 pub(crate) use self::serve::StoreServer;
 pub use self::{
+    blame::Blame,
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},

@@ -1,12 +1,15 @@
 //! Git repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
 
+pub mod btree_store;
 mod loose;
+pub mod loose_store;
 pub mod metadata;
 pub mod order;
 pub mod pack;
 pub mod rechosen;
 mod stream;
 pub(crate) mod variant;
+mod whole_objects;
 
 use std::{
     fs::{File, OpenOptions},
@@ -147,8 +150,12 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
 }
 
 /// An error for a variant whose deltas were compressed with their bases' content: some of them are no deltas any more, so
-/// no conversion gives back what there was.
+/// no conversion gives back what there was. The same for one in a B-tree, which has no deltas at all.
 pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
+    if let Some(btree) = source.btree() {
+        let what = "converting a variant in a B-tree: convert the repository that it was made from";
+        return Err(ReaderError::unsupported(btree, what).into());
+    }
     let Some(recorded) = source.extension_spec() else { return Ok(()) };
     match recorded.parse::<CodecSpec>() {
         Ok(spec) if !spec.uses_bases() => Ok(()),

@@ -25,26 +25,58 @@ pub(super) struct Streamed {
     pub(super) digest: ObjectId,
 }
 
+/// How the payload of the new chunk differs from that of the old one.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Reframed<'a> {
+    /// How many bytes of the old one are left out at its start.
+    pub(super) skipped: usize,
+    /// What the new one begins with instead.
+    pub(super) header: &'a [u8],
+}
+
 /// Decodes the chunk that `stored` yields next on a thread of its own and encodes its payload into `sink` on this one.
 ///
 /// # Errors
 /// Only [`WriterError::Interrupted`], when the user wants the work to stop.
 pub(super) fn convert(
     decoder: &mut ChunkDecoder,
-    mut stored: impl BufRead + Send,
+    stored: impl BufRead + Send,
     payload_len: u64,
     encoder: &mut ChunkEncoder,
     sink: &mut dyn Write,
     progress: &dyn Progress,
 ) -> crate::Result<Streamed> {
+    convert_reframed(decoder, stored, payload_len, Reframed::default(), encoder, sink, progress)
+}
+
+/// As [`convert`], where the new payload is not quite the old one.
+///
+/// # Errors
+/// As [`convert`].
+pub(super) fn convert_reframed(
+    decoder: &mut ChunkDecoder,
+    mut stored: impl BufRead + Send,
+    payload_len: u64,
+    reframed: Reframed<'_>,
+    encoder: &mut ChunkEncoder,
+    sink: &mut dyn Write,
+    progress: &dyn Progress,
+) -> crate::Result<Streamed> {
+    let Reframed { mut skipped, header } = reframed;
+    let new_len = payload_len.saturating_sub(skipped as u64).saturating_add(header.len() as u64);
     let (sender, receiver) = sync_channel(PIECES);
     std::thread::scope(|scope| {
         let decoding = scope.spawn(move || {
             let mut hasher = GitHasher::new(Kind::Sha256);
+            hasher.update(header);
+            send(&sender, header);
             let consumed = decoder.decode_stream_from(&mut stored, payload_len, &mut |bytes| {
                 if progress.is_cancelled() {
                     return Err(std::io::Error::other("cancelled"));
                 }
+                let left_out = skipped.min(bytes.len());
+                skipped -= left_out;
+                let bytes = bytes.get(left_out..).unwrap_or_default();
                 hasher.update(bytes);
                 send(&sender, bytes);
                 Ok(())
@@ -52,7 +84,7 @@ pub(super) fn convert(
             (consumed, hasher.finish())
         });
         let mut payload = PieceReader { receiver: Some(receiver), piece: Vec::new(), read: 0 };
-        let encoded = encoder.encode_stream(&mut payload, payload_len, sink);
+        let encoded = encoder.encode_stream(&mut payload, new_len, sink);
         // An encoder that gave up would leave the other side waiting for someone to take its pieces.
         payload.receiver = None;
         match decoding.join() {

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::{
     ReaderError,
-    git::{GitRepository, pack::PackFile, repository::Target},
+    git::{GitRepository, btree::BtreeFile, pack::PackFile, repository::Target},
 };
 
 use crate::{
@@ -44,6 +44,15 @@ fn inputs(source: &GitRepository) -> Result<VariantInputs> {
         inputs.pack_checksums.push(identity);
     }
     inputs.loose_ids = source.loose_objects()?.as_slice().iter().map(|object| object.id.as_bytes().to_vec()).collect();
+    if let Some(path) = source.btree() {
+        // Not the same as loose objects with these ids.
+        inputs.pack_checksums.push(b"B-tree".to_vec());
+        let btree = BtreeFile::open(path, source.object_hash())?;
+        btree.for_each(&mut |id, _| {
+            inputs.loose_ids.push(id.as_bytes().to_vec());
+            Ok(())
+        })?;
+    }
     inputs.shallow = read_if_there(&source.common_dir().join("shallow"))?;
     inputs.grafts = read_if_there(&source.common_dir().join("info/grafts"))?;
     Ok(inputs)

@@ -112,8 +112,8 @@ impl HgProgram {
     }
 }
 
-/// Whether hg has an encoder for exactly this codec and level.
-fn is_hgs_own(spec: &CodecSpec) -> bool {
+/// Whether hg has an encoder for exactly this codec and level, without an extension.
+pub fn is_hgs_own(spec: &CodecSpec) -> bool {
     match spec.algorithm() {
         Algorithm::Zlib | Algorithm::Store => true,
         Algorithm::Zstd => spec.level().is_some_and(|level| level > 0),

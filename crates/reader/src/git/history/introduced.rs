@@ -24,7 +24,7 @@ pub fn introduced_by(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut 
         outside.extend(parents.iter().copied().filter(|parent| !within.contains(parent)));
     }
     for parent in outside {
-        if store.contains(&parent) {
+        if store.contains(&parent)? {
             let tree = walk.tree_of(store, &parent, &mut parents)?;
             walk.below(store, tree, &mut |_, _| {})?;
         }
@@ -50,7 +50,7 @@ pub fn held_before(store: &mut ObjectStore, commits: &[ObjectId], visit: &mut Tr
         left.extend(parents.iter().copied().filter(|parent| known.insert(*parent)));
     }
     while let Some(commit) = left.pop() {
-        if store.contains(&commit) {
+        if store.contains(&commit)? {
             let tree = walk.tree_of(store, &commit, &mut parents)?;
             left.extend(parents.iter().copied().filter(|parent| known.insert(*parent)));
             visit(ObjectKind::Commit, &commit);
@@ -69,7 +69,7 @@ struct Walk {
 impl Walk {
     /// Reads the object `id` as it is stored; `None` if it is not here.
     fn read(&mut self, store: &mut ObjectStore, id: &oid) -> Result<Option<ObjectKind>> {
-        match store.place(id) {
+        match store.place(id)? {
             Some(place) => store.read_place(&place, &mut self.content).map(Some),
             None => Ok(None),
         }
@@ -92,7 +92,7 @@ impl Walk {
             self.pending.push(root);
         }
         while let Some(id) = self.pending.pop() {
-            if id == ObjectId::empty_tree(id.kind()) && store.place(&id).is_none() {
+            if id == ObjectId::empty_tree(id.kind()) && store.place(&id)?.is_none() {
                 continue;
             }
             match self.read(store, &id)? {
@@ -114,7 +114,7 @@ impl Walk {
                 }
                 if entry.is_tree() {
                     self.pending.push(child);
-                } else if store.contains(&child) {
+                } else if store.contains(&child)? {
                     visit(ObjectKind::Blob, &child);
                 } else {
                     store.note_missing(&child)?;

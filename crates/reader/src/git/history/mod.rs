@@ -6,6 +6,7 @@ mod introduced;
 mod last_trees;
 mod listing;
 mod new_entries;
+mod path_change;
 mod path_table;
 mod revision_name;
 mod seen_objects;
@@ -20,6 +21,7 @@ use self::{
     commit::parse_tag_target,
     last_trees::LastTrees,
     new_entries::{WalkedTree, for_each_new_entry},
+    path_change::change_of_path,
     seen_objects::{SeenObjects, Sighting},
     tree_diff::TreeDiff,
     walk::{CommitWalk, ParentOverrides, damaged},
@@ -179,7 +181,7 @@ impl GitHistory {
                         let Sighting::New(place) = seen.insert(store, child) else { return Ok(()) };
                         if entry.is_tree() {
                             pending.push((child.to_owned(), last_trees.folder(folder, entry.name), place));
-                        } else if place.is_some() || store.contains(child) {
+                        } else if place.is_some() || store.contains(child)? {
                             visit(ObjectKind::Blob, child);
                         } else {
                             store.note_missing(child)?;
@@ -219,7 +221,7 @@ impl History for GitHistory {
 
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
-        for place in store.every_object() {
+        for place in store.every_object()? {
             let (kind, size) = store.kind_and_size(&place)?;
             visit(kind, &place.id, size);
         }
@@ -228,7 +230,7 @@ impl History for GitHistory {
 
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
-        for place in store.every_object_in_file_order() {
+        for place in store.every_object_in_file_order()? {
             let kind = store.read_place(&place, &mut self.content)?;
             visit(kind, &place.id, &self.content);
         }
@@ -247,6 +249,12 @@ impl History for GitHistory {
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()> {
         changes.clear();
         self.tree_diff.run(&mut self.store.lock(), revision.parent_manifest, Some(revision.manifest), changes)
+    }
+
+    fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
+        changes.clear();
+        let (old, new) = (revision.parent_manifest, Some(revision.manifest));
+        change_of_path(&mut self.store.lock(), self.hash, old, new, path, changes)
     }
 
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {

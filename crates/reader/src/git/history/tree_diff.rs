@@ -95,11 +95,11 @@ impl TreeEntry<'_> {
         self.mode.is_none()
     }
 
-    fn tree_id(&self) -> Option<ObjectId> {
+    pub(super) fn tree_id(&self) -> Option<ObjectId> {
         if self.is_tree() { self.object_id() } else { None }
     }
 
-    fn file_version(&self) -> Option<FileVersion> {
+    pub(super) fn file_version(&self) -> Option<FileVersion> {
         Some(FileVersion { id: self.object_id()?, mode: self.mode? })
     }
 

@@ -19,6 +19,7 @@ use crate::{
 
 /// In place of a pack's number, for what lies in none.
 const LOOSE: u32 = u32::MAX;
+const BTREE: u32 = u32::MAX - 1;
 
 /// git decodes so many bytes of a delta to learn how long its result is: two lengths of at most ten bytes each.
 const DELTA_HEAD: usize = 20;
@@ -29,14 +30,19 @@ pub struct ObjectPlace {
     /// The object.
     pub id: ObjectId,
     pack: u32,
-    /// The offset of its entry, or its place among the loose objects.
+    /// The offset of its entry, its place among the loose objects, or among the keys of the B-tree.
     at: u64,
 }
 
 impl ObjectPlace {
-    /// The pack's place among [`ObjectStore::packs`] and the entry's offset in it; `None` for a loose object.
+    /// The pack's place among [`ObjectStore::packs`] and the entry's offset in it; `None` for what is in no pack.
     pub fn in_pack(&self) -> Option<(usize, u64)> {
-        (self.pack != LOOSE).then_some((self.pack as usize, self.at))
+        (self.pack < BTREE).then_some((self.pack as usize, self.at))
+    }
+
+    /// Whether it is a value of the B-tree.
+    pub fn is_in_btree(&self) -> bool {
+        self.pack == BTREE
     }
 }
 
@@ -51,9 +57,13 @@ pub(super) fn by_content(first: &PackFile, second: &PackFile) -> Ordering {
 
 impl ObjectStore {
     /// Every object, sorted by id: what `git cat-file --batch-all-objects` lists. Replacements do not apply.
-    pub fn every_object(&self) -> Vec<ObjectPlace> {
-        let mut places = Vec::with_capacity(self.len());
-        for (pack, number) in self.packs.iter().zip(0..LOOSE) {
+    ///
+    /// # Errors
+    /// The B-tree is damaged.
+    pub fn every_object(&self) -> Result<Vec<ObjectPlace>> {
+        // How many values there are is a claim.
+        let mut places = Vec::with_capacity(self.len().min(1 << 20));
+        for (pack, number) in self.packs.iter().zip(0..BTREE) {
             if let Some(log) = pack.log() {
                 log.tables(pack);
             }
@@ -63,27 +73,48 @@ impl ObjectStore {
                 at: entry.pack_offset,
             }));
         }
+        if let Some(btree) = &self.btree {
+            let mut at = 0;
+            btree.for_each(&mut |id, _| {
+                places.push(ObjectPlace { id, pack: BTREE, at });
+                at += 1;
+                Ok(())
+            })?;
+        }
         let loose = self.loose.as_slice().iter().zip(0..);
         places.extend(loose.map(|(object, at)| ObjectPlace { id: object.id, pack: LOOSE, at }));
         // One pack's are sorted already, which the sort notices.
         places.sort_by(|first, second| first.id.cmp(&second.id).then(first.pack.cmp(&second.pack)));
         places.dedup_by_key(|place| place.id);
-        places
+        Ok(places)
     }
 
     /// Every object in the order in which it lies on disk: loose objects, then pack after pack by offset, as
-    /// `git cat-file --batch-all-objects --unordered` reads them.
-    pub fn every_object_in_file_order(&self) -> Vec<ObjectPlace> {
-        let mut places = self.every_object();
+    /// `git cat-file --batch-all-objects --unordered` reads them, then the B-tree by key.
+    ///
+    /// # Errors
+    /// As [`every_object`](ObjectStore::every_object).
+    pub fn every_object_in_file_order(&self) -> Result<Vec<ObjectPlace>> {
+        let mut places = self.every_object()?;
         places.sort_unstable_by_key(|place| (place.pack.wrapping_add(1), place.at));
-        places
+        Ok(places)
     }
 
     /// Where the object `id` lies; `None` if it is not here.
-    pub fn place(&self, id: &oid) -> Option<ObjectPlace> {
-        let packed = self.packs.iter().zip(0..LOOSE).find_map(|(pack, number)| Some((number, pack.find(id)?)));
-        let loose = || self.loose.position(id).map(|at| (LOOSE, at as u64));
-        packed.or_else(loose).map(|(pack, at)| ObjectPlace { id: id.to_owned(), pack, at })
+    ///
+    /// # Errors
+    /// The B-tree is damaged.
+    pub fn place(&self, id: &oid) -> Result<Option<ObjectPlace>> {
+        let at = |pack, at| Ok(Some(ObjectPlace { id: id.to_owned(), pack, at }));
+        if let Some((number, offset)) =
+            self.packs.iter().zip(0..BTREE).find_map(|(pack, number)| Some((number, pack.find(id)?)))
+        {
+            return at(number, offset);
+        }
+        if self.find_in_btree(id)?.is_some() {
+            return at(BTREE, 0);
+        }
+        self.loose.position(id).map_or(Ok(None), |position| at(LOOSE, position as u64))
     }
 
     /// Kind and size of the object at `place`, with no more decoded than the codec has to: nothing of a whole entry, the first
@@ -92,6 +123,10 @@ impl ObjectStore {
     /// # Errors
     /// The object, or one that it is based on, is damaged.
     pub fn kind_and_size(&mut self, place: &ObjectPlace) -> Result<(ObjectKind, u64)> {
+        if place.is_in_btree() {
+            let place = self.expect_in_btree(&place.id)?;
+            return self.btree_kind_and_size(&place);
+        }
         let Some((number, offset)) = place.in_pack() else { return self.loose_kind_and_size(place) };
         let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
         let (header, stored) = pack.entry(offset)?;
@@ -140,6 +175,10 @@ impl ObjectStore {
     /// # Errors
     /// The object, or one that it is based on, is damaged.
     pub fn read_place(&mut self, place: &ObjectPlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        if place.is_in_btree() {
+            let place = self.expect_in_btree(&place.id)?;
+            return self.read_btree(&place, content);
+        }
         match (place.in_pack(), usize::try_from(place.at)) {
             (Some((pack, offset)), _) => self.read_packed(pack, offset, content),
             (None, Ok(at)) => self.read_loose(at, content),

@@ -9,6 +9,7 @@
 //! packs, `refs/files-backend.c` for refs, `commit.c` and `shallow.c` for grafts.
 
 mod alternates;
+mod btree_listing;
 mod format;
 mod grafts;
 mod location;
@@ -54,6 +55,7 @@ pub struct GitRepository {
     format: RepositoryFormat,
     object_dirs: Vec<PathBuf>,
     packs: Vec<PackFiles>,
+    btree: Option<PathBuf>,
     shallow: Vec<ObjectId>,
     grafts: HashMap<ObjectId, Vec<ObjectId>>,
     notes: Vec<String>,
@@ -73,10 +75,11 @@ impl GitRepository {
         let mut notes = Vec::new();
         let object_dirs = alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
         let packs = pack_listing::list(&object_dirs, &mut notes)?;
+        let btree = btree_listing::find(&object_dirs)?;
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
         let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
         note_left_aside(&location, &config, &mut notes)?;
-        Ok(GitRepository { location, config, format, object_dirs, packs, shallow, grafts, notes })
+        Ok(GitRepository { location, config, format, object_dirs, packs, btree, shallow, grafts, notes })
     }
 
     /// The git directory proper: holds `HEAD` and, for a linked work tree, its private refs.
@@ -116,6 +119,12 @@ impl GitRepository {
     #[must_use]
     pub fn packs(&self) -> &[PackFiles] {
         &self.packs
+    }
+
+    /// The B-tree file that a variant has in place of packs and loose objects.
+    #[must_use]
+    pub fn btree(&self) -> Option<&Path> {
+        self.btree.as_deref()
     }
 
     /// Lists the loose objects of all object directories, sorted by id; of an object stored twice, the first

@@ -16,6 +16,7 @@ use super::{GitRepository, location::Location, loose_listing, pack_listing, refe
 use crate::{
     error::{ReaderError, Result},
     file_state::{FileState, Seen, first_difference, look_at_file},
+    git::btree::BTREE_FILE,
 };
 
 /// The state of every file that a conversion reads, at one moment.
@@ -81,6 +82,7 @@ impl Scope {
         }
         for object_dir in &self.object_dirs {
             look_at_file(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
+            look_at_file(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut seen)?;
             let packs = object_dir.join("pack");
             for name in pack_listing::names_in(&packs)? {
                 look_at_file(packs.join(name), FileState::of_pack_file, &mut seen)?;

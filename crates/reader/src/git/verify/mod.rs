@@ -3,6 +3,7 @@
 //! Each entry is decoded once: the deltas of a pack form a forest, and each tree of it is walked from its whole entry
 //! down, so that a base is at hand when its deltas' turn comes.
 
+mod btree;
 mod compare;
 mod pack_walk;
 
@@ -18,19 +19,20 @@ use gix_hash::ObjectId;
 use repackbench_codec::{ChunkDecoder, Dictionaries, ZlibReader};
 
 pub use self::compare::{Difference, compare};
-use self::pack_walk::PackWalk;
+pub(in crate::git) use self::pack_walk::PackWalk;
 use super::{
     GitRepository,
     hash::GitHasher,
     loose::{self, LooseFile},
     pack::PackFile,
+    whole::WholeVisitor,
 };
 use crate::{Place, ReaderError, Result};
 
 /// What reading a whole repository found.
 #[derive(Debug, Default)]
 pub struct Verification {
-    /// The ids of all entries and loose objects, ascending. One stored twice is listed twice.
+    /// The ids of all entries, values and loose objects, ascending. One stored twice is listed twice.
     pub ids: Vec<ObjectId>,
     /// Every object that cannot be read or whose content does not have its id.
     pub damage: Vec<ReaderError>,
@@ -52,6 +54,7 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
         found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| walk.run(worker)));
         found.ids.extend(pack.index().iter().map(|entry| entry.oid));
     }
+    btree::verify(repository, threads, &dictionaries, &mut found)?;
     let objects = repository.loose_objects()?;
     let next = AtomicUsize::new(0);
     found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| {
@@ -69,7 +72,7 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
 }
 
 /// Runs `work` on as many threads, each with buffers of its own, and gathers the damage they find.
-fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut Worker) + Sync) -> Vec<ReaderError> {
+fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut Worker<'_>) + Sync) -> Vec<ReaderError> {
     let damage = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..threads.max(1) {
@@ -84,24 +87,27 @@ fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut W
 }
 
 /// One thread's decoder and buffers, and the damage it found.
-struct Worker {
-    decoder: ChunkDecoder,
+pub(in crate::git) struct Worker<'v> {
+    pub(in crate::git) decoder: ChunkDecoder,
     delta_payload: Vec<u8>,
     spare: Vec<Vec<u8>>,
-    damage: Vec<ReaderError>,
+    pub(in crate::git) damage: Vec<ReaderError>,
+    /// Who is handed the objects that were found sound; then the first damage ends the work.
+    pub(in crate::git) visitor: Option<&'v mut dyn WholeVisitor>,
 }
 
-impl Worker {
+impl Worker<'_> {
     /// A buffer larger than this is given back to the allocator when it is done with.
     const LARGEST_SPARE: usize = 4 << 20;
 
-    fn new(dictionaries: &Dictionaries) -> Self {
+    pub(in crate::git) fn new(dictionaries: &Dictionaries) -> Self {
         // No codec is being timed here, so zlib streams are read by the fastest reader at hand.
         Worker {
             decoder: ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries),
             delta_payload: Vec::new(),
             spare: Vec::new(),
             damage: Vec::new(),
+            visitor: None,
         }
     }
 
@@ -133,7 +139,7 @@ impl Worker {
     }
 
     /// The id of the loose object at `path`, by its content.
-    fn hash_loose(
+    pub(in crate::git) fn hash_loose(
         &mut self,
         path: &Path,
         hash: gix_hash::Kind,

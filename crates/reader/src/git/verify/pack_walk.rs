@@ -1,6 +1,6 @@
 //! The deltas of one pack as a forest, walked so that each entry is decoded once.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gix_hash::ObjectId;
 use repackbench_codec::{BLOCK_LEN, BaseUse};
@@ -11,7 +11,8 @@ use crate::{
     git::{
         delta,
         hash::{GitHasher, object_id},
-        pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
+        pack::{DeltaForest, EntryKind, EntryTable, PackFile, StoredEntry},
+        whole::{WholeContent, WholeObject},
     },
 };
 
@@ -19,8 +20,10 @@ use crate::{
 const ROOTS_AT_A_TIME: usize = 32;
 
 /// The delta forest of one pack with each entry's children, shared by the threads that walk it.
-pub(super) struct PackWalk<'a> {
+pub(in crate::git) struct PackWalk<'a> {
     pack: &'a PackFile,
+    /// Packs whose objects no visitor is handed once more.
+    earlier: &'a [PackFile],
     table: EntryTable,
     forest: DeltaForest,
     roots: Vec<u32>,
@@ -28,14 +31,28 @@ pub(super) struct PackWalk<'a> {
     first_child: Vec<u32>,
     children: Vec<u32>,
     next_root: AtomicUsize,
+    /// Whether a visitor wants no more, or there is damage that it should not see the end of.
+    is_over: AtomicBool,
 }
 
 impl<'a> PackWalk<'a> {
-    pub(super) fn new(pack: &'a PackFile) -> Result<Self> {
+    pub(in crate::git) fn new(pack: &'a PackFile) -> Result<Self> {
         let table = EntryTable::new(pack)?;
         let forest = DeltaForest::new(pack, &table)?;
         let (roots, first_child, children) = group_by_base(forest.bases());
-        Ok(PackWalk { pack, table, forest, roots, first_child, children, next_root: AtomicUsize::new(0) })
+        let (next_root, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Ok(PackWalk { pack, earlier: &[], table, forest, roots, first_child, children, next_root, is_over })
+    }
+
+    /// Leaves what is in `earlier` out of what visitors are handed.
+    pub(in crate::git) fn behind(mut self, earlier: &'a [PackFile]) -> Self {
+        self.earlier = earlier;
+        self
+    }
+
+    /// Whether it ended before everything was visited.
+    pub(in crate::git) fn is_over(&self) -> bool {
+        self.is_over.load(Ordering::Relaxed)
     }
 
     fn children_of(&self, position: u32) -> &[u32] {
@@ -44,8 +61,8 @@ impl<'a> PackWalk<'a> {
         range.and_then(|(start, end)| self.children.get(*start as usize..*end as usize)).unwrap_or_default()
     }
 
-    pub(super) fn run(&self, worker: &mut Worker) {
-        loop {
+    pub(in crate::git) fn run(&self, worker: &mut Worker<'_>) {
+        while !self.is_over() {
             let start = self.next_root.fetch_add(ROOTS_AT_A_TIME, Ordering::Relaxed);
             let Some(rest) = self.roots.get(start..) else { return };
             for root in rest.iter().take(ROOTS_AT_A_TIME) {
@@ -55,15 +72,18 @@ impl<'a> PackWalk<'a> {
     }
 
     /// Verifies the whole entry `root` and every delta that leads to it.
-    fn walk_tree(&self, worker: &mut Worker, root: u32) {
+    fn walk_tree(&self, worker: &mut Worker<'_>, root: u32) {
         let mut content = worker.buffer();
-        if let Err(error) = self.read_root(worker, root, &mut content) {
+        let read = self.read_root(worker, root, &mut content).and_then(|()| self.hand_over(worker, root, &content));
+        if let Err(error) = read {
             worker.recycle(content);
             return self.note_unreadable(worker, root, error);
         }
         // Deltas whose base is at hand; a base is dropped with its last delta, so that a chain holds two objects.
         let mut open = vec![OpenBase { content, position: root, done: 0 }];
-        while let Some(base) = open.last_mut() {
+        while !self.is_over()
+            && let Some(base) = open.last_mut()
+        {
             let Some(child) = self.children_of(base.position).get(base.done).copied() else {
                 if let Some(base) = open.pop() {
                     worker.recycle(base.content);
@@ -73,6 +93,7 @@ impl<'a> PackWalk<'a> {
             base.done += 1;
             let mut content = worker.buffer();
             let read = self.read_delta(worker, child, &base.content, &mut content);
+            let read = read.and_then(|()| self.hand_over(worker, child, &content));
             let is_last = base.done == self.children_of(base.position).len();
             if is_last && let Some(base) = open.pop() {
                 worker.recycle(base.content);
@@ -91,7 +112,11 @@ impl<'a> PackWalk<'a> {
     }
 
     /// Notes the damage of `position`; the deltas against it cannot be read either, but they are not damaged.
-    fn note_unreadable(&self, worker: &mut Worker, position: u32, error: ReaderError) {
+    fn note_unreadable(&self, worker: &mut Worker<'_>, position: u32, error: ReaderError) {
+        if worker.visitor.is_some() {
+            self.is_over.store(true, Ordering::Relaxed);
+            return worker.damage.push(error);
+        }
         let mut below = 0u64;
         let mut pending = vec![position];
         while let Some(at) = pending.pop() {
@@ -106,10 +131,39 @@ impl<'a> PackWalk<'a> {
         }
     }
 
-    fn read_root(&self, worker: &mut Worker, root: u32, content: &mut Vec<u8>) -> Result<()> {
+    /// Hands the object at `position`, which was found sound, to the visitor, if there is one.
+    fn hand_over(&self, worker: &mut Worker<'_>, position: u32, content: &[u8]) -> Result<()> {
+        let Some(visitor) = &mut worker.visitor else { return Ok(()) };
+        let entry = self.table.entry(self.pack, position as usize)?;
+        let Some(kind) = self.forest.kind(position as usize) else { return Ok(()) };
+        let id = self.pack.index().oid_at_index(entry.index_position);
+        // An index may list an object twice, and a pack hold what another has.
+        let before = entry.index_position.checked_sub(1).map(|at| self.pack.index().oid_at_index(at));
+        if before == Some(id) || self.earlier.iter().any(|pack| pack.position(id).is_some()) {
+            return Ok(());
+        }
+        let mut stored = entry.stored;
+        let content = match self.is_streamed(&entry, position) {
+            true => WholeContent::Large { stored: &mut stored, payload_len: entry.header.payload_len, header_len: 0 },
+            false => WholeContent::Held(content),
+        };
+        let object = WholeObject { id: id.to_owned(), kind, path: self.pack.path(), content };
+        if visitor.visit(object).is_break() {
+            self.is_over.store(true, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Whether the entry is too large to be held, which it does not have to be.
+    fn is_streamed(&self, entry: &StoredEntry<'_>, position: u32) -> bool {
+        let is_whole = matches!(entry.header.kind, EntryKind::Whole(_));
+        is_whole && entry.header.payload_len > BLOCK_LEN as u64 && self.children_of(position).is_empty()
+    }
+
+    fn read_root(&self, worker: &mut Worker<'_>, root: u32, content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(root)?;
         let hash = self.pack.hash_kind();
-        if entry.header.payload_len > BLOCK_LEN as u64 && self.children_of(root).is_empty() {
+        if self.is_streamed(&entry, root) {
             let mut hasher = GitHasher::for_object(hash, kind, entry.header.payload_len);
             let result = worker.decoder.decode_stream(entry.stored, entry.header.payload_len, &mut |piece| {
                 hasher.update(piece);
@@ -122,7 +176,7 @@ impl<'a> PackWalk<'a> {
         self.check_id(&entry, object_id(hash, kind, content))
     }
 
-    fn read_delta(&self, worker: &mut Worker, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
+    fn read_delta(&self, worker: &mut Worker<'_>, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(position)?;
         match entry.decode_on_base(self.pack, &mut worker.decoder, base, &mut worker.delta_payload)? {
             BaseUse::Patch => std::mem::swap(content, &mut worker.delta_payload),

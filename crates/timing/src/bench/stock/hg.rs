@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use repackbench_client::check_hg;
-use repackbench_codec::{Algorithm, CodecSpec};
+use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, hg::HgRepository};
 use repackbench_records::{Role, Variant};
+use repackbench_writer::hg::rechosen::is_hgs_own;
 
 use super::{
     super::{BenchError, BenchPlan, rows::Subject, runs::Session},
@@ -84,15 +85,6 @@ pub(super) fn row(
     };
     let variant = Variant { role, client: Some(row.client().clone()), ..subject.variant.clone() };
     Ok(subject.read_by(StockSubject { client: Box::new(row), start }, variant, decoder))
-}
-
-/// Whether hg writes just this codec without an extension.
-fn is_hgs_own(spec: &CodecSpec) -> bool {
-    match spec.algorithm() {
-        Algorithm::Zlib | Algorithm::Store => true,
-        Algorithm::Zstd => spec.level().is_some_and(|level| level > 0),
-        _ => false,
-    }
 }
 
 fn open(subject: &Subject) -> Result<HgRepository, BenchError> {

@@ -208,21 +208,24 @@ fn attribute_stack(files: &Changes, objects: &SharedObjectStore, folder: &Path) 
     // git's own choice on systems other than Windows and macOS. Names that only Windows forbids are allowed.
     let forbidden = component::Options { protect_windows: false, protect_hfs: false, protect_ntfs: true };
     let state = State::for_checkout(false, forbidden, attributes);
-    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files(files, objects)))
+    Ok(Stack::new(folder, state, Case::Sensitive, Vec::new(), attribute_files(files, objects)?))
 }
 
 /// The `.gitattributes` files with their paths, sorted by them. git does not follow one that is a symbolic link.
-fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Vec<(BString, ObjectId)> {
+fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Result<Vec<(BString, ObjectId)>, WorkloadError> {
     const NAME: &[u8] = b".gitattributes";
     let store = objects.lock();
-    let mut found: Vec<_> = files
+    let named = files
         .iter()
         .filter(|(path, _)| path.rsplit(|byte| *byte == b'/').next() == Some(NAME))
         .filter_map(|(path, change)| Some((path, change.new?)))
-        .filter(|(_, version)| matches!(version.mode, FileMode::Regular | FileMode::Executable))
-        .filter(|(_, version)| store.contains(&version.id))
-        .map(|(path, version)| (BString::from(path), version.id))
-        .collect();
+        .filter(|(_, version)| matches!(version.mode, FileMode::Regular | FileMode::Executable));
+    let mut found = Vec::new();
+    for (path, version) in named {
+        if store.contains(&version.id)? {
+            found.push((BString::from(path), version.id));
+        }
+    }
     found.sort();
-    found
+    Ok(found)
 }

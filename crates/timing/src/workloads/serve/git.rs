@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use gix_hash::Kind;
+use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkEncoder, ChunkKind, Decoders, SharedFormat, StoredForm, ZlibReader,
 };
@@ -31,8 +31,8 @@ pub(crate) struct PackServer {
     stores: Vec<ObjectStore>,
     hash: Kind,
     plan: Plan,
-    /// The numbers of its entries, sorted by id.
-    by_id: Vec<usize>,
+    /// What it sends, sorted by id.
+    told: Vec<(ObjectKind, ObjectId)>,
     is_clone: bool,
     dictionary_bytes: u64,
     own: PayloadEncoders,
@@ -46,6 +46,8 @@ pub(crate) struct PackServer {
 #[derive(Default)]
 struct Buffers {
     header: Vec<u8>,
+    /// The chunk of the entry that is being sent, if that lies in a B-tree.
+    value: Vec<u8>,
     payload: Vec<u8>,
     chunk: Vec<u8>,
     again: Vec<u8>,
@@ -76,12 +78,12 @@ impl PackServer {
         let mut store = ObjectStore::open(git, place.decoders)?;
         store.set_cache_limit(place.delta_cache);
         let plan = Plan::new(history.as_mut(), &store, &scope)?;
-        let mut by_id: Vec<usize> = (0..plan.entries.len()).collect();
-        by_id.sort_unstable_by_key(|number| plan.entries.get(*number).map(|entry| entry.place.id));
+        let mut told: Vec<_> = plan.entries.iter().map(|entry| (entry.kind, entry.place.id)).collect();
+        told.sort_unstable_by_key(|(_, id)| *id);
         Ok(PackServer {
+            told,
             offsets: Vec::with_capacity(plan.entries.len()),
             plan,
-            by_id,
             hash: git.object_hash(),
             is_clone: matches!(scope, Scope::Clone),
             dictionary_bytes: dictionary_bytes(git),
@@ -107,10 +109,10 @@ impl PackServer {
         self.stores.iter_mut().for_each(ObjectStore::forget);
     }
 
-    /// Tells of every object that is sent, in an order that does not depend on how they are stored.
+    /// Tells of every object that is sent, by id: where objects lie differs between stores and orders.
     pub(super) fn tell(&self, observer: &mut dyn Observer) {
-        for entry in self.by_id.iter().filter_map(|number| self.plan.entries.get(*number)) {
-            observer.object(entry.kind, &entry.place.id);
+        for (kind, id) in &self.told {
+            observer.object(*kind, id);
         }
         observer.missing(self.plan.missing);
     }
@@ -133,8 +135,9 @@ impl PackServer {
         let mut names_dictionary = false;
         self.offsets.clear();
         for number in 0..self.plan.entries.len() {
-            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            let Some(mut entry) = self.plan.entries.get(number).copied() else { break };
             self.offsets.push(sink.written());
+            self.load_value(&mut entry)?;
             let (sending, uses_dictionary) = self.sending(&entry, client)?;
             match sending {
                 Sending::Verbatim => {
@@ -178,8 +181,19 @@ impl PackServer {
         Some((self.stores.get(entry.store)?.packs().get(pack)?, offset))
     }
 
-    /// The stored bytes of `entry`; `None` for a loose object.
+    /// Reads the chunk of `entry` and the length of its payload, if it lies in a B-tree.
+    fn load_value(&mut self, entry: &mut PlannedEntry) -> Result<(), WorkloadError> {
+        if let Some(store) = self.stores.get(entry.store).filter(|_| entry.place.is_in_btree()) {
+            entry.payload_len = store.btree_chunk(&entry.place.id, &mut self.buffers.value)?;
+        }
+        Ok(())
+    }
+
+    /// The stored bytes of `entry`, which was loaded; `None` for a loose object.
     fn chunk(&self, entry: &PlannedEntry) -> Result<Option<&[u8]>, WorkloadError> {
+        if entry.place.is_in_btree() {
+            return Ok(Some(&self.buffers.value));
+        }
         let Some((pack, offset)) = self.pack(entry) else { return Ok(None) };
         let start = offset.saturating_add(entry.header_len);
         Ok(Some(pack.bytes(start, start.saturating_add(entry.chunk_len))?))
@@ -265,7 +279,8 @@ impl PackServer {
         self.forget();
         self.stores.iter_mut().for_each(|store| store.record_accesses(Recording::WithBases));
         for number in 0..self.plan.entries.len() {
-            let Some(entry) = self.plan.entries.get(number).copied() else { break };
+            let Some(mut entry) = self.plan.entries.get(number).copied() else { break };
+            self.load_value(&mut entry)?;
             let (sending, _) = self.sending(&entry, client)?;
             if sending == Sending::Verbatim {
                 continue;

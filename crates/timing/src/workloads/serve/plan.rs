@@ -73,7 +73,7 @@ impl Plan {
     /// Finds the objects of `sent`, and puts them in the order in which they are stored.
     fn locate(&mut self, store: &ObjectStore, sent: Vec<(ObjectKind, ObjectId)>) -> Result<(), ReaderError> {
         for (kind, id) in sent {
-            let Some(place) = store.place(&id) else {
+            let Some(place) = store.place(&id)? else {
                 // The empty tree is an object everywhere without being stored.
                 if id != ObjectId::empty_tree(id.kind()) {
                     return Err(store.missing(&id));
@@ -124,7 +124,7 @@ impl Plan {
     pub(super) fn mix(&mut self, other: &ObjectStore, number: usize) -> Result<(), ReaderError> {
         let mut open: Option<(usize, EntryTable)> = None;
         for entry in self.entries.iter_mut().step_by(2) {
-            let Some(place) = other.place(&entry.place.id) else { return Err(other.missing(&entry.place.id)) };
+            let Some(place) = other.place(&entry.place.id)? else { return Err(other.missing(&entry.place.id)) };
             (entry.place, entry.store) = (place, number);
             let Some((at, offset)) = place.in_pack() else { continue };
             let Some(pack) = other.packs().get(at) else { continue };

@@ -10,9 +10,9 @@ use repackbench_reader::{ReaderError, git::GitRepository};
 
 use crate::error::Result;
 
-/// The bytes of `config` for a bare copy of `source` under `spec`.
-pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec) -> Result<BString> {
-    let extensions = extensions(source, spec);
+/// The bytes of `config` for a bare copy of `source` under `spec`, which stock git may or may not read.
+pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, is_read_by_git: bool) -> Result<BString> {
+    let extensions = extensions(source, spec, is_read_by_git);
     // Git wants version 1 for `partialClone`, too, though it honours it in version 0; with no extension 0 says the same.
     let format_version = if extensions.is_empty() { "0" } else { "1" };
     let mut core = vec![
@@ -46,7 +46,7 @@ pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec) -> Result<BS
 }
 
 /// The extensions of the variant, in a fixed order.
-fn extensions(source: &GitRepository, spec: &CodecSpec) -> Vec<(&'static str, BString)> {
+fn extensions(source: &GitRepository, spec: &CodecSpec, is_read_by_git: bool) -> Vec<(&'static str, BString)> {
     let format = source.format();
     let mut extensions = Vec::new();
     if format.noop {
@@ -64,7 +64,7 @@ fn extensions(source: &GitRepository, spec: &CodecSpec) -> Vec<(&'static str, BS
     if format.precious_objects {
         extensions.push(("preciousObjects", boolean(true)));
     }
-    if !spec.is_read_by_git() {
+    if !is_read_by_git {
         extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));
     }
     extensions

@@ -44,11 +44,23 @@ pub struct MetadataReport {
 /// [`WriterError::Reader`](crate::WriterError::Reader) when the source does not parse or has changed, [`WriterError::Io`](crate::WriterError::Io) when a file cannot be written;
 /// a file that is already there is an error too.
 pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
+    write(source, &config::for_variant(source, spec, spec.is_read_by_git())?, out)
+}
+
+/// As [`write_metadata`], where stock git cannot read the objects whatever the spec.
+///
+/// # Errors
+/// As [`write_metadata`].
+pub fn write_guarded_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
+    write(source, &config::for_variant(source, spec, false)?, out)
+}
+
+fn write(source: &GitRepository, config: &[u8], out: &Path) -> Result<MetadataReport> {
     let mut output = Output::new(out);
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
         output.create_folder(folder)?;
     }
-    output.write("config", &config::for_variant(source, spec)?)?;
+    output.write("config", config)?;
     output.copy_reference(source, &source.head_file()?)?;
     for file in source.reference_files()? {
         output.copy_reference(source, &file)?;

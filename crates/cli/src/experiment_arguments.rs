@@ -1,0 +1,199 @@
+//! What `repackbench experiment` takes.
+
+use std::{path::PathBuf, str::FromStr, time::Duration};
+
+use clap::{Args, builder::PossibleValuesParser};
+use repackbench_experiments::{Options, experiments};
+
+use crate::{
+    args::{Effort, ProgramArguments},
+    failure::{Failure, USAGE},
+    pace_arguments::Span,
+    repository_path::located,
+};
+
+/// The name that stands for every experiment.
+const ALL: &str = "all";
+
+/// Run a published experiment again, whole, on your repository and machine.
+///
+/// Prints its table beside the published figures, says where the set-up differs, and what is to
+/// be said of each published claim: reproduced, changed, not reproduced, not comparable or
+/// undecided, by rules that METHODOLOGY.md tells, and why. --list tells what each experiment
+/// asked, found and needs.
+///
+/// What does not fit into --budget is left out, and the result names it. Ctrl-C ends it with what
+/// was measured until then.
+///
+/// `all` runs each experiment that fits the repositories, Git's or Mercurial's, and writes one
+/// report: report.html, report.md, results.jsonl and, with every run, runs.jsonl. Over several
+/// repositories it also judges claims that one repository does not decide.
+///
+/// Examples:
+///   repackbench experiment --list
+///   repackbench experiment zlib-vs-zstd-pack . --html zstd.html
+///   repackbench experiment zlib-vs-zstd-pack . --repack --budget 1h
+///   repackbench experiment zlib-vs-lz4-revlog hgrepo --hg-extension DIR
+///   repackbench experiment all gitrepo hgrepo --out results
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ExperimentArguments {
+    /// The experiment, or all of them.
+    #[arg(value_name = "NAME", value_parser = names(), required_unless_present = "list")]
+    name: Option<String>,
+
+    /// The repository; for `all` as many as there are.
+    #[arg(value_name = "REPO", value_parser = located(), required_unless_present = "list")]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    /// Tell what each experiment asked, found and needs, and run none.
+    #[arg(long, conflicts_with_all = ["name", "repositories", "out", "json", "markdown", "html"])]
+    pub(crate) list: bool,
+
+    /// For `all`: write the report and all records into DIR, which is made if need be.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown", "html"])]
+    pub(crate) out: Option<PathBuf>,
+
+    /// How long the measured runs of one experiment may take, such as 90s, 10m or 1h, or none for no limit. Making variants does not
+    /// count.
+    #[arg(long, value_name = "DURATION", default_value = "10m")]
+    budget: Limit,
+
+    /// Run each arm N times in each job; fewer than 6 give no interval [default: what the experiment takes by itself].
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    runs: Option<u32>,
+
+    /// The revision whose files are meant [default: HEAD, or Mercurial's tip].
+    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    rev: Option<String>,
+
+    /// Measure a second baseline, too: the repository after git, or hg, has searched for deltas again.
+    #[arg(long)]
+    repack: bool,
+
+    #[command(flatten)]
+    programs: ProgramArguments,
+
+    /// Write every run, and the result, to FILE, one line of JSON each: what `report` reads.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    /// Write the result as Markdown to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) markdown: Option<PathBuf>,
+
+    /// Write one HTML file with charts and all tables, to be read anywhere and without a network.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+
+    /// The seed of the random order; by default another one each time.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(experiments().iter().map(|experiment| experiment.name).chain([ALL]))
+}
+
+/// Which experiments are to be run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Chosen<'a> {
+    /// The one of this name.
+    One(&'a str),
+    /// Each that fits, into a folder.
+    All(&'a std::path::Path),
+}
+
+impl ExperimentArguments {
+    /// Which experiments are to be run.
+    pub(crate) fn chosen(&self) -> Result<Chosen<'_>, Failure> {
+        match (self.name.as_deref(), self.repositories.as_slice(), &self.out) {
+            (Some(ALL), _, Some(out)) => Ok(Chosen::All(out)),
+            (Some(ALL), _, None) => Err(Failure::new(USAGE, "experiment all: --out names the folder of the report")),
+            (Some(name), _, Some(_)) => Err(Failure::new(
+                USAGE,
+                format!("{name}: --out is for `all`; --html, --markdown and --json name files"),
+            )),
+            (Some(name), [_], None) => Ok(Chosen::One(name)),
+            (Some(name), repositories, None) => {
+                let found = repositories.len();
+                Err(Failure::new(USAGE, format!("{name}: expected one repository, found {found}; `all` takes several")))
+            }
+            (None, ..) => Err(Failure::new(USAGE, "expected the name of an experiment")),
+        }
+    }
+
+    /// What an experiment has to know of the user's wishes.
+    pub(crate) fn options(&self, seed: u64, command: Option<String>) -> Options {
+        let ProgramArguments { git, hg, hg_extension } = &self.programs;
+        Options {
+            budget: self.budget.0,
+            runs: self.runs,
+            revision: self.rev.clone(),
+            is_repacked: self.repack,
+            git: git.clone(),
+            hg: hg.clone(),
+            hg_extension: hg_extension.clone(),
+            threads: self.effort.threads(),
+            seed,
+            command,
+        }
+    }
+}
+
+/// How long something may take; `None` for as long as it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Limit(Option<Duration>);
+
+impl FromStr for Limit {
+    type Err = String;
+
+    fn from_str(typed: &str) -> Result<Self, Self::Err> {
+        if typed == "none" {
+            return Ok(Limit(None));
+        }
+        typed.parse().map(|Span(time)| Limit(Some(time))).map_err(|error| format!("{error}, or none"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        experiment: ExperimentArguments,
+    }
+
+    fn line(words: &[&str]) -> Result<ExperimentArguments, String> {
+        let words = std::iter::once("experiment").chain(words.iter().copied());
+        Line::try_parse_from(words).map(|line| line.experiment).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn one_experiment_has_one_repository_and_all_have_a_folder() {
+        let one = line(&["zlib-vs-zstd-pack", "a"]).unwrap();
+        assert_eq!(one.chosen().unwrap(), Chosen::One("zlib-vs-zstd-pack"));
+        let refused = |words: &[&str]| line(words).unwrap().chosen().unwrap_err().to_string();
+        assert!(refused(&["zlib-vs-zstd-pack", "a", "b"]).contains("found 2"));
+        assert!(refused(&["zlib-vs-zstd-pack", "a", "--out", "x"]).contains("is for `all`"));
+        assert!(refused(&["all", "a"]).contains("--out"));
+        let all = line(&["all", "a", "b", "--out", "x"]).unwrap();
+        assert_eq!(all.chosen().unwrap(), Chosen::All(std::path::Path::new("x")));
+        assert!(line(&["no-such", "a"]).unwrap_err().contains("zlib-vs-zstd-pack"));
+        assert!(line(&["all"]).is_err() && line(&[]).is_err() && line(&["--list"]).unwrap().list);
+    }
+
+    #[test]
+    fn a_budget_is_a_time_or_none() {
+        assert_eq!(line(&["all", "a"]).unwrap().options(1, None).budget, Some(Duration::from_secs(600)));
+        assert_eq!(line(&["all", "a", "--budget", "none"]).unwrap().options(1, None).budget, None);
+        assert!(line(&["all", "a", "--budget", "10"]).unwrap_err().contains("or none"));
+    }
+}

@@ -1,0 +1,209 @@
+//! `repackbench experiment`: a published experiment, run again on a repository of the user's.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::hg::Version;
+use super::support::program::{self, Outcome, command, exit};
+use super::support::{Fixture, Scratch, hg_extension, preload, repackbench, snapshot};
+
+#[track_caller]
+fn run(scratch: &Scratch, words: &[&str], repositories: &[&Path]) -> Outcome {
+    let mut command = command();
+    command.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
+    program::run(command.arg("experiment").args(words).args(repositories))
+}
+
+fn path(file: &Path) -> &str {
+    file.to_str().expect("a path in UTF-8")
+}
+
+/// Lines of results: how many are runs, and the experiments.
+#[track_caller]
+fn lines(file: &Path) -> (usize, Vec<Value>) {
+    let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+    let all: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("a record")).collect();
+    let runs = all.iter().filter(|line| line["record"].is_null()).count();
+    (runs, all.into_iter().filter(|line| line["record"] == "experiment").collect())
+}
+
+/// The row of a table, by the words that titles begin with.
+fn row<'a>(experiment: &'a Value, title: &str, label: &str) -> &'a Value {
+    let tables = experiment["tables"].as_array().expect("tables");
+    let table = tables.iter().find(|table| table["title"].as_str().is_some_and(|found| found.starts_with(title)));
+    let rows = table.unwrap_or_else(|| panic!("{title} is not in {experiment}"))["rows"].as_array().expect("rows");
+    rows.iter().find(|row| row["label"] == label).unwrap_or_else(|| panic!("{label} is not in {rows:?}"))
+}
+
+/// Outcomes by the beginnings of their claims.
+fn outcome<'a>(experiment: &'a Value, claim: &str) -> &'a Value {
+    let claims = experiment["claims"].as_array().expect("claims");
+    let is_it = |found: &&Value| found["claim"].as_str().is_some_and(|found| found.starts_with(claim));
+    claims.iter().find(is_it).unwrap_or_else(|| panic!("{claim} is not in {claims:?}"))
+}
+
+#[test]
+fn the_list_tells_what_each_asked_found_and_needs() {
+    let text = repackbench(["experiment", "--list"]).exits(exit::OK).text();
+    for name in
+        ["flat-vs-gzip-tree", "compressors-by-level", "checkout-page-trace", "zlib-vs-lz4-revlog", "zlib-vs-zstd-pack"]
+    {
+        assert!(text.lines().any(|line| line == name || line.starts_with(&format!("{name} ("))), "{name}:\n{text}");
+    }
+    for what in ["  asked: ", "  found: ", "  needs: "] {
+        assert_eq!(text.matches(what).count(), 5, "{what}");
+    }
+}
+
+#[test]
+fn what_cannot_be_run_is_refused_by_name() {
+    let scratch = Scratch::new();
+    let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("chains").repo());
+    for (words, repositories, expected) in [
+        (&["no-such-experiment"][..], vec![&*git], "zlib-vs-zstd-pack"),
+        (&["all"], vec![&*git], "--out"),
+        (&["zlib-vs-zstd-pack"], vec![&*git, &*git], "expected one repository"),
+        (&["zlib-vs-zstd-pack", "--budget", "10"], vec![&*git], "or none"),
+        (&["zlib-vs-zstd-pack"], vec![&*hg], "runs on Git repositories"),
+        (&["zlib-vs-lz4-revlog"], vec![&*git], "runs on Mercurial repositories"),
+        (&["--list", "zlib-vs-zstd-pack"], vec![&*git], "--list"),
+        (&[], vec![], "required"),
+    ] {
+        let outcome = run(&scratch, words, &repositories).exits(exit::USAGE);
+        assert!(outcome.stderr.contains(expected), "{words:?}: {}", outcome.stderr);
+    }
+    let missing = scratch.join("no-folder/page.html");
+    let outcome = run(&scratch, &["zlib-vs-zstd-pack", "--html", path(&missing)], &[&git]).exits(exit::FAILURE);
+    assert!(outcome.stderr.contains("cannot create"), "{}", outcome.stderr);
+}
+
+#[test]
+fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let [json, html, markdown] = ["found.jsonl", "found.html", "found.md"].map(|name| scratch.join(name));
+    let options = ["zlib-vs-zstd-pack", "--runs", "2", "--budget", "60s", "--repack", "--seed", "7", "--quiet"];
+    let files = ["--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
+    let text = run(&scratch, &[&options[..], &files].concat(), &[&repo]).exits(exit::OK).text();
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+
+    let (runs, experiments) = lines(&json);
+    let [experiment] = experiments.as_slice() else { panic!("{experiments:?}") };
+    assert!(runs > 50, "{runs}");
+    assert_eq!(experiment["name"], "zlib-vs-zstd-pack");
+    assert_eq!(experiment["repository"]["vcs"], "git");
+    let zlib = row(experiment, "Commands of stock git", "zlib");
+    assert_eq!(zlib["published"][0], 295.099, "as the data file has it");
+    for label in ["zlib", "zlib, wrapped", "zstd:1", "zstd:3", "zstd:5", "zstd:7", "zstd:9", "zstd:11"] {
+        let cells = row(experiment, "Commands of stock git", label)["measured"].as_array().expect("figures");
+        // The best of five takes five runs; there were two.
+        assert!(cells[2].is_null() && cells[0]["value"].as_f64() > Some(0.0), "{label}: {cells:?}");
+        assert_eq!(cells[0]["samples"].as_array().map(Vec::len), Some(2), "{label}: {cells:?}");
+        assert!(cells[6]["value"].as_f64() > Some(1000.0), "{label}: {cells:?}");
+    }
+    assert!(row(experiment, "CPU time as a multiple", "zstd:3")["measured"][4]["value"].as_f64() > Some(0.0));
+    assert!(row(experiment, "CPU time of what people", "zstd:3")["measured"][9]["value"].as_f64() > Some(0.0));
+    assert!(row(experiment, "Deltas as found", "zlib:6, rechosen")["measured"][1]["value"].as_f64() > Some(0.0));
+    // Two runs give no interval, and so no verdict; sizes need none.
+    assert_eq!(outcome(experiment, "zstd:3 takes 6 %")["outcome"], "undecided");
+    assert_eq!(outcome(experiment, "zlib through the wrapper")["outcome"], "not-comparable");
+    assert_ne!(outcome(experiment, "At level 5")["outcome"], "undecided");
+    assert_ne!(outcome(experiment, "Nothing is gained")["outcome"], "undecided");
+
+    let again = repackbench(["report", "--quiet", path(&json)]).exits(exit::OK).text();
+    assert!(again.starts_with(&text), "the runs come after what they were made for:\n{again}");
+    assert!(text.contains("\nundecided: ") || text.contains("- undecided: "), "{text}");
+    let page = fs::read_to_string(&html).expect("the page");
+    assert!(page.contains("Published experiments, run again") && page.contains("class=\"mark k0\""), "{page}");
+    let markdown = fs::read_to_string(&markdown).expect("the Markdown");
+    assert!(markdown.contains("| verdict |") && markdown.contains("| zstd:11 |"), "{markdown}");
+}
+
+#[test]
+fn what_does_not_fit_into_the_budget_is_named() {
+    let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
+    let json = scratch.join("found.jsonl");
+    let options = ["zlib-vs-zstd-pack", "--budget", "1s", "--quiet", "--json", path(&json)];
+    run(&scratch, &options, &[&repo]).exits(exit::OK);
+    let (_, experiments) = lines(&json);
+    let notes = experiments[0]["notes"].to_string();
+    assert!(notes.contains("was left out") || notes.contains("instead of 6 runs"), "{notes}");
+    assert_ne!(outcome(&experiments[0], "At level 5")["outcome"], "undecided", "sizes take no part of the budget");
+}
+
+#[test]
+fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
+    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
+    let before = snapshot::state(&repo);
+    let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
+    let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "none", "--quiet", "--json", path(&json)];
+    let programs = ["--hg", path(&hg), "--hg-extension", path(extension)];
+    run(&scratch, &[&options[..], &programs].concat(), &[&repo]).exits(exit::OK);
+    assert_eq!(snapshot::state(&repo), before, "the source was written to");
+    let (_, experiments) = lines(&json);
+    let experiment = &experiments[0];
+    assert_eq!(experiment["repository"]["vcs"], "mercurial");
+    for layout in ["as found", "in the layout of 2012"] {
+        for label in ["zlib", "lz4", "lz4hc", "zstd:3"] {
+            let bytes = row(experiment, &format!("Bytes, {layout}"), label)["measured"][0]["value"].as_f64();
+            assert!(bytes > Some(1000.0), "{layout} {label}: {bytes:?}");
+            let replayed = &row(experiment, &format!("CPU time in-process, {layout}"), label)["measured"][0];
+            assert!(!replayed.is_null(), "{layout} {label}");
+        }
+        for label in ["zlib", "zlib, by the extension", "lz4", "lz4hc", "zstd:3"] {
+            let update = &row(experiment, &format!("Commands of stock hg, {layout}"), label)["measured"][0];
+            assert!(update["value"].as_f64() > Some(0.0), "{layout} {label}");
+        }
+    }
+    let clone = &row(experiment, "Commands of stock hg, as found", "lz4hc")["measured"][2];
+    assert!(clone["value"].as_f64() > Some(0.0), "{experiment}");
+    assert!(row(experiment, "zlib's share", "update")["measured"][0]["value"].as_f64() > Some(0.0));
+    assert_ne!(outcome(experiment, "With lz4 the repository is")["outcome"], "undecided");
+    assert_eq!(outcome(experiment, "The gain is only")["outcome"], "undecided", "one repository does not tell");
+}
+
+#[test]
+fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
+    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
+    let json = scratch.join("found.jsonl");
+    let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--quiet", "--hg", "/no/such/hg", "--json", path(&json)];
+    run(&scratch, &options, &[&repo]).exits(exit::OK);
+    let (runs, experiments) = lines(&json);
+    assert!(runs > 0);
+    let notes = experiments[0]["notes"].to_string();
+    for what in ["The layout of 2012 was left out", "hg update was left out", "hg clone --pull was left out"] {
+        assert!(notes.contains(what), "{what}: {notes}");
+    }
+    assert_eq!(outcome(&experiments[0], "update from null")["outcome"], "undecided");
+    assert_ne!(outcome(&experiments[0], "With lz4 the repository is")["outcome"], "undecided");
+}
+
+#[test]
+fn all_runs_what_fits_each_repository_and_makes_one_report() {
+    let scratch = Scratch::new();
+    let (git, hg, other) =
+        (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Fixture::hg("branches").repo());
+    let out = scratch.join("out");
+    // Without hg, which takes its time to start.
+    let options = ["all", "--runs", "1", "--budget", "5s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];
+    let text = run(&scratch, &options, &[&git, &hg, &other]).exits(exit::OK).text();
+    let mut names: Vec<_> = fs::read_dir(&out).expect("the folder").map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["report.html", "report.md", "results.jsonl", "runs.jsonl"]);
+    let (runs, experiments) = lines(&out.join("results.jsonl"));
+    let found: Vec<&str> = experiments.iter().filter_map(|experiment| experiment["name"].as_str()).collect();
+    assert_eq!((runs, found), (0, vec!["zlib-vs-zstd-pack", "zlib-vs-lz4-revlog", "zlib-vs-lz4-revlog"]));
+    let (runs, experiments) = lines(&out.join("runs.jsonl"));
+    assert!(runs > 0 && experiments.is_empty());
+    let again = repackbench(["report", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    assert_eq!(again, text);
+    let document = repackbench(["report", "--json", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    let document: Value = serde_json::from_str(&document).expect("a document");
+    assert_eq!(document["experiments"].as_array().map(Vec::len), Some(3));
+    let csv = repackbench(["report", "--csv", path(&out.join("results.jsonl"))]).exits(exit::OK).text();
+    assert!(csv.starts_with("experiment,repository,table,arm,") && csv.contains(",lz4hc,"), "{csv}");
+    let page = fs::read_to_string(out.join("report.html")).expect("the page");
+    assert!(page.contains("<title>3 published experiments, run again</title>"));
+}

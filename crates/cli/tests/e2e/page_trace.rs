@@ -1,0 +1,117 @@
+//! `repackbench experiment checkout-page-trace`: what is counted is what git says is there, and what is measured is measured cold.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::support::program::{self, Outcome, command, exit};
+use super::support::{Fixture, Scratch, git};
+
+/// Runs the experiment on `repo`, with variants and copies kept in `folder`.
+fn experiment(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
+    let mut experiment = command();
+    experiment.env("XDG_CACHE_HOME", folder).args(["experiment", "checkout-page-trace", "--quiet"]);
+    program::run(experiment.args(options).arg(repo))
+}
+
+/// The result of two rounds, on the disk that the program was built on: what lies in memory is never cold.
+#[track_caller]
+fn result(repo: &Path) -> Value {
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let file = disk.path().join("result.jsonl");
+    let json = file.to_str().expect("a path in UTF-8");
+    experiment(repo, disk.path(), &["--runs", "2", "--json", json]).exits(exit::OK);
+    let left = std::fs::read_dir(disk.path().join("repackbench")).expect("the cache");
+    let mut names = left.map(|entry| entry.expect("an entry").file_name());
+    assert!(!names.any(|name| name.to_string_lossy().starts_with("cold-copies")), "copies are left");
+    let text = std::fs::read_to_string(&file).expect("the result");
+    let mut lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("a record"));
+    lines.find(|line| line["record"] == "experiment").expect("a result")
+}
+
+/// The table whose title begins so.
+#[track_caller]
+fn table<'a>(result: &'a Value, title: &str) -> &'a Value {
+    let tables = result["tables"].as_array().expect("tables");
+    let is_it = |table: &&Value| table["title"].as_str().is_some_and(|found| found.starts_with(title));
+    tables.iter().find(is_it).unwrap_or_else(|| panic!("no table {title} in {result}"))
+}
+
+/// What was measured in `row` of `column`.
+#[track_caller]
+fn value(table: &Value, row: &str, column: &str) -> Option<f64> {
+    let named = |list: &Value, key: &str, name: &str| {
+        let list = list.as_array().expect("a list");
+        list.iter().position(|one| one[key] == name).unwrap_or_else(|| panic!("no {name} in {table}"))
+    };
+    let (row, column) = (named(&table["rows"], "label", row), named(&table["columns"], "name", column));
+    table["rows"][row]["measured"][column]["value"].as_f64()
+}
+
+#[test]
+fn every_order_is_read_cold_and_counts_are_git_s() {
+    let repo = Fixture::get("history").repo();
+    let result = result(&repo);
+    assert_eq!((&result["name"], &result["repository"]["vcs"]), (&"checkout-page-trace".into(), &"git".into()));
+    for (title, least) in [("Orders: checkout:sink", 9), ("Orders: traverse", 8), ("Orders: blame of", 8)] {
+        let table = table(&result, title);
+        let rows = table["rows"].as_array().expect("rows");
+        assert_eq!(rows.len(), least, "{title}");
+        for row in rows {
+            let label = row["label"].as_str().expect("a label");
+            assert!(value(table, label, "pages") >= Some(1.0), "{title}, {label}");
+            assert!(value(table, label, "cold") > Some(0.0), "{title}, {label}");
+            assert!(value(table, label, "modelled, hdd") >= Some(0.008), "{title}, {label}: one seek at least");
+        }
+    }
+    let sizes = table(&result, "Orders: size");
+    let bytes: u64 =
+        git::pack_files(&repo, "pack").iter().map(|pack| std::fs::metadata(pack).expect("a pack").len()).sum();
+    assert!(bytes > 0);
+    assert_eq!(value(sizes, "source", "deltas that name bases by id"), Some(0.0));
+
+    let blame = table(&result, "Orders: blame of");
+    let path = blame["title"].as_str().and_then(|title| title.strip_prefix("Orders: blame of ")).expect("a path");
+    let log = ["log", "--full-history", "--no-merges", "--no-renames", "--format=%H", "HEAD", "--", path];
+    let commits = git::git(&repo, log).text().lines().count();
+    let words = format!("in {commits} commit");
+    let notes = result["notes"].as_array().expect("notes");
+    let is_said = |note: &Value| note.as_str().is_some_and(|note| note.contains(path) && note.contains(&words));
+    assert!(notes.iter().any(is_said), "{words} is not in {notes:?}");
+}
+
+#[test]
+fn first_touches_stand_beside_the_published_ones_and_every_claim_has_a_verdict() {
+    let result = result(&Fixture::get("history").repo());
+    let lines = table(&result, "The pack's first touches");
+    assert_eq!(lines["rows"][0]["published"][0], 6810.0);
+    assert!(value(lines, "line 1", "time") > Some(0.0));
+    let touches = table(&result, "First touches of pages");
+    for role in ["pack", "index"] {
+        assert!(value(touches, role, "first touches") >= Some(1.0), "{role}");
+        assert_eq!(value(touches, role, "cached at the end"), Some(1.0), "{role}: all of it is one read");
+    }
+    let claims = result["claims"].as_array().expect("claims");
+    assert_eq!(claims.len(), 8);
+    for claim in claims {
+        assert!(claim["reason"].as_str().is_some_and(|reason| !reason.is_empty()), "{claim}");
+    }
+    let opens = table(&result, "Futile opens");
+    assert!(value(opens, "futile opens of .gitignore in every folder", "opens") >= Some(1.0), "{opens}");
+}
+
+#[test]
+fn where_nothing_becomes_cold_the_result_says_so() {
+    let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
+    let repo = Fixture::get("history").repo();
+    let text = experiment(&repo, memory.path(), &["--runs", "1"]).exits(exit::OK).text();
+    assert!(text.contains("Nothing was measured cold") && text.contains("would not be cold"), "{text}");
+    assert!(text.contains("undecided"), "{text}");
+}
+
+#[test]
+fn what_has_no_packs_is_refused() {
+    let scratch = Scratch::new();
+    let refused = experiment(&Fixture::hg("default").repo(), &scratch.join("cache"), &[]).exits(exit::FAILURE);
+    assert!(refused.error_line().contains("checkout-page-trace"), "{}", refused.error_line());
+}

@@ -1,0 +1,212 @@
+//! File to content.
+
+use super::{FileForm, gzip};
+use crate::codecs::bzip2::Bzip2;
+use crate::codecs::deflate::RawDeflate;
+use crate::codecs::lzma::Xz;
+use crate::codecs::steps::Inflater;
+use crate::codecs::zstd::Zstd;
+use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
+use crate::decoders::Decoders;
+use crate::error::{CodecError, FoundLength};
+use crate::leb128;
+use crate::revlog::{GrowingPayload, OpenEnded, first_room, reserve};
+use crate::stored::StoredBytes;
+use crate::tag::{Body, Opening, TAG_LEN};
+
+/// How messages name a file of that form.
+const BZIP2_FILE: &str = "bzip2 file";
+const XZ_FILE: &str = "xz file";
+const CHUNK_FILE: &str = "chunk file";
+const FLAT_FILE: &str = "flat file";
+
+/// No DEFLATE data is so many times shorter than what it holds: a symbol of a bit or more gives at most 258 bytes.
+const DEFLATE_EXPANSION: usize = 258 * 8;
+
+/// The longest content, in bytes, that room is made for at once because a chunk claims it, or how many times as long as its file it
+/// is, whichever is more.
+const BELIEVED: usize = 1 << 20;
+const BELIEVED_EXPANSION: usize = 255;
+
+/// Decodes files of one form, with contexts that are made when first needed and then reused.
+pub struct FileDecoder {
+    form: FileForm,
+    inflater: Option<Box<dyn Inflater>>,
+    zstd: Option<Zstd>,
+    chunks: ChunkDecoder,
+}
+
+impl std::fmt::Debug for FileDecoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("FileDecoder").field("form", &self.form).finish_non_exhaustive()
+    }
+}
+
+impl FileDecoder {
+    /// A decoder for files of `form`. gzip members are read by stock zlib, LZ4 blocks as `decoders` says.
+    pub fn new(form: FileForm, decoders: impl Into<Decoders>) -> Self {
+        FileDecoder { form, inflater: None, zstd: None, chunks: ChunkDecoder::new(decoders) }
+    }
+
+    /// Decodes the file that is all of `stored` and appends its content, of at most `limit` bytes, to `content`; returns how long
+    /// that is.
+    ///
+    /// # Errors
+    /// When the file is damaged, goes on behind its end, or holds more than `limit` bytes. `content` is then as it was before.
+    pub fn decode(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let start = content.len();
+        let decoded = match self.form {
+            FileForm::Flat => flat(stored, limit, content),
+            FileForm::Gzip => self.gzip(stored, limit, content),
+            FileForm::Bzip2 => self.stream(stored, limit, BZIP2_FILE, content),
+            FileForm::Xz => self.stream(stored, limit, XZ_FILE, content),
+            FileForm::Zstd => {
+                let zstd = self.zstd.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true));
+                zstd.decode_to_end(stored, limit, content)
+            }
+            FileForm::Chunk => self.chunk(stored, limit, content),
+        };
+        decoded.inspect_err(|_| content.truncate(start))
+    }
+
+    fn inflater(&mut self) -> Result<&mut dyn Inflater, CodecError> {
+        let made = match self.inflater.take() {
+            Some(inflater) => inflater,
+            None => match self.form {
+                FileForm::Bzip2 => Bzip2::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()?,
+                FileForm::Xz => Xz::for_files(UNUSED_LEVEL.unsigned_abs()).new_inflater()?,
+                _ => RawDeflate::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()?,
+            },
+        };
+        Ok(self.inflater.insert(made).as_mut())
+    }
+
+    fn gzip(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let member = gzip::Member::parse(stored)?;
+        let room = member.claimed_len().min(member.deflate.len().saturating_mul(DEFLATE_EXPANSION));
+        let start = content.len();
+        let (consumed, len) = inflate(self.inflater()?, member.deflate, room, limit, gzip::MEMBER, content)?;
+        member.verify(content.get(start..).unwrap_or_default(), consumed)?;
+        Ok(len)
+    }
+
+    fn stream(
+        &mut self,
+        stored: &[u8],
+        limit: usize,
+        codec: &'static str,
+        content: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let room = first_room(stored.len(), limit);
+        let (consumed, len) = inflate(self.inflater()?, stored, room, limit, codec, content)?;
+        if consumed != stored.len() {
+            let (expected, found) = (consumed as u64, stored.len() as u64);
+            return Err(CodecError::TrailingBytes { codec, expected, found });
+        }
+        Ok(len)
+    }
+
+    fn chunk(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
+        let payload_len = payload_len(stored)?;
+        let room = usize::try_from(payload_len).ok().filter(|len| *len <= limit).ok_or({
+            CodecError::PayloadLimit {
+                codec: CHUNK_FILE,
+                limit: limit as u64,
+                found: FoundLength::Exactly(payload_len),
+            }
+        })?;
+        let start = content.len();
+        let consumed = if room <= stored.len().saturating_mul(BELIEVED_EXPANSION).max(BELIEVED) {
+            reserve(content, room, CHUNK_FILE)?;
+            content.resize(start + room, 0);
+            self.chunks.decode(stored, content.get_mut(start..).unwrap_or_default())?
+        } else {
+            self.unbelieved_chunk(stored, payload_len, content)?
+        };
+        if consumed != stored.len() {
+            let (expected, found) = (consumed as u64, stored.len() as u64);
+            return Err(CodecError::TrailingBytes { codec: CHUNK_FILE, expected, found });
+        }
+        Ok(room)
+    }
+
+    /// In pieces, which take memory as they come.
+    fn unbelieved_chunk(
+        &mut self,
+        stored: &[u8],
+        payload_len: u64,
+        content: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let mut sink = |piece: &[u8]| {
+            content.try_reserve(piece.len()).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
+            content.extend_from_slice(piece);
+            Ok(())
+        };
+        let consumed = self.chunks.decode_stream(stored, payload_len, &mut sink)?;
+        Ok(usize::try_from(consumed).unwrap_or(usize::MAX))
+    }
+}
+
+fn flat(stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
+    if stored.len() > limit {
+        let found = FoundLength::Exactly(stored.len() as u64);
+        return Err(CodecError::PayloadLimit { codec: FLAT_FILE, limit: limit as u64, found });
+    }
+    reserve(content, stored.len(), FLAT_FILE)?;
+    content.extend_from_slice(stored);
+    Ok(stored.len())
+}
+
+/// The payload length that the chunk at the start of `stored` claims. Bodies that do not begin with it are in no such file.
+fn payload_len(stored: &[u8]) -> Result<u64, CodecError> {
+    match Opening::of(stored)? {
+        Opening::Tagged(tag) if !tag.needs_base && tag.dictionary.is_none() && tag.body != Body::Zstd => {
+            let mut rest = stored.get(TAG_LEN..).unwrap_or_default();
+            leb128::read(&mut StoredBytes::new(&mut rest, CHUNK_FILE))
+        }
+        _ => {
+            let found = stored.first().map(|byte| format!("{byte:#04x}")).unwrap_or_default();
+            let expected = "a tag byte of a body that begins with its payload's length";
+            Err(CodecError::Corrupt { codec: CHUNK_FILE, expected, found })
+        }
+    }
+}
+
+/// Decompresses the stream at the start of `stored`, with `room` to begin with; returns the stored bytes that it takes and the
+/// length of its content.
+fn inflate(
+    inflater: &mut dyn Inflater,
+    stored: &[u8],
+    room: usize,
+    limit: usize,
+    codec: &'static str,
+    content: &mut Vec<u8>,
+) -> Result<(usize, usize), CodecError> {
+    // What the content takes is bounded by the limit and not by a length that nobody knows.
+    inflater.restart(u64::MAX)?;
+    let mut payload = GrowingPayload::new(content, room, limit, codec)?;
+    let mut consumed = 0;
+    loop {
+        let mut beyond = [0; 1];
+        let rest = stored.get(consumed..).unwrap_or_default();
+        // A stream whose content fills the room exactly may need another step to end, and no more room for it.
+        let is_full = payload.is_full();
+        let step = inflater.step(rest, if is_full { &mut beyond } else { payload.room() }, !is_full)?;
+        consumed += step.consumed;
+        if is_full && step.produced > 0 {
+            if !payload.grow()? {
+                return Err(payload.too_long());
+            }
+            if let Some(first) = payload.room().first_mut() {
+                [*first] = beyond;
+            }
+        }
+        payload.advance(step.produced);
+        if step.ended {
+            return Ok((consumed, payload.finish()));
+        }
+        if step.consumed == 0 && step.produced == 0 {
+            return Err(CodecError::Truncated { codec, available: stored.len() as u64 });
+        }
+    }
+}

@@ -1,0 +1,187 @@
+use super::*;
+use crate::decoders::Decoders;
+use crate::spec::CodecSpec;
+
+fn spec(typed: &str) -> CodecSpec {
+    typed.parse().unwrap()
+}
+
+fn encode(typed: &str, content: &[u8]) -> Vec<u8> {
+    let mut out = b"before".to_vec();
+    let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
+    let len = encoder.encode(content, &mut out).unwrap();
+    assert_eq!((&out[..6], out.len()), (&b"before"[..], 6 + len));
+    out.split_off(6)
+}
+
+fn decode(form: FileForm, stored: &[u8], limit: usize) -> Result<Vec<u8>, String> {
+    let mut content = b"before".to_vec();
+    let decoded = FileDecoder::new(form, Decoders::default()).decode(stored, limit, &mut content);
+    match decoded {
+        Ok(len) => {
+            assert_eq!(content.len(), 6 + len);
+            Ok(content.split_off(6))
+        }
+        Err(error) => {
+            assert_eq!(content, b"before", "an error leaves the buffer as it was");
+            Err(error.to_string())
+        }
+    }
+}
+
+fn form(typed: &str) -> FileForm {
+    FileForm::of(spec(typed).default_choice())
+}
+
+const SPECS: [&str; 14] = [
+    "store",
+    "zlib:9",
+    "zlib:0",
+    "deflate:6",
+    "zlib-rs:6",
+    "libdeflate:12",
+    "miniz:6",
+    "zstd:5",
+    "bzip2:9",
+    "xz:6",
+    "lzo:9",
+    "lz4",
+    "brotli:5",
+    "lzma:6",
+];
+
+/// From nothing to several pieces; what shrinks much, little and not at all.
+fn contents() -> Vec<Vec<u8>> {
+    let mut random = 1_u32;
+    let mut noise = |len: usize| -> Vec<u8> {
+        (0..len)
+            .map(|_| {
+                random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                random.to_be_bytes()[0]
+            })
+            .collect()
+    };
+    vec![
+        Vec::new(),
+        b"x".to_vec(),
+        b"fn main() {}\n".repeat(20),
+        noise(127),
+        noise(128),
+        noise(300_000),
+        b"0123456789 abcdef\n".repeat(40_000),
+    ]
+}
+
+#[test]
+fn every_codec_gives_back_what_it_took() {
+    for typed in SPECS {
+        for content in contents() {
+            let stored = encode(typed, &content);
+            assert_eq!(decode(form(typed), &stored, content.len()), Ok(content), "{typed}");
+        }
+    }
+}
+
+#[test]
+fn each_form_has_the_first_bytes_of_its_format() {
+    let first = |typed: &str| encode(typed, b"fn main() {}\n")[..4].to_vec();
+    assert_eq!(first("store"), b"fn m");
+    for typed in ["zlib:9", "deflate:6", "zlib-rs:6", "libdeflate:6", "miniz:6"] {
+        assert_eq!(first(typed), [0x1f, 0x8b, 8, 0], "{typed}");
+    }
+    assert_eq!(first("zstd:3"), [0x28, 0xb5, 0x2f, 0xfd]);
+    assert_eq!(first("bzip2:9")[..3], *b"BZh");
+    assert_eq!(first("xz:6"), [0xfd, b'7', b'z', b'X']);
+    assert_eq!(first("zstd:3,frame=standard"), first("zstd:3"));
+    // Worked out by hand from RFC 1952 and RFC 1951: an empty stored-by-fixed-codes block, CRC-32 and length 0.
+    let empty = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+    assert_eq!(encode("zlib:9", b""), empty);
+    assert_eq!(encode("libdeflate:9", b"")[..10], empty[..10]);
+}
+
+/// zlib's own reader of gzip members, which checks the trailer.
+#[test]
+fn zlib_itself_reads_the_members() {
+    for typed in ["zlib:1", "zlib-rs:6", "libdeflate:9", "miniz:3"] {
+        for content in contents() {
+            let stored = encode(typed, &content);
+            let mut read = Vec::new();
+            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*stored), &mut read).unwrap();
+            assert_eq!(read, content, "{typed}");
+        }
+    }
+}
+
+#[test]
+fn what_is_longer_than_the_limit_is_refused() {
+    let content = b"0123456789".repeat(5_000);
+    for typed in SPECS {
+        let stored = encode(typed, &content);
+        for limit in [0, 1, content.len() - 1] {
+            let error = decode(form(typed), &stored, limit).unwrap_err();
+            assert!(error.contains(&format!("at most {limit} payload bytes")), "{typed}: {error}");
+        }
+    }
+}
+
+#[test]
+fn damage_is_an_error_and_never_other_content() {
+    let content = b"static int answer = 42; /* forty-two */\n".repeat(40);
+    for typed in SPECS.into_iter().filter(|typed| *typed != "store") {
+        let stored = encode(typed, &content);
+        for len in 0..stored.len() {
+            let cut = decode(form(typed), &stored[..len], 1 << 20);
+            assert!(cut.is_err(), "{typed} cut to {len}");
+        }
+        let longer = [&stored[..], b"x"].concat();
+        assert!(decode(form(typed), &longer, 1 << 20).is_err(), "{typed} with a byte behind it");
+        for at in 0..stored.len() {
+            for bit in 0..8 {
+                let mut flipped = stored.clone();
+                flipped[at] ^= 1 << bit;
+                // A bit may mean nothing, such as gzip's modification time.
+                if let Ok(decoded) = decode(form(typed), &flipped, 1 << 20) {
+                    assert_eq!(decoded, content, "{typed}, bit {bit} of byte {at}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn claims_take_no_memory() {
+    // A gzip trailer that claims 4 GB, of a member of 20 bytes.
+    let mut member = encode("zlib:9", b"");
+    let end = member.len();
+    member[end - 4..].fill(0xff);
+    assert!(decode(FileForm::Gzip, &member, usize::MAX).unwrap_err().contains("expected 4294967295 payload bytes"));
+    // A chunk of brotli, which may claim any expansion, with 2^62 bytes.
+    let mut chunk = vec![0x06];
+    crate::leb128::write(1 << 62, &mut chunk);
+    chunk.extend_from_slice(&encode("brotli:5", b"short, short, short, short, short")[2..]);
+    assert!(decode(FileForm::Chunk, &chunk, usize::MAX).is_err());
+}
+
+#[test]
+fn chunks_that_no_file_begins_with_are_refused() {
+    for stored in [&[][..], &[0x02, 0x20, 0x00], &[0x42, 0x00], &[0x78, 0x9c], &[0x00], &[0x28, 0xb5, 0x2f, 0xfd]] {
+        assert!(decode(FileForm::Chunk, stored, 1 << 20).is_err(), "{stored:?}");
+    }
+}
+
+#[test]
+fn lengths_are_as_long_as_they_are_written() {
+    for value in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX), u64::MAX] {
+        let mut written = Vec::new();
+        crate::leb128::write(value, &mut written);
+        assert_eq!(crate::leb128::len(value), written.len(), "{value}");
+    }
+}
+
+#[test]
+fn forms_have_names_of_their_own() {
+    for form in FileForm::ALL {
+        assert_eq!(FileForm::from_name(form.name()), Some(form));
+    }
+    assert_eq!(FileForm::from_name("zip"), None);
+}

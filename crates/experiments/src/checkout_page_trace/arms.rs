@@ -1,0 +1,302 @@
+//! What is read: the repository in several orders and as loose objects, and what each workload reads of them.
+
+use std::path::{Path, PathBuf};
+
+use repackbench_codec::{CodecSpec, Decoders};
+use repackbench_reader::{
+    Access, AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository,
+};
+use repackbench_timing::{
+    bench::BenchError,
+    trace::{NEW_PAGES, record},
+    workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
+};
+use repackbench_writer::{
+    Layout, Order, Rechooser, StoreKind, WriterError,
+    cache::{GetOrMakeError, VariantDir},
+    cached_rechosen, cached_variant,
+    git::rechosen::GitProgram,
+};
+
+use super::history::MostChanged;
+use crate::{Context, ExperimentError};
+
+/// What every arm is compressed with: what git writes.
+pub(super) const SPEC: &str = "zlib:6";
+
+/// How many commits the pickaxe looks at: enough to be read all over, few enough for many cold runs.
+const PICKAXE_COMMITS: u64 = 200;
+
+/// The string that it looks for.
+const NEEDLE: &str = "foo";
+
+/// What tables call the arm that git has packed anew, with deltas of its own choice.
+pub(super) const REPACKED: &str = "repacked by git";
+
+/// The number of the checkout among the jobs.
+pub(super) const CHECKOUT: usize = 0;
+
+/// The workloads, each with the name that tables give it.
+pub(super) struct Jobs {
+    jobs: Vec<(String, Box<dyn Workload>)>,
+}
+
+impl Jobs {
+    /// Those that start from `revision`; the last one is the history of the file `most_changed`, if there is one.
+    pub(super) fn new(revision: &str, most_changed: Option<&MostChanged>) -> Self {
+        let whole = HistoryRange { revision: revision.to_owned(), commits: None };
+        let some = HistoryRange { commits: Some(PICKAXE_COMMITS), ..whole.clone() };
+        let pickaxe = WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
+        let mut jobs = vec![
+            ("checkout:sink".to_owned(), WorkloadSpec::CheckoutToSink.build(&whole, None)),
+            ("traverse".to_owned(), WorkloadSpec::Traverse.build(&whole, None)),
+            (format!("{pickaxe}, newest {PICKAXE_COMMITS} commits"), pickaxe.build(&some, None)),
+        ];
+        if let Some(MostChanged { path, commits, .. }) = most_changed {
+            let range = HistoryRange { commits: *commits, ..whole };
+            jobs.push((format!("blame of {path}"), Box::new(Blame::new(range, path))));
+        }
+        Jobs { jobs }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.jobs.len()
+    }
+
+    pub(super) fn name(&self, number: usize) -> &str {
+        self.jobs.get(number).map_or("", |(name, _)| name.as_str())
+    }
+
+    pub(super) fn get(&mut self, number: usize) -> Option<&mut (dyn Workload + 'static)> {
+        self.jobs.get_mut(number).map(|(_, workload)| workload.as_mut())
+    }
+}
+
+/// Every layout that is tried, the source's own first: each order with bases first, then those of a checkout with deltas before their bases,
+/// then a file for each object.
+fn layouts() -> Vec<Layout> {
+    let mut layouts: Vec<Layout> = Order::ALL.into_iter().map(Layout::in_order).collect();
+    layouts.sort_by_key(|layout| !layout.is_default());
+    let with_references = [Order::Checkout, Order::TreesFirst];
+    layouts.extend(with_references.map(|order| Layout { reference_deltas: true, ..Layout::in_order(order) }));
+    layouts.push(Layout { store: StoreKind::Loose, ..Layout::default() });
+    layouts
+}
+
+/// What tables call the arm of `layout`.
+fn label(layout: Layout) -> String {
+    match layout {
+        Layout { store: StoreKind::Loose, .. } => "loose objects".to_owned(),
+        Layout { order, reference_deltas: true, .. } => format!("{order}, deltas before bases"),
+        Layout { order, .. } => order.to_string(),
+    }
+}
+
+/// A variant of the repository.
+pub(super) struct Arm {
+    /// What tables call it.
+    pub(super) label: String,
+    pub(super) layout: Layout,
+    /// The folder to open it by.
+    pub(super) folder: PathBuf,
+    pub(super) decoders: Decoders,
+    pub(super) packs: PackSizes,
+    /// What each job reads of it, and what it counts; the jobs that it has no part in are left out at the end.
+    pub(super) reads: Vec<JobReads>,
+    /// Keeps it in the cache.
+    _in_use: VariantDir,
+}
+
+/// What the packs of an arm take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct PackSizes {
+    /// The lengths of the files, in bytes.
+    pub(super) bytes: u64,
+    /// The headers of their entries, in bytes.
+    pub(super) headers: u64,
+    /// Deltas that name their base by its id.
+    pub(super) reference_deltas: u64,
+}
+
+/// What one job reads of one arm.
+pub(super) struct JobReads {
+    /// What is read, as far as it matters for pages.
+    pub(super) trace: AccessTrace,
+    /// What the job counted.
+    pub(super) counts: Counts,
+}
+
+impl Arm {
+    /// The number of files that hold one object each, among what `job` reads.
+    pub(super) fn loose_files(&self, job: usize) -> u64 {
+        let files = self.reads.get(job).map(|reads| reads.trace.files.as_slice()).unwrap_or_default();
+        files.iter().filter(|file| file.role == FileRole::LooseObject).count() as u64
+    }
+}
+
+/// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and which of them are left out,
+/// a sentence each: not every repository can have every layout.
+pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<String>), ExperimentError> {
+    let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
+    let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
+    let (threads, progress) = (context.options.threads, context.progress);
+    let (mut arms, mut left_out) = (Vec::new(), Vec::new());
+    for layout in layouts() {
+        match cached_variant(context.cache, context.source, &spec, layout, threads, progress) {
+            Err(GetOrMakeError::Make(error @ WriterError::Spec { .. })) if !layout.is_default() => {
+                left_out.push(format!("Left out: {}, as it cannot be made: {error}.", label(layout)));
+            }
+            made => add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?,
+        }
+        if progress.is_cancelled() {
+            return Err(ExperimentError::Interrupted);
+        }
+    }
+    if context.options.is_repacked {
+        let git = Rechooser::Git(GitProgram::new(&context.options.git)?);
+        let made = cached_rechosen(context.cache, context.source, &spec, &git, threads, progress);
+        let made = made.map_err(BenchError::from)?;
+        add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;
+    }
+    Ok((arms, left_out))
+}
+
+/// Adds an arm, which has to see what the first one does: else they are not the same repository.
+fn add(arms: &mut Vec<Arm>, arm: Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+    if let Some(first) = arms.first() {
+        check_counts(first, &arm, jobs)?;
+    }
+    arms.push(arm);
+    Ok(())
+}
+
+fn check_counts(first: &Arm, arm: &Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
+    for (number, (expected, found)) in first.reads.iter().zip(&arm.reads).enumerate() {
+        if expected.counts != found.counts {
+            return Err(differs(jobs.name(number), (&first.label, &expected.counts), (&arm.label, &found.counts)));
+        }
+    }
+    Ok(())
+}
+
+/// That two arms, or two runs of one, counted differently.
+pub(super) fn differs(
+    job: &str,
+    (reference, expected): (&str, &Counts),
+    (variant, found): (&str, &Counts),
+) -> ExperimentError {
+    let error = BenchError::Differs {
+        workload: job.to_owned(),
+        variant: variant.to_owned(),
+        reference: reference.to_owned(),
+        expected: format!("{expected:?}"),
+        found: format!("{found:?}"),
+    };
+    error.into()
+}
+
+/// The arm of `layout` in `made`, which tables call `label`, on which the jobs are traced: of loose objects the checkout alone.
+fn arm(
+    label: String,
+    layout: Layout,
+    made: VariantDir,
+    spec: &CodecSpec,
+    jobs: &mut Jobs,
+) -> Result<Arm, ExperimentError> {
+    let decoders = Decoders::for_spec(spec);
+    let repository = Repository::open(made.path())?;
+    let place = VariantPlace::of(&repository, decoders);
+    let traced = if layout.store == StoreKind::Loose { CHECKOUT + 1 } else { jobs.len() };
+    let mut reads = Vec::new();
+    for number in 0..traced {
+        let Some(job) = jobs.get(number) else { break };
+        let mut history = repository.history(decoders)?;
+        // Of the checkout all is told of, of the others which pages they read.
+        let recording = if number == CHECKOUT { Recording::Accesses } else { NEW_PAGES };
+        let (mut trace, counts) = record(job, history.as_mut(), &place, recording).map_err(BenchError::from)?;
+        trace.decodes = Vec::new();
+        reads.push(JobReads { trace, counts });
+    }
+    let folder = repository.own_folder().to_owned();
+    let packs = pack_sizes(&repository, &folder)?;
+    Ok(Arm { label, layout, folder, decoders, packs, reads, _in_use: made })
+}
+
+/// The sizes of the packs of `repository`, which lies in `folder`.
+fn pack_sizes(repository: &Repository, folder: &Path) -> Result<PackSizes, ExperimentError> {
+    let Repository::Git(git) = repository else { return Ok(PackSizes::default()) };
+    let id_len = git.object_hash().len_in_bytes() as u64;
+    let mut sizes = PackSizes { bytes: file_lengths(&folder.join("objects/pack"), "pack")?, ..PackSizes::default() };
+    repository.store().for_each_chunk(&mut |chunk: &Chunk<'_>| {
+        sizes.headers += chunk.header_len;
+        // A header without an id has two numbers of at most ten bytes each.
+        sizes.reference_deltas += u64::from(chunk.kind.is_delta && chunk.header_len > id_len);
+        Ok(())
+    })?;
+    Ok(sizes)
+}
+
+/// The lengths of the files in `folder` that end in `extension`; none where there is no folder.
+fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> {
+    let failed = |source| ExperimentError::Io { action: "list", path: folder.to_owned(), source };
+    let entries = match std::fs::read_dir(folder) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        entries => entries.map_err(failed)?,
+    };
+    let mut bytes = 0;
+    for entry in entries {
+        let entry = entry.map_err(failed)?;
+        if entry.path().extension().is_some_and(|found| found == extension) {
+            bytes += entry.metadata().map_err(failed)?.len();
+        }
+    }
+    Ok(bytes)
+}
+
+/// The checkout of `arm` without what is read when files are opened: git reads a pack's head and end by calls, which are no page faults.
+/// Of an index the fan-out stays.
+pub(super) fn faulting_checkout(arm: &Arm) -> AccessTrace {
+    let Some(reads) = arm.reads.get(CHECKOUT) else { return AccessTrace::default() };
+    let files = reads.trace.files.clone();
+    let is_kept = |access: &&Access| {
+        let role = files.get(access.file as usize).map(|file| file.role);
+        access.part != AccessPart::Opening || (role == Some(FileRole::PackIndex) && access.offset == 0)
+    };
+    let accesses = reads.trace.accesses.iter().filter(is_kept).copied().collect();
+    AccessTrace { files, accesses, ..AccessTrace::default() }
+}
+
+/// The place of a copy of `arm`.
+pub(super) fn place_of(copy: &Path, arm: &Arm) -> VariantPlace {
+    VariantPlace {
+        folder: copy.to_owned(),
+        payloads: copy.to_owned(),
+        spec: None,
+        decoders: arm.decoders,
+        delta_cache: Some(DEFAULT_DELTA_CACHE),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_source_s_order_comes_first_and_loose_objects_last() {
+        let labels: Vec<String> = layouts().into_iter().map(label).collect();
+        assert_eq!(
+            labels,
+            [
+                "source",
+                "recency",
+                "kind",
+                "path",
+                "checkout",
+                "trees-first",
+                "checkout, deltas before bases",
+                "trees-first, deltas before bases",
+                "loose objects"
+            ]
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! Opening files that are not there: what a client does that looks for `.gitignore` in every folder of a work tree.
+
+use std::{
+    collections::HashSet,
+    fs::File,
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use repackbench_reader::Changes;
+
+/// The folders of a tree, and which of the files asked for they hold.
+#[derive(Debug)]
+pub(super) struct Folders {
+    /// Relative to the root, which is the first; each before those in it.
+    folders: Vec<PathBuf>,
+    /// The paths of all files called as one of those that are looked for.
+    present: HashSet<PathBuf>,
+}
+
+impl Folders {
+    /// Those of the files of a manifest, of which those called as one of `names` are noted.
+    pub(super) fn of(manifest: &Changes, names: &[&str]) -> Self {
+        let mut folders = vec![PathBuf::new()];
+        let mut seen: HashSet<PathBuf> = folders.iter().cloned().collect();
+        let mut present = HashSet::new();
+        for (path, _) in manifest.iter().filter(|(_, change)| change.new.is_some()) {
+            let path = to_path(path);
+            let mut above: Vec<&Path> = path.ancestors().skip(1).filter(|folder| !seen.contains(*folder)).collect();
+            above.reverse();
+            for folder in above {
+                seen.insert(folder.to_owned());
+                folders.push(folder.to_owned());
+            }
+            if names.iter().any(|name| path.file_name().is_some_and(|found| found == *name)) {
+                present.insert(path);
+            }
+        }
+        Folders { folders, present }
+    }
+
+    /// How many there are.
+    pub(super) fn len(&self) -> u64 {
+        self.folders.len() as u64
+    }
+
+    /// What an opening of `names` in every folder below `root` opens in vain, in the order of folders.
+    pub(super) fn futile(&self, root: &Path, names: &[&str]) -> Vec<PathBuf> {
+        let in_folder = |folder: &PathBuf| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+        let wanted = self.folders.iter().flat_map(in_folder).filter(|path| !self.present.contains(path));
+        wanted.map(|path| root.join(path)).collect()
+    }
+}
+
+#[cfg(unix)]
+fn to_path(bytes: &[u8]) -> PathBuf {
+    use std::os::unix::ffi::OsStrExt;
+    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+}
+
+/// Opens each of `paths`, which should not be there, and says how long that took.
+///
+/// # Errors
+/// The first that is there, or that could not be looked for.
+pub(super) fn open_in_vain(paths: &[PathBuf]) -> Result<Duration, (PathBuf, io::Error)> {
+    let mut unexpected = None;
+    let started = Instant::now();
+    for path in paths {
+        match File::open(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => unexpected = unexpected.or(Some((path, error))),
+            Ok(_) => unexpected = unexpected.or(Some((path, io::ErrorKind::AlreadyExists.into()))),
+        }
+    }
+    let time = started.elapsed();
+    match unexpected {
+        None => Ok(time),
+        Some((path, error)) => Err((path.clone(), error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_reader::{FileVersion, traits::FileMode};
+
+    use super::*;
+
+    fn manifest(paths: &[&str]) -> Changes {
+        let version = FileVersion { id: gix_hash::ObjectId::null(gix_hash::Kind::Sha1), mode: FileMode::Regular };
+        let mut changes = Changes::default();
+        for path in paths {
+            changes.push(path.as_bytes(), None, Some(version));
+        }
+        changes
+    }
+
+    #[test]
+    fn every_folder_is_asked_once_and_what_is_there_is_left_out() {
+        let names = [".gitignore", ".gitattributes"];
+        let files = manifest(&[".gitignore", "a", "b/c/d", "b/c/.gitattributes", "b/e", "f/.gitignore"]);
+        let folders = Folders::of(&files, &names);
+        assert_eq!(folders.len(), 4);
+        let futile = |names: &[&str]| -> Vec<String> {
+            let paths = folders.futile(Path::new("/r"), names);
+            paths.iter().map(|path| path.to_str().unwrap().to_owned()).collect()
+        };
+        assert_eq!(futile(&names[..1]), ["/r/b/.gitignore", "/r/b/c/.gitignore"]);
+        assert_eq!(
+            futile(&names),
+            ["/r/.gitattributes", "/r/b/.gitignore", "/r/b/.gitattributes", "/r/b/c/.gitignore", "/r/f/.gitattributes"]
+        );
+    }
+
+    #[test]
+    fn what_is_there_after_all_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let paths = vec![folder.path().join("x"), folder.path().join("y")];
+        open_in_vain(&paths).unwrap();
+        std::fs::write(&paths[1], "").unwrap();
+        let (path, error) = open_in_vain(&paths).unwrap_err();
+        assert_eq!((path, error.kind()), (paths[1].clone(), io::ErrorKind::AlreadyExists));
+    }
+}

@@ -1,0 +1,287 @@
+//! What is told of the results: tables, claims, differences and notes.
+
+use repackbench_reader::{AccessTrace, FileRole};
+use repackbench_records::{ClaimOutcome, Estimate, ExperimentTable, Published};
+use repackbench_timing::{
+    statistics::median,
+    trace::{Device, pages::file_pages},
+};
+use repackbench_writer::{Layout, Order};
+
+use super::{
+    arms::{Arm, CHECKOUT, Jobs, REPACKED, SPEC},
+    estimate,
+    figures::{self, PAGE_KIB, RoleFigures},
+    history::MostChanged,
+    nominal::NominalClock,
+    opens::Folders,
+    rounds::Measured,
+    shares::{self, TouchOrder},
+    tables::{self, PublishedLines},
+    verdicts::{self, OrderGain},
+    words::{count, percent, seconds},
+};
+use crate::verdict::{Judgement, claim};
+
+/// Everything that is told of.
+pub(super) struct Results<'a> {
+    pub(super) published: &'a Published,
+    pub(super) arms: &'a [Arm],
+    pub(super) loose: Option<usize>,
+    pub(super) jobs: &'a Jobs,
+    pub(super) folders: &'a Folders,
+    pub(super) checkout: &'a AccessTrace,
+    pub(super) measured: &'a Measured,
+    pub(super) clock: Option<NominalClock>,
+    /// How far the kernel reads ahead where copies lie, in bytes.
+    pub(super) readahead: Option<u64>,
+    /// The revision, where the user named one.
+    pub(super) revision: Option<&'a str>,
+    /// What could not be made, a sentence each.
+    pub(super) left_out: &'a [String],
+    /// The file whose history is read.
+    pub(super) most_changed: Option<&'a MostChanged>,
+}
+
+impl Results<'_> {
+    fn role(&self, role: FileRole) -> RoleFigures {
+        let lines = self.lines("index").len();
+        RoleFigures::of(role, self.checkout, &self.measured.touches, lines)
+    }
+
+    fn lines(&self, table: &str) -> PublishedLines {
+        PublishedLines::of(self.published, table)
+    }
+
+    fn hertz(&self) -> Option<f64> {
+        self.clock.as_ref().map(|clock| clock.hertz)
+    }
+
+    fn published_hits(&self) -> Option<f64> {
+        self.published.claim("read-ahead")?.value
+    }
+
+    pub(super) fn tables(&self) -> Vec<ExperimentTable> {
+        let devices = Device::defaults();
+        let mut tables = Vec::new();
+        let (pack, index) = (self.lines("pack"), self.lines("index"));
+        if !self.measured.touches.is_empty() {
+            tables.extend(self.excerpts(&Device::hdd()));
+            tables.push(tables::first_touches(
+                (&self.role(FileRole::Pack), &pack, self.published_hits()),
+                (&self.role(FileRole::PackIndex), &index, None),
+                self.hertz(),
+            ));
+        }
+        if self.measured.machine.is_cold.is_some() {
+            tables.push(tables::opens(self.measured, self.arms, self.loose));
+        }
+        for job in 0..self.jobs.len() {
+            tables.push(tables::orders(job, self.jobs, self.arms, self.measured, &devices));
+        }
+        tables.push(tables::trees(self.arms));
+        tables.push(tables::sizes(self.arms));
+        tables
+    }
+
+    /// The first lines of the first round beside the published ones, and the last ones of the index.
+    fn excerpts(&self, device: &Device) -> Vec<ExperimentTable> {
+        let Some(round) = self.measured.touches.first() else { return Vec::new() };
+        let excerpt = |title: &str, table: &str, role: FileRole, is_end: bool| {
+            let published = self.lines(table);
+            let all = figures::lines(role, self.checkout, round, device);
+            let length = published.len().min(all.len());
+            let here = if is_end { all.get(all.len() - length..) } else { all.get(..length) };
+            tables::line_by_line(title, &published, here.unwrap_or_default(), self.hertz(), device)
+        };
+        vec![
+            excerpt("The pack's first touches, line by line", "pack", FileRole::Pack, false),
+            excerpt("The index's first touches, line by line", "index", FileRole::PackIndex, false),
+            excerpt("The index's first touches at the end", "index at the end", FileRole::PackIndex, true),
+        ]
+    }
+
+    pub(super) fn claims(&self) -> Vec<ClaimOutcome> {
+        let (pack, index) = (self.role(FileRole::Pack), self.role(FileRole::PackIndex));
+        let (disk, nothing) = (Device::hdd(), Vec::new());
+        let machine = &self.measured.machine;
+        let checkout = machine.checkout.get(&0).unwrap_or(&nothing);
+        let opens = machine.opens.get(&0).and_then(|opens| estimate::ratio(&opens.first, checkout));
+        let then = self.lines("pack");
+        let touched = shares::share(index.order.touched, index.pages);
+        let findings: [(&str, Judgement); 8] = [
+            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len())),
+            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
+            (
+                "read-ahead",
+                verdicts::read_ahead(
+                    estimate::shares(&pack.hits).as_ref(),
+                    self.published_hits(),
+                    self.readahead,
+                    figures::modelled_hits(FileRole::Pack, self.checkout, &disk).map(|share| (share, disk.readahead)),
+                ),
+            ),
+            ("hit-cost", verdicts::hit_cost(median_modes(&pack), self.hertz(), then.modes(), then.hit_range())),
+            ("independent-files", self.independent_files()),
+            ("index-random", verdicts::index_random(index.beginning)),
+            ("index-cached", verdicts::index_cached(estimate::shares(&index.resident).as_ref(), touched)),
+            ("order-could-be-better", self.order_could_be_better()),
+        ];
+        findings.into_iter().filter_map(|(id, found)| claim(self.published, id, found)).collect()
+    }
+
+    /// The order of the checkout's first touches of packs as git would write them.
+    fn rewritten_orders(&self) -> Vec<(&'static str, TouchOrder)> {
+        let order = |arm: &Arm| tables::store_order(&file_pages(&arm.reads.get(CHECKOUT)?.trace));
+        let described = |arm: &Arm| match arm {
+            Arm { label, .. } if label == REPACKED => Some("that git has written anew"),
+            Arm { layout, .. } if *layout == Layout::in_order(Order::Recency) => {
+                Some("of the same entries in the order that git would give them now")
+            }
+            _ => None,
+        };
+        self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
+    }
+
+    fn independent_files(&self) -> Judgement {
+        let machine = &self.measured.machine;
+        let times =
+            self.loose.and_then(|loose| estimate::ratio(machine.checkout.get(&loose)?, machine.checkout.get(&0)?));
+        let pages = |arm: Option<usize>| {
+            let reads = arm.and_then(|arm| self.arms.get(arm)?.reads.get(CHECKOUT));
+            reads.map_or(0, |reads| file_pages(&reads.trace).iter().map(|pages| pages.touched).sum())
+        };
+        let files = self.loose.and_then(|loose| self.arms.get(loose)).map_or(0, |arm| arm.loose_files(CHECKOUT));
+        verdicts::independent_files(times.as_ref(), [pages(Some(0)), pages(self.loose)], files, machine.is_cold)
+    }
+
+    fn order_could_be_better(&self) -> Judgement {
+        let disk = Device::hdd();
+        let modelled =
+            |arm: &Arm| arm.reads.get(CHECKOUT).map(|reads| disk.replay(&reads.trace, usize::MAX).time.as_secs_f64());
+        let source = self.arms.first().and_then(modelled).unwrap_or_default();
+        // What git has repacked has other deltas, too.
+        let is_order = |(number, arm): &(usize, &Arm)| Some(*number) != self.loose && arm.label != REPACKED;
+        let others = self.arms.iter().enumerate().skip(1).filter(is_order);
+        let found: Vec<(&str, f64, Option<Estimate>)> = others
+            .filter_map(|(number, arm)| {
+                let cold = &self.measured.cold;
+                let measured = cold.get(&(number, CHECKOUT)).zip(cold.get(&(0, CHECKOUT)));
+                let measured = measured.and_then(|(other, source)| estimate::ratio(other, source));
+                Some((arm.label.as_str(), modelled(arm)? / source, measured))
+            })
+            .collect();
+        let gains: Vec<OrderGain<'_>> = found
+            .iter()
+            .map(|(label, modelled, measured)| OrderGain { label, modelled: *modelled, measured: measured.as_ref() })
+            .collect();
+        let trees_first = |reference_deltas| {
+            let layout = Layout { reference_deltas, ..Layout::in_order(Order::TreesFirst) };
+            let arm = self.arms.iter().find(|arm| arm.layout == layout)?;
+            Some(figures::tree_places(&arm.reads.get(CHECKOUT)?.trace))
+        };
+        let places = figures::tree_places(self.checkout);
+        verdicts::order_could_be_better(places, trees_first(false).zip(trees_first(true)), &gains)
+    }
+
+    pub(super) fn differences(&self) -> Vec<String> {
+        let mut differences = vec![
+            "The repository is this one, and not the Linux kernel of 2007; machine, kernel and disk are these.".to_owned(),
+            "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
+             map, the clock's own cost included; cycles are that time by the processor's nominal clock."
+                .to_owned(),
+            "Today's kernels map neighbours in memory along with a page: touches of those take no page fault, and would not stand in a published \
+             trace. They are counted as hits, and in a column of their own."
+                .to_owned(),
+            "Pages are touched one right after another in the order in which this program's reader first touches them, without the \
+             work in between; ends of packs, which git reads by calls, are left out."
+                .to_owned(),
+            format!(
+                "The packs hold the same entries as the repository's, compressed as {SPEC} and in new files, since those as found could not be \
+                 evicted, or their order changed."
+            ),
+        ];
+        if let Some(readahead) = self.readahead {
+            differences.push(format!(
+                "The kernel reads {} KiB ahead on this file system; common, in 2007 as today, are 128 KiB. That decides the share of hits.",
+                readahead >> 10
+            ));
+        }
+        if let Some(revision) = self.revision {
+            differences
+                .push(format!("The checkout is of {revision}; the orders checkout and trees-first are made for HEAD."));
+        }
+        differences
+    }
+
+    pub(super) fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        let pack = self.role(FileRole::Pack);
+        if let Some(modes) = median_modes(&pack) {
+            notes.push(format!(
+                "A touch is a hit below {}, half-way on a logarithmic scale between the medians of the faults that the kernel counts as minor \
+                 and as major; pages have {PAGE_KIB} KiB.",
+                seconds(modes.threshold)
+            ));
+        }
+        let mut again: Vec<f64> = self.measured.touches.iter().map(|round| round.again.as_secs_f64()).collect();
+        if let Some(again) = median(&mut again) {
+            notes.push(format!(
+                "Touching a page that is mapped takes {}, which is the clock's own cost for the most part.",
+                seconds(again)
+            ));
+        }
+        notes.extend(self.clock.as_ref().map(NominalClock::note));
+        let trees = figures::tree_places(self.checkout);
+        if trees.trees > 0 {
+            notes.push(format!(
+                "The checkout reads {}, {} of them deltas, in {} of the pack.",
+                count(trees.trees, "tree", "trees"),
+                percent(trees.deltas as f64 / trees.trees as f64),
+                count(trees.runs, "stretch", "stretches"),
+            ));
+        }
+        match self.measured.machine.is_cold {
+            Some(true) => notes.push(
+                "For the futile opens and the checkouts beside them the whole machine's caches were dropped, which is the only way to make folders \
+                 and inodes cold. That they are cannot be looked up as pages can."
+                    .to_owned(),
+            ),
+            Some(false) => notes.push(
+                "Folders and inodes were in memory for the futile opens and the checkouts beside them: this process may not write to \
+                 /proc/sys/vm/drop_caches."
+                    .to_owned(),
+            ),
+            None => {}
+        }
+        if let Some(MostChanged { path, changes, commits }) = self.most_changed {
+            let of = commits.map_or("all".to_owned(), |commits| format!("the newest {commits}"));
+            notes.push(format!(
+                "The blame is of {path}, which of all files changed most often, in {} of {of}: each commit is held against its first parent at that \
+                 path, merges left out, and each version is read. No lines are compared.",
+                count(*changes, "commit", "commits")
+            ));
+        }
+        notes.push(
+            "Each round reads new copies of all arms, written and read in an order of its own. Intervals are of Student's t on the logarithms, one \
+             value from each round."
+                .to_owned(),
+        );
+        notes.extend(self.left_out.iter().chain(&self.measured.ended_early).cloned());
+        notes.extend(self.published.remarks.iter().cloned());
+        notes
+    }
+}
+
+/// The two modes of a role's touches, by the medians over rounds.
+fn median_modes(figures: &RoleFigures) -> Option<shares::Modes> {
+    let median = |samples| estimate::estimate(samples).map(|estimate| estimate.value);
+    let misses = median(&figures.misses)?;
+    Some(shares::Modes {
+        threshold: median(&figures.threshold)?,
+        hit: median(&figures.hit)?,
+        miss: median(&figures.miss)?,
+        hits: (figures.order.touched as f64 - misses).max(0.0).round() as u64,
+        misses: misses.round() as u64,
+    })
+}

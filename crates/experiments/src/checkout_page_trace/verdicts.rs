@@ -1,0 +1,401 @@
+//! From figures to verdicts, by rule.
+
+use repackbench_records::{Estimate, Outcome};
+
+use super::{
+    shares::{Modes, TouchOrder},
+    words::{count, percent, seconds},
+};
+use crate::{text::estimate as ratio, verdict::Judgement};
+
+/// What is at least meant where something is called a lot, or much, without a figure.
+const MUCH: f64 = 2.0;
+
+/// How far a share may lie from the published one and be called the same.
+const SHARE_TOLERANCE: f64 = 0.05;
+
+/// From which share on something that should be so always is so mostly.
+const MOSTLY: f64 = 0.9;
+
+/// What the modelled time has to fall by for an order to be called better.
+const LEAST_GAIN: f64 = 0.05;
+
+/// By how many times something was found larger that is claimed to be much larger.
+fn much_larger(times: &Estimate) -> Outcome {
+    match times.interval {
+        Some([low, _]) if low >= MUCH => Outcome::Reproduced,
+        Some([low, _]) if low > 1.0 => Outcome::Changed,
+        Some([_, high]) if high < 1.0 => Outcome::NotReproduced,
+        _ => Outcome::Undecided,
+    }
+}
+
+/// Why [`much_larger`] says so.
+fn why_much_larger(outcome: Outcome) -> String {
+    match outcome {
+        Outcome::Reproduced => format!("the whole interval lies at {MUCH} or more"),
+        Outcome::Changed => format!("it is more, but not surely {MUCH} times as much"),
+        Outcome::NotReproduced => "it is less".to_owned(),
+        _ => "the interval holds 1, or there is none for want of rounds".to_owned(),
+    }
+}
+
+/// Futile opens, as a multiple of the cold checkout from the pack. `is_cold` says whether folders and inodes could be made cold.
+pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders: u64) -> Judgement {
+    let (Some(times), Some(is_cold)) = (times, is_cold) else {
+        return Judgement::missing("The opens were not measured.");
+    };
+    let measured = format!("{} times the checkout from the pack", ratio(times));
+    if !is_cold {
+        let reason = "Folders and inodes were in memory: dropping them takes rights over the whole machine, and the claim is about a \
+                      cold start."
+            .to_owned();
+        return Judgement::new(Outcome::NotComparable, measured, reason);
+    }
+    let outcome = much_larger(times);
+    let reason = format!(
+        "Both with all caches dropped, opens of .gitignore in {} beside reading and decoding all that is checked out: {}.",
+        count(folders, "folder", "folders"),
+        why_much_larger(outcome)
+    );
+    Judgement::new(outcome, measured, reason)
+}
+
+/// The order of the pack's first touches, and of those of other packs, each with what it is.
+pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judgement {
+    let Some(forward) = order.forward() else {
+        return Judgement::missing("The checkout touches one page of the pack at most.");
+    };
+    let measured = format!("{} go forward", percent(forward));
+    let outcome = match forward {
+        _ if order.back == 0 => Outcome::Reproduced,
+        MOSTLY.. => Outcome::Changed,
+        _ => Outcome::NotReproduced,
+    };
+    let mut reason = format!(
+        "Of {} from one page to another, {} back.",
+        count(order.steps(), "step", "steps"),
+        match order.back {
+            0 => "none leads".to_owned(),
+            1 => "1 leads".to_owned(),
+            back => format!("{back} lead"),
+        }
+    );
+    if let Some(density) = order.density() {
+        reason += &format!(" {} of the pages between the first and the last are touched.", percent(density));
+    }
+    for (pack, order) in others {
+        if let Some(forward) = order.forward() {
+            reason += &format!(" In a pack {pack}, {} go forward.", percent(forward));
+        }
+    }
+    Judgement::new(outcome, measured, reason)
+}
+
+/// The share of the pack's first touches that had not to wait. `published` is the published one, `readahead` what the kernel reads ahead
+/// here, in bytes, and `modelled` the share that the model comes to with so many bytes.
+pub(super) fn read_ahead(
+    hits: Option<&Estimate>,
+    published: Option<f64>,
+    readahead: Option<u64>,
+    modelled: Option<(f64, u64)>,
+) -> Judgement {
+    let (Some(hits), Some(published)) = (hits, published) else {
+        return Judgement::missing("No page was waited for, or nothing was measured.");
+    };
+    let is_same = (hits.value - published).abs() <= SHARE_TOLERANCE;
+    let outcome = match hits.value {
+        _ if is_same => Outcome::Reproduced,
+        value if value > 0.5 => Outcome::Changed,
+        _ => Outcome::NotReproduced,
+    };
+    let ahead = readahead.map_or("an unknown length".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
+    let mut reason = format!(
+        "The kernel reads {ahead} ahead on this file system; a share within {} of the published one would be the same.",
+        percent(SHARE_TOLERANCE)
+    );
+    if let Some((share, bytes)) = modelled {
+        reason += &format!(" With {} KiB the model comes to {}.", bytes >> 10, percent(share));
+    }
+    Judgement::new(outcome, percent(hits.value), reason)
+}
+
+/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; and what they cost then, in cycles.
+pub(super) fn hit_cost(
+    here: Option<Modes>,
+    hertz: Option<f64>,
+    then: Option<Modes>,
+    range: Option<[f64; 2]>,
+) -> Judgement {
+    let (Some(here), Some(then), Some([least, most])) = (here, then, range) else {
+        return Judgement::missing("There are no two kinds of touches to tell apart.");
+    };
+    let cycles = |time: f64| hertz.map_or(String::new(), |hertz| format!(" ({:.0} cycles)", time * hertz));
+    let measured =
+        format!("a hit {}{}, a miss {}{}", seconds(here.hit), cycles(here.hit), seconds(here.miss), cycles(here.miss));
+    let (times, times_then) = (here.miss / here.hit, then.miss / then.hit);
+    // An order of magnitude up or down: another processor, and another device.
+    let is_like = |hertz: f64| {
+        let (hit, miss) = (here.hit * hertz, here.miss * hertz);
+        (least..=most).contains(&hit) && (then.miss / 10.0..=then.miss * 10.0).contains(&miss)
+    };
+    let outcome = match hertz {
+        Some(hertz) if is_like(hertz) => Outcome::Reproduced,
+        _ if times >= 10.0 => Outcome::Changed,
+        _ => Outcome::NotReproduced,
+    };
+    let reason = format!(
+        "A miss costs {times:.0} times what a hit costs, in the published lines {times_then:.0} times; there a hit took {least:.0} to {most:.0} \
+         cycles and a miss {:.0} in the median.",
+        then.miss
+    );
+    Judgement::new(outcome, measured, reason)
+}
+
+/// The checkout from loose objects, as a multiple of that from the pack. `pages` are those of the pack with its index, and of loose
+/// objects; `files` is the number of those.
+pub(super) fn independent_files(
+    times: Option<&Estimate>,
+    pages: [u64; 2],
+    files: u64,
+    is_cold: Option<bool>,
+) -> Judgement {
+    let Some(times) = times else { return Judgement::missing("The loose objects were not measured.") };
+    let outcome = much_larger(times);
+    let caches = match is_cold {
+        Some(true) => "with all caches dropped",
+        _ => "with folders and inodes in memory, which favours loose objects",
+    };
+    let reason = format!(
+        "The same checkout {caches}: {} of {} against {} of the pack and its index; {}.",
+        count(pages[1], "page", "pages"),
+        count(files, "file", "files"),
+        count(pages[0], "page", "pages"),
+        why_much_larger(outcome)
+    );
+    Judgement::new(outcome, format!("{} times as long", ratio(times)), reason)
+}
+
+/// The order of the index's first touches at the beginning.
+pub(super) fn index_random(beginning: TouchOrder) -> Judgement {
+    let (Some(back), Some(next)) = (beginning.backward(), beginning.to_the_next()) else {
+        return Judgement::missing("The checkout touches one page of the index at most.");
+    };
+    let measured = format!("{} go back, {} to the very next page", percent(back), percent(next));
+    let outcome = match (back, next) {
+        (_, 0.5..) => Outcome::NotReproduced,
+        (0.25..=0.75, _) => Outcome::Reproduced,
+        _ => Outcome::Changed,
+    };
+    let reason = format!(
+        "Of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
+        count(beginning.steps(), "step", "steps")
+    );
+    Judgement::new(outcome, measured, reason)
+}
+
+/// The share of the index's pages that were in memory at the end.
+pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) -> Judgement {
+    let Some(resident) = resident else { return Judgement::missing("No index was measured.") };
+    let least = resident.samples.iter().copied().fold(resident.value, f64::min);
+    let outcome = match least {
+        1.0.. => Outcome::Reproduced,
+        MOSTLY.. => Outcome::Changed,
+        _ => Outcome::NotReproduced,
+    };
+    let touched = touched.map_or(String::new(), |touched| {
+        format!(" The checkout itself touches {} of them; the others came by reading ahead.", percent(touched))
+    });
+    Judgement::new(outcome, percent(least), format!("By mincore, in the round with the fewest.{touched}"))
+}
+
+/// How the trees of the revision lie in the pack.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct TreePlaces {
+    /// How many there are.
+    pub(super) trees: u64,
+    /// How many of them are deltas.
+    pub(super) deltas: u64,
+    /// Their stored bytes.
+    pub(super) bytes: u64,
+    /// The pages that hold them.
+    pub(super) pages: u64,
+    /// The stretches of neighbouring pages that those make.
+    pub(super) runs: u64,
+}
+
+/// An order, held against the source's.
+pub(super) struct OrderGain<'a> {
+    pub(super) label: &'a str,
+    /// The modelled time of the checkout on a disk that has to seek, as a part of that in the source's order.
+    pub(super) modelled: f64,
+    /// The measured cold time, likewise.
+    pub(super) measured: Option<&'a Estimate>,
+}
+
+/// Whether trees lie apart in the source's order, and what the best order makes of the checkout. `trees_first` says how they lie where they
+/// are written first, each behind its base, and where deltas may lie before their bases.
+pub(super) fn order_could_be_better(
+    trees: TreePlaces,
+    trees_first: Option<(TreePlaces, TreePlaces)>,
+    orders: &[OrderGain<'_>],
+) -> Judgement {
+    let apart = format!(
+        "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
+        count(trees.trees, "tree", "trees"),
+        trees.deltas,
+        trees.bytes,
+        count(trees.runs, "stretch", "stretches"),
+        count(trees.pages, "page", "pages"),
+    );
+    if trees.runs <= 1 {
+        return Judgement::new(Outcome::NotReproduced, apart, "They lie together.".to_owned());
+    }
+    let Some(best) = orders.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
+        return Judgement::new(Outcome::Undecided, apart, "No other order was tried.".to_owned());
+    };
+    let gain = 1.0 - best.modelled;
+    let measured = best.measured.map_or("not measured".to_owned(), |ratio_to| format!("{} of it", ratio(ratio_to)));
+    let interval = best.measured.and_then(|measured| measured.interval);
+    let outcome = match interval {
+        _ if gain < LEAST_GAIN => Outcome::NotReproduced,
+        Some([_, high]) if high < 1.0 => Outcome::Reproduced,
+        Some([low, _]) if low > 1.0 => Outcome::NotReproduced,
+        _ => Outcome::Undecided,
+    };
+    let mut reason = format!(
+        "The order that the model of a hard disk likes best, {}, takes {} of the source order's modelled time, and cold on this device {measured}. {}",
+        best.label,
+        percent(best.modelled),
+        match outcome {
+            Outcome::Reproduced => "So the order could be better, here too.",
+            Outcome::NotReproduced if gain < LEAST_GAIN => "That is too little to call another order better.",
+            Outcome::NotReproduced => "This device is slower on it.",
+            _ => "This device does not tell: the interval holds 1, or there is none for want of rounds.",
+        }
+    );
+    if let Some((behind, before)) = trees_first {
+        reason += &format!(
+            " Written first, each behind its base, the trees lie in {}; with deltas before their bases in {}.",
+            count(behind.runs, "stretch", "stretches"),
+            count(before.runs, "stretch", "stretches")
+        );
+    }
+    Judgement::new(outcome, apart, reason)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimate(value: f64, low: f64, high: f64) -> Estimate {
+        Estimate { value, interval: Some([low, high]), samples: vec![value] }
+    }
+
+    #[test]
+    fn a_lot_is_twice_at_least_and_only_what_an_interval_says() {
+        let verdict = |low, high| much_larger(&estimate(3.0, low, high));
+        assert_eq!(verdict(2.0, 9.0), Outcome::Reproduced);
+        assert_eq!(verdict(1.1, 9.0), Outcome::Changed);
+        assert_eq!(verdict(0.9, 9.0), Outcome::Undecided);
+        assert_eq!(verdict(0.1, 0.9), Outcome::NotReproduced);
+        assert_eq!(much_larger(&Estimate::exact(100.0)), Outcome::Undecided, "one round has no interval");
+    }
+
+    #[test]
+    fn opens_in_memory_are_not_compared_with_cold_ones() {
+        let times = estimate(0.01, 0.005, 0.02);
+        assert_eq!(gitignore(Some(&times), Some(false), 3).outcome, Outcome::NotComparable);
+        assert_eq!(gitignore(Some(&times), Some(true), 3).outcome, Outcome::NotReproduced);
+        assert_eq!(gitignore(None, Some(true), 3).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn order_is_total_or_mostly_or_not_there() {
+        let order = |next, ahead, back| TouchOrder { touched: 100, spanned: 200, next, ahead, back };
+        assert_eq!(ordered(order(50, 49, 0), &[]).outcome, Outcome::Reproduced);
+        let mostly = ordered(order(50, 48, 1), &[("like this", order(3, 0, 1))]);
+        assert_eq!(mostly.outcome, Outcome::Changed);
+        assert!(
+            mostly.reason.contains("Of 99 steps from one page to another, 1 leads back. 50.0 %"),
+            "{}",
+            mostly.reason
+        );
+        assert_eq!(ordered(order(50, 29, 20), &[]).outcome, Outcome::NotReproduced);
+        assert_eq!(ordered(order(0, 0, 0), &[]).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn hits_are_held_against_the_published_share() {
+        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), None).outcome;
+        assert_eq!([0.64, 0.97, 0.3].map(verdict), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
+        assert_eq!(read_ahead(None, Some(0.6), None, None).outcome, Outcome::Undecided);
+        let modelled = read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), None, Some((0.75, 131_072)));
+        assert!(modelled.reason.ends_with("With 128 KiB the model comes to 75.0 %."), "{}", modelled.reason);
+    }
+
+    #[test]
+    fn costs_are_alike_by_the_order_of_magnitude_or_only_in_their_direction() {
+        let modes = |hit, miss| Some(Modes { threshold: 0.0, hit, miss, hits: 1, misses: 1 });
+        let then = modes(320.0, 7e6);
+        let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, Some([187.0, 559.0])).outcome;
+        // At 1 GHz a nanosecond is a cycle.
+        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Reproduced);
+        assert_eq!(verdict(900e-9, 5e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
+        assert_eq!(verdict(300e-9, 1e-4, Some(1e9)), Outcome::Changed, "misses are cheaper");
+        assert_eq!(verdict(300e-9, 5e-3, None), Outcome::Changed, "nobody knows how many cycles");
+        assert_eq!(verdict(300e-9, 600e-9, Some(1e9)), Outcome::NotReproduced);
+        assert_eq!(hit_cost(None, None, then, Some([1.0, 2.0])).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn an_index_is_read_at_random_where_it_goes_back_and_forth() {
+        let order = |next, ahead, back| TouchOrder { touched: 21, spanned: 400, next, ahead, back };
+        // The published lines.
+        assert_eq!(index_random(order(4, 8, 8)).outcome, Outcome::Reproduced);
+        assert_eq!(index_random(order(2, 17, 1)).outcome, Outcome::Changed);
+        assert_eq!(index_random(order(12, 4, 4)).outcome, Outcome::NotReproduced);
+        assert_eq!(index_random(order(0, 0, 0)).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn the_index_is_cached_if_it_was_in_every_round() {
+        let verdict = |samples: &[f64]| {
+            index_cached(Some(&Estimate { value: 1.0, interval: None, samples: samples.to_vec() }), None).outcome
+        };
+        assert_eq!(verdict(&[1.0, 1.0]), Outcome::Reproduced);
+        assert_eq!(verdict(&[1.0, 0.95]), Outcome::Changed);
+        assert_eq!(verdict(&[1.0, 0.5]), Outcome::NotReproduced);
+        assert_eq!(index_cached(None, None).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn another_order_is_better_where_model_and_measurement_say_so() {
+        let apart = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
+        let verdict = |trees, modelled, interval: Option<[f64; 2]>| {
+            let measured = Estimate { value: 0.8, interval, samples: vec![] };
+            let worse = OrderGain { label: "path", modelled: 2.0, measured: None };
+            let best = OrderGain { label: "checkout", modelled, measured: Some(&measured) };
+            order_could_be_better(trees, None, &[worse, best]).outcome
+        };
+        assert_eq!(verdict(apart, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
+        assert_eq!(verdict(apart, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
+        assert_eq!(verdict(apart, 0.5, None), Outcome::Undecided);
+        assert_eq!(verdict(apart, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
+        assert_eq!(verdict(apart, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
+        assert_eq!(verdict(TreePlaces { runs: 1, ..apart }, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
+        assert_eq!(order_could_be_better(apart, None, &[]).outcome, Outcome::Undecided);
+        let together = TreePlaces { runs: 1, ..apart };
+        let order = OrderGain { label: "trees-first", modelled: 0.5, measured: None };
+        let reason = order_could_be_better(apart, Some((together, apart)), &[order]).reason;
+        assert!(reason.ends_with("lie in 1 stretch; with deltas before their bases in 20 stretches."), "{reason}");
+    }
+
+    #[test]
+    fn loose_objects_are_held_against_the_pack() {
+        let finding = independent_files(Some(&estimate(6.0, 4.0, 9.0)), [50, 700], 650, Some(true));
+        assert_eq!(finding.outcome, Outcome::Reproduced);
+        assert!(finding.reason.contains("700 pages of 650 files against 50 pages"), "{}", finding.reason);
+        assert_eq!(independent_files(None, [0, 0], 0, None).outcome, Outcome::Undecided);
+    }
+}

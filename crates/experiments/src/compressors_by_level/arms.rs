@@ -1,0 +1,238 @@
+//! The compressors at their levels.
+
+use std::{
+    fs,
+    io::Write,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use repackbench_codec::{CodecSpec, Decoders, FileDecoder, FileEncoder, FileForm};
+use repackbench_timing::clock::{Sample, measure};
+use repackbench_writer::{NoProgress, files::in_place};
+
+use super::corpus::Corpus;
+use crate::{
+    Context, ExperimentError,
+    interleaved::{Runs, interleaved},
+};
+
+/// The arms of the published table in its order, each with the codec that stands for it.
+pub(super) const ARMS: [(&str, &str); 10] = [
+    ("gzip 9", "zlib:9"),
+    ("gzip 6", "zlib:6"),
+    ("gzip 3", "zlib:3"),
+    ("gzip 1", "zlib:1"),
+    ("bzip2 9", "bzip2:9"),
+    ("bzip2 6", "bzip2:6"),
+    ("bzip2 3", "bzip2:3"),
+    ("lzop 9", "lzo:9"),
+    ("lzop 7", "lzo:7"),
+    ("lzop 3", "lzo:3"),
+];
+
+/// What one arm took: sizes, and times in seconds, one for each run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Timings {
+    /// What the compressed files take of the disk.
+    pub(super) allocated: Option<u64>,
+    /// Their lengths.
+    pub(super) stored: Option<u64>,
+    /// Elapsed: each file read, compressed, written beside the old one, which then goes.
+    pub(super) compress: Vec<f64>,
+    /// The same the other way round.
+    pub(super) uncompress: Vec<f64>,
+    /// Processor time: all files compressed from memory to memory.
+    pub(super) compress_cpu: Vec<f64>,
+    /// The same the other way round.
+    pub(super) uncompress_cpu: Vec<f64>,
+    /// Elapsed: the compressed files written from memory.
+    pub(super) write: Vec<f64>,
+}
+
+impl Timings {
+    /// Whether there is no whole run.
+    pub(super) fn is_empty(&self) -> bool {
+        self.compress.is_empty()
+    }
+
+    fn truncate(&mut self, runs: u32) {
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        let all = [
+            &mut self.compress,
+            &mut self.uncompress,
+            &mut self.compress_cpu,
+            &mut self.uncompress_cpu,
+            &mut self.write,
+        ];
+        all.into_iter().for_each(|values| values.truncate(runs));
+    }
+}
+
+/// Times every arm on `corpus`, in a new folder at `folder`. `what` is for messages.
+pub(super) fn time_compressors(
+    context: &Context<'_>,
+    what: &str,
+    corpus: &Corpus,
+    folder: &Path,
+    wanted: u32,
+    share: Option<Duration>,
+) -> Result<(Vec<Timings>, Runs), ExperimentError> {
+    let mut bench = Bench { context, corpus, root: folder.join("tree"), names: Vec::new(), made: folder.join("made") };
+    bench.write_flat()?;
+    let mut timings = vec![Timings::default(); ARMS.len()];
+    let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |_, arm| {
+        let (Some((_, spec)), Some(timings)) = (ARMS.get(arm), timings.get_mut(arm)) else { return Ok(()) };
+        let coder = Coder::new(spec)?;
+        bench.in_place(coder, timings)?;
+        bench.in_memory(Coder::new(spec)?, timings)
+    })?;
+    timings.iter_mut().for_each(|timings| timings.truncate(runs.done));
+    fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))?;
+    Ok((timings, runs))
+}
+
+/// Both directions of one codec.
+struct Coder {
+    form: FileForm,
+    encoder: FileEncoder,
+    decoder: FileDecoder,
+}
+
+impl Coder {
+    fn new(spec: &str) -> Result<Self, ExperimentError> {
+        let refused = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
+        let spec: CodecSpec = spec.parse().map_err(|error| refused(format!("{spec}: {error}")))?;
+        let encoder = FileEncoder::new(spec.default_choice()).map_err(|error| refused(error.to_string()))?;
+        let form = encoder.form();
+        Ok(Coder { form, encoder, decoder: FileDecoder::new(form, Decoders::default()) })
+    }
+}
+
+/// A corpus in memory and on disk.
+struct Bench<'a> {
+    context: &'a Context<'a>,
+    corpus: &'a Corpus,
+    root: PathBuf,
+    names: Vec<PathBuf>,
+    /// Where compressed files are written from memory.
+    made: PathBuf,
+}
+
+impl Bench<'_> {
+    fn write_flat(&mut self) -> Result<(), ExperimentError> {
+        for (name, content) in &self.corpus.files {
+            let path = self.root.join(name);
+            let folder = path.parent().unwrap_or(&self.root);
+            fs::create_dir_all(folder).map_err(|error| ExperimentError::io("make", folder, error))?;
+            fs::write(&path, content).map_err(|error| ExperimentError::io("write", &path, error))?;
+            self.names.push(name.clone());
+        }
+        Ok(())
+    }
+
+    /// As the programs do it, and back.
+    fn in_place(&self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
+        let (root, names, clock) = (&self.root, &self.names, self.context.clock);
+        let (stored, sample) =
+            measure(clock, || in_place::compress(root, names, &mut coder.encoder, self.context.progress))
+                .map_err(clock_error)?;
+        timings.stored = Some(stored?);
+        timings.compress.push(sample.wall.as_secs_f64());
+        timings.allocated = Some(self.allocated(coder.form)?);
+        let limit = self.corpus.files.iter().map(|(_, content)| content.len()).max().unwrap_or_default();
+        let (content, sample) = measure(clock, || {
+            // Stopping half-way would leave files of both kinds, which nobody reads again.
+            in_place::uncompress(root, names, coder.form, &mut coder.decoder, limit, &NoProgress)
+        })
+        .map_err(clock_error)?;
+        if content? != self.corpus.bytes() {
+            let why = format!("{:?} files do not uncompress to what they were", coder.form.name());
+            return Err(ExperimentError::Refused { experiment: super::NAME, why });
+        }
+        timings.uncompress.push(sample.wall.as_secs_f64());
+        Ok(())
+    }
+
+    /// What the compressed files take of the disk.
+    fn allocated(&self, form: FileForm) -> Result<u64, ExperimentError> {
+        let mut sum = 0;
+        for name in &self.names {
+            let path = in_place::with_suffix(&self.root.join(name), form.suffix());
+            let metadata = fs::metadata(&path).map_err(|error| ExperimentError::io("look up", &path, error))?;
+            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            sum += metadata.blocks() * 512;
+        }
+        Ok(sum)
+    }
+
+    /// The processor's part alone, and then that of the file system.
+    fn in_memory(&self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
+        let clock = self.context.clock;
+        let failed = |error| ExperimentError::from(repackbench_writer::WriterError::Codec(error));
+        let (mut stored, mut lengths) = (Vec::new(), Vec::new());
+        let (encoded, sample) = measure(clock, || {
+            self.corpus.files.iter().try_for_each(|(_, content)| {
+                coder.encoder.encode(content, &mut stored).map(|length| lengths.push(length))
+            })
+        })
+        .map_err(clock_error)?;
+        encoded.map_err(failed)?;
+        timings.compress_cpu.push(cpu(sample));
+        let mut content = Vec::new();
+        let mut is_same = true;
+        let (decoded, sample) = measure(clock, || {
+            pieces(&stored, &lengths).zip(&self.corpus.files).try_for_each(|(stored, (_, expected))| {
+                content.clear();
+                let len = coder.decoder.decode(stored, expected.len(), &mut content)?;
+                is_same &= len == expected.len();
+                Ok(())
+            })
+        })
+        .map_err(clock_error)?;
+        decoded.map_err(failed)?;
+        if !is_same {
+            let why = format!("{:?} files do not decode to what they were", coder.form.name());
+            return Err(ExperimentError::Refused { experiment: super::NAME, why });
+        }
+        timings.uncompress_cpu.push(cpu(sample));
+        timings.write.push(self.write(&stored, &lengths)?);
+        Ok(())
+    }
+
+    /// Writes compressed files from memory into one folder, and removes them again; the elapsed time of writing.
+    fn write(&self, stored: &[u8], lengths: &[usize]) -> Result<f64, ExperimentError> {
+        let made = &self.made;
+        fs::create_dir_all(made).map_err(|error| ExperimentError::io("make", made, error))?;
+        let names: Vec<PathBuf> = (0..lengths.len()).map(|number| made.join(format!("file{number}"))).collect();
+        let (written, sample) = measure(self.context.clock, || {
+            names
+                .iter()
+                .zip(pieces(stored, lengths))
+                .try_for_each(|(name, bytes)| fs::File::create_new(name).and_then(|mut file| file.write_all(bytes)))
+        })
+        .map_err(clock_error)?;
+        written.map_err(|error| ExperimentError::io("write into", made, error))?;
+        fs::remove_dir_all(made).map_err(|error| ExperimentError::io("remove", made, error))?;
+        Ok(sample.wall.as_secs_f64())
+    }
+}
+
+/// Pieces of `bytes` of these lengths, one behind the other.
+fn pieces<'a>(bytes: &'a [u8], lengths: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
+    let mut rest = bytes;
+    lengths.iter().map(move |length| {
+        let (piece, after) = rest.split_at_checked(*length).unwrap_or_default();
+        rest = after;
+        piece
+    })
+}
+
+fn cpu(sample: Sample) -> f64 {
+    (sample.user + sample.sys).as_secs_f64()
+}
+
+pub(super) fn clock_error(source: std::io::Error) -> ExperimentError {
+    ExperimentError::io("read", "the system's clock", source)
+}

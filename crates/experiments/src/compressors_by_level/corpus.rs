@@ -1,0 +1,134 @@
+//! Which files are compressed.
+
+use std::path::PathBuf;
+
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+
+use repackbench_writer::files::{LeftOutFiles, RevisionFiles};
+
+use crate::{Context, ExperimentError};
+
+/// How many files the two published corpora had, and how many bytes at most are held in memory for each.
+const CORPORA: [(usize, u64); 2] = [(5_435, 512 << 20), (35_000, 1 << 30)];
+
+/// What messages call the second one.
+pub(super) const SECOND_CORPUS: &str = "compressors on the larger corpus";
+
+/// A second corpus is worth its time if it has so many times as many files as the first.
+const WORTH_IT: usize = 2;
+
+/// Files in memory, by their names in the revision.
+#[derive(Debug, Default)]
+pub(super) struct Corpus {
+    pub(super) files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+/// The corpora of a revision.
+#[derive(Debug)]
+pub(super) struct Corpora {
+    /// The revision's id.
+    pub(super) revision: String,
+    /// One or two.
+    pub(super) all: Vec<Corpus>,
+    /// What was left out, a sentence each.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Corpus {
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, content)| content.len() as u64).sum()
+    }
+
+    /// Takes as many files of the revision as the published corpora had, evenly among its paths, or all there are.
+    pub(super) fn choose(context: &Context<'_>) -> Result<Corpora, ExperimentError> {
+        let mut revision = RevisionFiles::open(context.source, context.options.revision.as_deref())?;
+        let mut lengths = Vec::new();
+        revision.for_each(&mut |_, content| {
+            lengths.push(content.len() as u64);
+            Ok(())
+        })?;
+        if lengths.is_empty() {
+            let why = format!("{}: revision {} has no files", context.name, revision.id());
+            return Err(ExperimentError::Refused { experiment: super::NAME, why });
+        }
+        let mut chosen: Vec<Vec<bool>> = Vec::new();
+        for (files, bytes) in CORPORA {
+            let corpus = choose(&lengths, files, bytes);
+            let count = |corpus: &[bool]| corpus.iter().filter(|is_chosen| **is_chosen).count();
+            if chosen.first().is_none_or(|first| count(&corpus) >= count(first).saturating_mul(WORTH_IT)) {
+                chosen.push(corpus);
+            }
+        }
+        let mut all: Vec<Corpus> = chosen.iter().map(|_| Corpus::default()).collect();
+        let mut number = 0;
+        revision.for_each(&mut |path, content| {
+            for (corpus, chosen) in all.iter_mut().zip(&chosen) {
+                if chosen.get(number).copied().unwrap_or_default() {
+                    corpus.files.push((PathBuf::from(OsStr::from_bytes(path)), content.to_vec()));
+                }
+            }
+            number += 1;
+            Ok(())
+        })?;
+        let left_out = left_out(revision.left_out());
+        Ok(Corpora { revision: revision.id().to_string(), all, left_out })
+    }
+}
+
+/// Which of the files of these lengths are taken: at most `most`, evenly, and no more than `bytes` of them together.
+fn choose(lengths: &[u64], most: usize, bytes: u64) -> Vec<bool> {
+    let total: u64 = lengths.iter().sum();
+    // By bytes as by files: what is too much of either is thinned out.
+    let by_bytes =
+        if total > bytes { (lengths.len() as u64 as f64 * bytes as f64 / total as f64) as usize } else { most };
+    let most = most.min(by_bytes).max(1);
+    let mut held = 0_u64;
+    let is_chosen = |(number, len): (usize, &u64)| {
+        // The first of each run of files that share a place among `most`.
+        let place = |number: usize| number.saturating_mul(most) / lengths.len().max(1);
+        let is_first = lengths.len() <= most || number == 0 || place(number) != place(number - 1);
+        let is_taken = is_first && held.saturating_add(*len) <= bytes;
+        held += if is_taken { *len } else { 0 };
+        is_taken
+    };
+    lengths.iter().enumerate().map(is_chosen).collect()
+}
+
+fn left_out(left_out: LeftOutFiles) -> Vec<String> {
+    let LeftOutFiles { symlinks, gitlinks, missing } = left_out;
+    let counts = [
+        (symlinks, "symbolic links"),
+        (gitlinks, "commits of other repositories"),
+        (missing, "files that this partial clone lacks"),
+    ];
+    counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("Left out: {count} {what}.")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(chosen: &[bool]) -> usize {
+        chosen.iter().filter(|is_chosen| **is_chosen).count()
+    }
+
+    #[test]
+    fn few_files_are_all_taken_and_many_evenly() {
+        assert_eq!(choose(&[5; 10], 20, 1000), [true; 10]);
+        assert_eq!(choose(&[5; 6], 3, 1000), [true, false, true, false, true, false]);
+        let chosen = choose(&[1; 10_007], 5_435, u64::MAX);
+        assert_eq!(count(&chosen), 5_435);
+        let halves = chosen.split_at(5_000);
+        assert!(count(halves.0).abs_diff(count(halves.1)) < 10, "from all over the tree");
+    }
+
+    #[test]
+    fn what_memory_cannot_hold_is_thinned_out() {
+        let chosen = choose(&[100; 1000], 1000, 10_000);
+        assert_eq!(count(&chosen), 100);
+        let mut lengths = [1_u64; 10];
+        lengths[4] = 1 << 40;
+        assert!(!choose(&lengths, 10, 1 << 20)[4], "one that is too long by itself is left out");
+        assert_eq!(count(&choose(&[0; 3], 5, 0)), 3);
+    }
+}

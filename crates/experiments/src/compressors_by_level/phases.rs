@@ -1,0 +1,155 @@
+//! What opening, writing and closing files takes, each: many and few files, of 10,000 bytes and of none.
+
+use std::{
+    fs::{self, File},
+    io::Write,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Context, ExperimentError,
+    interleaved::{Runs, interleaved},
+    text::time,
+};
+
+/// The published numbers of files.
+pub(super) const MANY: u32 = 35_000;
+pub(super) const FEW: u32 = 1_000;
+
+/// The published length of a file.
+pub(super) const LENGTH: usize = 10_000;
+
+/// What is written: numbers of files are those of [`MANY`], or fewer where the budget is short, and [`FEW`].
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct PhaseTimes {
+    pub(super) files: u32,
+    pub(super) length: usize,
+    /// Seconds, one for each run.
+    pub(super) open: Vec<f64>,
+    pub(super) write: Vec<f64>,
+    pub(super) close: Vec<f64>,
+}
+
+impl PhaseTimes {
+    fn new(files: u32, length: usize) -> Self {
+        PhaseTimes { files, length, open: Vec::new(), write: Vec::new(), close: Vec::new() }
+    }
+
+    /// All three together.
+    pub(super) fn total(&self) -> Vec<f64> {
+        let opened_and_closed = self.open_and_close();
+        opened_and_closed.iter().zip(&self.write).map(|(rest, write)| rest + write).collect()
+    }
+
+    /// Opening and closing.
+    pub(super) fn open_and_close(&self) -> Vec<f64> {
+        self.open.iter().zip(&self.close).map(|(open, close)| open + close).collect()
+    }
+
+    fn truncate(&mut self, runs: u32) {
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        [&mut self.open, &mut self.write, &mut self.close].into_iter().for_each(|values| values.truncate(runs));
+    }
+}
+
+/// What was measured: many full, many empty, few full, few empty.
+#[derive(Debug, Default)]
+pub(super) struct Phases(pub(super) Vec<PhaseTimes>);
+
+impl Phases {
+    /// The larger or the smaller number of files, of this length.
+    pub(super) fn get(&self, many: bool, length: usize) -> Option<&PhaseTimes> {
+        self.0.iter().find(|times| (times.files > FEW) == many && times.length == length)
+    }
+}
+
+/// Times the phases in new folders below `folder`, with `many` files and with [`FEW`].
+pub(super) fn time_phases(
+    context: &Context<'_>,
+    folder: &Path,
+    many: u32,
+    wanted: u32,
+    share: Option<Duration>,
+) -> Result<(Phases, Runs), ExperimentError> {
+    let what = "opening, writing and closing files";
+    let content = vec![b'x'; LENGTH];
+    let began = Instant::now();
+    write_files(&folder.join("phases"), &mut PhaseTimes::new(FEW, LENGTH), &content)?;
+    let many = fitting(began.elapsed(), wanted, share).min(many);
+    let arms = [(many, LENGTH), (many, 0), (FEW, LENGTH), (FEW, 0)];
+    let mut phases: Vec<PhaseTimes> = arms.iter().map(|(files, length)| PhaseTimes::new(*files, *length)).collect();
+    let mut runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {
+        let Some(times) = phases.get_mut(arm) else { return Ok(()) };
+        write_files(&folder.join("phases"), times, &content)
+    })?;
+    phases.iter_mut().for_each(|times| times.truncate(runs.done));
+    if many < MANY && runs.left_out.is_none() {
+        let share = share.map(time).unwrap_or_default();
+        runs.left_out =
+            Some(format!("{what}: {many} instead of {MANY} files, as the share of the budget was {share}."));
+    }
+    Ok((Phases(phases), runs))
+}
+
+/// How many files fit into `share`, if [`FEW`] of them take `few`; more than [`FEW`], so that there is something to compare.
+fn fitting(few: Duration, wanted: u32, share: Option<Duration>) -> u32 {
+    let Some(share) = share else { return MANY };
+    // Full and empty ones, in each run, and the few ones beside them.
+    let runs = f64::from(wanted) * 2.0;
+    let files = share.as_secs_f64() / few.as_secs_f64().max(1e-9) / runs * f64::from(FEW);
+    // A float that does not fit is held at the largest number.
+    (files as u32).clamp(FEW * 2, MANY)
+}
+
+/// Writes the files of `times` into the new folder `folder`, which is removed again, and adds what that took. Removing is not timed.
+fn write_files(folder: &Path, times: &mut PhaseTimes, content: &[u8]) -> Result<(), ExperimentError> {
+    fs::create_dir_all(folder).map_err(|error| ExperimentError::io("make", folder, error))?;
+    let names: Vec<PathBuf> = (0..times.files).map(|number| folder.join(format!("file{number}"))).collect();
+    let content = content.get(..times.length).unwrap_or(content);
+    let (mut open, mut write, mut close) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+    for name in &names {
+        let failed = |error| ExperimentError::io("write", name, error);
+        let start = Instant::now();
+        let mut file = File::create_new(name).map_err(failed)?;
+        let opened = Instant::now();
+        file.write_all(content).map_err(failed)?;
+        let written = Instant::now();
+        drop(file);
+        open += opened - start;
+        write += written - opened;
+        close += written.elapsed();
+    }
+    times.open.push(open.as_secs_f64());
+    times.write.push(write.as_secs_f64());
+    times.close.push(close.as_secs_f64());
+    fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_budget_means_fewer_files() {
+        let few = Duration::from_millis(100);
+        assert_eq!(fitting(few, 6, None), MANY);
+        assert_eq!(fitting(few, 6, Some(Duration::from_secs(600))), MANY);
+        assert_eq!(fitting(few, 5, Some(Duration::from_secs(10))), 10_000);
+        assert_eq!(fitting(few, 6, Some(Duration::ZERO)), FEW * 2);
+        assert_eq!(fitting(Duration::ZERO, 6, Some(Duration::from_secs(1))), MANY);
+    }
+
+    #[test]
+    fn files_are_written_and_removed_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("phases");
+        let mut times = PhaseTimes::new(20, 100);
+        for _ in 0..2 {
+            write_files(&target, &mut times, &[1; 300]).unwrap();
+            assert!(!target.exists());
+        }
+        assert_eq!((times.open.len(), times.write.len(), times.close.len(), times.total().len()), (2, 2, 2, 2));
+        assert!(times.total().iter().zip(times.open_and_close()).all(|(all, part)| *all >= part && part > 0.0));
+    }
+}

@@ -1,0 +1,47 @@
+use repackbench_records::Outcome;
+
+use super::*;
+use crate::tests::{Setting, files_of};
+
+/// The whole experiment on a small repository: every arm is there, with as many values as runs, and every claim has an outcome.
+#[test]
+fn the_experiment_runs_to_its_end() {
+    let mut files = files_of(80);
+    // What compressing in place must not trip over.
+    files.push(("sub-0/file 0.c.gz".to_owned(), b"no gzip file\n".to_vec()));
+    files.push(("empty".to_owned(), Vec::new()));
+    let setting = Setting::new(&files, 2);
+    let experiment = setting.run(|context| run_with(context, 2 * phases::FEW)).unwrap();
+    let table = |title: &str| {
+        experiment.tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
+    };
+    let compressing = table("Compressing in place");
+    assert_eq!(compressing.rows.len(), ARMS.len());
+    for (row, (label, _)) in compressing.rows.iter().zip(ARMS) {
+        assert_eq!(row.label, label);
+        assert!(row.published[..3].iter().all(Option::is_some), "{label}");
+        let values: Vec<_> = row.measured.iter().map(|found| found.as_ref().unwrap()).collect();
+        assert!(values.iter().all(|found| found.value > 0.0), "{label}");
+        assert_eq!((values[1].samples.len(), values[2].samples.len()), (2, 2), "{label}");
+    }
+    let processor = table("From memory to memory");
+    assert!(processor.rows.iter().all(|row| row.measured.iter().take(3).all(Option::is_some)));
+    assert_eq!(table("The corpora").rows[0].measured[0].as_ref().unwrap().value, 82.0);
+    assert_eq!(table("Opening, writing").rows.len(), 4);
+    assert!(table("Level 3").rows[1].measured[0].is_some(), "encode was measured");
+
+    let published = published(NAME).unwrap();
+    assert_eq!(experiment.claims.len(), published.claims.len());
+    let of = |id: &str| &experiment.claims[published.claims.iter().position(|claim| claim.id == id).unwrap()];
+    assert_eq!(of("btree-size").outcome, Outcome::NotComparable);
+    assert_eq!(of("little-memory").outcome, Outcome::Undecided);
+    assert_ne!(of("lzo-3-size").outcome, Outcome::Undecided, "sizes are exact");
+    assert_eq!(setting.left_in_cache(), 0, "what was written is removed again");
+}
+
+#[test]
+fn a_revision_without_files_is_refused() {
+    let setting = Setting::new(&[], 2);
+    let error = setting.run(run).unwrap_err().to_string();
+    assert!(error.contains("has no files"), "{error}");
+}

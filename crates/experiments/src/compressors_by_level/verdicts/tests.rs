@@ -1,0 +1,169 @@
+use repackbench_records::{Estimate, published_experiment};
+
+use super::*;
+use crate::compressors_by_level::{
+    Compressors,
+    arms::ARMS,
+    commits::Commits,
+    phases::{FEW, MANY, PhaseTimes},
+};
+
+/// Runs that agree within a percent; those of different figures do not go up and down together.
+fn times(value: f64) -> Vec<f64> {
+    let shift = (value * 10.0) as u32;
+    (0..6).map(|run| value * (1.0 + 0.002 * f64::from((run * 5 + shift) % 6))).collect()
+}
+
+/// Sizes, then times to compress in place, and processor times to compress and uncompress.
+fn timings(figures: [(u64, f64, f64, f64); 10]) -> Vec<Timings> {
+    let made = figures.iter().map(|(stored, compress, compress_cpu, uncompress_cpu)| Timings {
+        stored: Some(*stored),
+        allocated: Some(*stored),
+        compress: times(*compress),
+        uncompress: times(*uncompress_cpu + 1.0),
+        compress_cpu: times(*compress_cpu),
+        uncompress_cpu: times(*uncompress_cpu),
+        write: times(0.1),
+    });
+    made.collect()
+}
+
+/// As the text has it: sizes and times of the published table, and the claims on lzo.
+fn as_published() -> [(u64, f64, f64, f64); 10] {
+    [
+        (2800, 79.0, 60.0, 3.0),
+        (2800, 31.7, 12.0, 3.0),
+        (3000, 26.1, 7.0, 3.0),
+        (3100, 23.6, 5.0, 3.0),
+        (2700, 134.0, 100.0, 9.0),
+        (2700, 131.0, 100.0, 9.0),
+        (2700, 130.0, 100.0, 9.0),
+        (3060, 135.0, 90.0, 1.0),
+        (3060, 57.9, 35.0, 1.0),
+        (4110, 36.0, 2.0, 1.0),
+    ]
+}
+
+fn figures(timings: Vec<Timings>) -> Figures {
+    Figures { compressors: vec![Compressors { files: 5, bytes: 50, timings }], ..Figures::default() }
+}
+
+fn outcome(figures: &Figures, id: &str) -> Outcome {
+    let published = published_experiment(crate::compressors_by_level::NAME).unwrap();
+    let at = published.claims.iter().position(|claim| claim.id == id).unwrap();
+    let outcomes = claims(published, figures);
+    assert_eq!(outcomes.len(), published.claims.len());
+    let found = &outcomes[at];
+    assert_eq!(found.claim, published.claims[at].claim);
+    assert!(!found.reason.is_empty(), "{id}");
+    found.outcome
+}
+
+#[test]
+fn figures_as_published_reproduce_the_claims() {
+    let figures = figures(timings(as_published()));
+    for id in [
+        "gzip-6",
+        "bzip2-small",
+        "lzo-7-size",
+        "lzo-decompress",
+        "lzo-7-compress",
+        "lzo-3-compress",
+        "lzo-3-size",
+        "lzo-level",
+    ] {
+        assert_eq!(outcome(&figures, id), Outcome::Reproduced, "{id}");
+    }
+    for id in ["btree-size", "btree-time", "btree-small"] {
+        assert_eq!(outcome(&figures, id), Outcome::NotComparable, "{id}");
+    }
+    let size = |allocated| Some(crate::revision_alone::DiskUse { bytes: 1, allocated });
+    let store = |allocated, time| StoreTimes { size: size(allocated), write: times(time), sync: times(1.0) };
+    let figures_with = Figures { stores: Stores(vec![store(1000, 2.0), store(1200, 1.0)]), ..Figures::default() };
+    assert_eq!(outcome(&figures_with, "btree-size"), Outcome::NotComparable, "whatever it takes");
+    let (size, time) = btree_figures(&figures_with.stores);
+    assert!(size.unwrap().starts_with("1.200") && time.unwrap().starts_with("0.50"));
+    for id in ["little-memory", "factor-of-two", "level-3"] {
+        assert_eq!(outcome(&figures, id), Outcome::Undecided, "{id}");
+    }
+}
+
+#[test]
+fn without_figures_nothing_is_decided() {
+    for figures in [Figures::default(), figures(vec![Timings::default(); ARMS.len()])] {
+        let published = published_experiment(crate::compressors_by_level::NAME).unwrap();
+        for claim in claims(published, &figures) {
+            assert!(matches!(claim.outcome, Outcome::Undecided | Outcome::NotComparable), "{claim:?}");
+        }
+    }
+    let mut short = timings(as_published());
+    for timings in &mut short {
+        timings.compress.truncate(3);
+        timings.compress_cpu.truncate(3);
+        timings.uncompress_cpu.truncate(3);
+    }
+    let short = figures(short);
+    for id in ["gzip-6", "bzip2-small", "lzo-decompress", "lzo-level"] {
+        assert_eq!(outcome(&short, id), Outcome::Undecided, "{id}");
+    }
+    assert_eq!(outcome(&short, "lzo-3-size"), Outcome::Reproduced, "sizes are exact");
+}
+
+#[test]
+fn gzip_6_is_the_best_only_if_its_neighbours_are_not_better() {
+    let with = |change: fn(&mut [(u64, f64, f64, f64); 10])| {
+        let mut all = as_published();
+        change(&mut all);
+        outcome(&figures(timings(all)), "gzip-6")
+    };
+    assert_eq!(with(|all| all[0].0 = 2700), Outcome::NotReproduced, "level 9 is smaller");
+    assert_eq!(with(|all| all[2].0 = 2810), Outcome::NotReproduced, "level 3 is as small");
+    assert_eq!(with(|all| all[0].1 = 20.0), Outcome::NotReproduced, "level 9 is faster");
+    assert_eq!(with(|all| all[2].1 = 10.0), Outcome::Changed, "level 3 saves more than half");
+}
+
+#[test]
+fn bzip2_is_judged_by_size_and_time() {
+    let with = |size: u64, time: f64| {
+        let mut all = as_published();
+        (all[4].0, all[4].1) = (size, time);
+        outcome(&figures(timings(all)), "bzip2-small")
+    };
+    assert_eq!(with(2700, 134.0), Outcome::Reproduced);
+    assert_eq!(with(2900, 134.0), Outcome::Reproduced, "larger is no less little");
+    assert_eq!(with(2000, 134.0), Outcome::Changed);
+    assert_eq!(with(2700, 40.0), Outcome::Changed);
+    assert_eq!(with(2000, 40.0), Outcome::NotReproduced);
+    assert_eq!(with(2700, 31.7 * 1.999), Outcome::Undecided);
+}
+
+#[test]
+fn empty_files_gain_at_most_what_opening_and_closing_leaves() {
+    let phases = |open: f64, write: f64, close: f64, empty: f64| {
+        let full =
+            PhaseTimes { files: MANY, length: LENGTH, open: times(open), write: times(write), close: times(close) };
+        let none = PhaseTimes { files: MANY, length: 0, open: times(empty), write: times(0.0), close: times(0.0) };
+        let few = PhaseTimes { files: FEW, ..full.clone() };
+        let figures = Figures { phases: Phases(vec![full, none, few]), ..Figures::default() };
+        outcome(&figures, "factor-of-two")
+    };
+    assert_eq!(phases(0.5, 1.0, 0.5, 1.1), Outcome::Reproduced);
+    assert_eq!(phases(0.1, 1.0, 0.1, 1.0), Outcome::Changed);
+    assert_eq!(phases(0.5, 1.0, 0.5, 0.5), Outcome::NotReproduced);
+    assert_eq!(phases(0.5, 1.0, 0.5, 1.0), Outcome::Undecided);
+}
+
+#[test]
+fn half_of_the_time_of_a_commit_is_a_bound() {
+    let commits = |low: f64, high: f64| {
+        let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
+        let ratio = Some(Ratio { estimate, floor: 0.01 });
+        let commits = Commits { ingest: ratio.clone(), encode: ratio };
+        outcome(&Figures { commits, ..Figures::default() }, "level-3")
+    };
+    assert_eq!(commits(0.3, 0.45), Outcome::Reproduced);
+    assert_eq!(commits(0.6, 0.9), Outcome::Changed);
+    assert_eq!(commits(1.1, 1.2), Outcome::NotReproduced);
+    assert_eq!(commits(0.4, 0.6), Outcome::Undecided);
+    assert_eq!(commits(0.9, 1.1), Outcome::Undecided);
+}

@@ -1,0 +1,94 @@
+//! What a fresh search for deltas saves, beside what zlib's levels span: `--repack`.
+
+use repackbench_reader::Repository;
+use repackbench_records::{Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, SizeRecord, Unit};
+use repackbench_timing::sizes::measure as measure_size;
+use repackbench_writer::{Rechooser, cached_rechosen, git::rechosen::GitProgram, hg::rechosen::HgProgram};
+
+use crate::{
+    Context, ExperimentError,
+    text::percent,
+    variants::{of_variant, spec, variant},
+};
+
+/// The ends of what zlib's levels span, and its default.
+const LEVELS: [&str; 3] = ["zlib:1", "zlib:6", "zlib:9"];
+const DEFAULT: &str = "zlib:6";
+
+/// Sizes by name.
+pub(crate) struct Deltas(Vec<(String, SizeRecord)>);
+
+/// Makes a variant of each level with the source's deltas, and one of the default with those that git, or hg, chooses now.
+pub(crate) fn measure(context: &Context<'_>) -> Result<Deltas, ExperimentError> {
+    let options = context.options;
+    let rechooser = match context.source {
+        Repository::Git(_) => Rechooser::Git(GitProgram::new(&options.git)?),
+        Repository::Hg(_) => Rechooser::Hg(HgProgram::new(&options.hg, options.hg_extension.as_deref())?),
+    };
+    let mut sizes = vec![("as found".to_owned(), measure_size(context.source, "as found")?)];
+    for level in LEVELS {
+        let variant = variant(context, &spec(level)?)?;
+        sizes.push((level.to_owned(), measure_size(&Repository::open(variant.path())?, level)?));
+    }
+    let (threads, progress) = (options.threads, context.progress);
+    let rechosen = cached_rechosen(context.cache, context.source, &spec(DEFAULT)?, &rechooser, threads, progress);
+    let rechosen = rechosen.map_err(of_variant)?;
+    let name = rechosen_name();
+    sizes.push((name.clone(), measure_size(&Repository::open(rechosen.path())?, &name)?));
+    Ok(Deltas(sizes))
+}
+
+fn rechosen_name() -> String {
+    format!("{DEFAULT}, rechosen")
+}
+
+pub(crate) fn table(deltas: &Deltas) -> ExperimentTable {
+    let column = |name: &str| ExperimentColumn { name: name.to_owned(), unit: Unit::Bytes };
+    let rows = deltas.0.iter().map(|(label, size)| ExperimentRow {
+        label: label.clone(),
+        published: vec![None, None],
+        measured: [size.pack_bytes().saturating_add(size.revlog_index_bytes), size.total_bytes]
+            .map(|bytes| Some(Estimate::exact(bytes as f64)))
+            .to_vec(),
+    });
+    ExperimentTable {
+        title: "Deltas as found, and chosen again".to_owned(),
+        columns: vec![column("packs or revlogs"), column("all files")],
+        rows: rows.collect(),
+    }
+}
+
+/// What the table comes to.
+pub(crate) fn note(deltas: &Deltas) -> Option<String> {
+    let bytes = |name: &str| {
+        let (_, size) = deltas.0.iter().find(|(found, _)| found == name)?;
+        (size.total_bytes > 0).then_some(size.total_bytes as f64)
+    };
+    let (default, rechosen) = (bytes(DEFAULT)?, bytes(&rechosen_name())?);
+    let levels: Vec<f64> = LEVELS.iter().filter_map(|level| bytes(level)).collect();
+    let (least, most) = (levels.iter().copied().reduce(f64::min)?, levels.iter().copied().reduce(f64::max)?);
+    let change = 1.0 - rechosen / default;
+    let verb = if change < 0.0 { "costs" } else { "saves" };
+    Some(format!(
+        "A fresh search for deltas (git repack -adF, hg debugupgraderepo) {verb} {} of all bytes under {DEFAULT}; zlib's levels 1, 6 and 9 span {}.",
+        percent(change.abs()),
+        percent((most - least) / default)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_search_saves_stands_beside_what_levels_span() {
+        let size = |name: &str, total_bytes| (name.to_owned(), SizeRecord { total_bytes, ..SizeRecord::default() });
+        let sizes =
+            [("as found", 1010), ("zlib:1", 1050), ("zlib:6", 1000), ("zlib:9", 990), ("zlib:6, rechosen", 720)];
+        let deltas = Deltas(sizes.map(|(name, bytes)| size(name, bytes)).to_vec());
+        let text = note(&deltas).unwrap();
+        assert!(text.contains("saves 28 % of") && text.ends_with("span 6.0 %."), "{text}");
+        assert_eq!(table(&deltas).rows.len(), 5);
+        assert_eq!(note(&Deltas(vec![])), None);
+    }
+}

@@ -1,0 +1,228 @@
+//! `flat-vs-gzip-tree` (Molnar, 2005): every file of a tree read from a cold disk, flat against compressed one by one.
+//!
+//! - [`trees`]: what is read, and how it comes to lie where it does;
+//! - [`reading`]: the published reading, which decompresses nothing, and one that does;
+//! - [`git_arm`]: loose objects of a real checkout, flat and compressed;
+//! - [`seeks`]: where the files lie, and what the device model makes of that;
+//! - [`verdicts`]: what the figures say of each claim;
+//! - [`tables`]: the figures beside the published ones.
+
+mod git_arm;
+mod reading;
+mod seeks;
+mod tables;
+mod trees;
+mod verdicts;
+
+use std::collections::BTreeMap;
+
+use repackbench_pagecache::may_drop_all_caches;
+use repackbench_records::Experiment;
+use repackbench_timing::clock::Sample;
+
+use self::{
+    git_arm::{GitArm, measure_checkouts},
+    reading::{Amount, How, chill, read_by_command, read_cold},
+    seeks::DiskReads,
+    trees::{COPIES, Kind, Trees},
+};
+use crate::{
+    Context, ExperimentError,
+    budget::Budget,
+    interleaved::{Runs, interleaved},
+    setting::{begin, published},
+};
+
+/// The experiment's name.
+pub(crate) const NAME: &str = "flat-vs-gzip-tree";
+
+/// How many times each tree is read unless the user says otherwise: as often as there are published values.
+const DEFAULT_RUNS: u32 = 12;
+
+/// The parts of the budget: the published reading, one that decodes, the published command once, and checkouts.
+const WEIGHTS: [u32; 4] = [6, 3, 1, 3];
+
+/// What was measured of one arm, a value for each run.
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Readings {
+    elapsed: Vec<f64>,
+    cpu: Vec<f64>,
+    amount: Option<Amount>,
+}
+
+impl Readings {
+    fn push(&mut self, sample: Sample, amount: Option<Amount>) {
+        self.elapsed.push(sample.wall.as_secs_f64());
+        self.cpu.push((sample.user + sample.sys).as_secs_f64());
+        self.amount = amount.or(self.amount);
+    }
+
+    /// Drops what belongs to a run that was not finished.
+    fn truncate(&mut self, runs: u32) {
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        self.elapsed.truncate(runs);
+        self.cpu.truncate(runs);
+    }
+}
+
+/// All that was measured.
+#[derive(Debug, Default)]
+struct Figures {
+    /// For each tree, by its label, the published reading.
+    raw: BTreeMap<String, Readings>,
+    /// For each kind the reading that decodes, in run r of copy r modulo [`COPIES`]; flat files have nothing to decode.
+    decoded: BTreeMap<Kind, Readings>,
+    /// The kinds that were read as they are in the same runs, from the same copies.
+    beside_decoded: BTreeMap<Kind, Readings>,
+    /// For each tree the published command, once.
+    by_command: BTreeMap<String, Readings>,
+    disk: BTreeMap<String, DiskReads>,
+    git: GitArm,
+    /// Whether folders and inodes are dropped, too.
+    drops_all: bool,
+}
+
+/// Runs the experiment.
+pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+    run_with(context, may_drop_all_caches())
+}
+
+/// Runs it, and with `drops_all` lets the kernel drop the caches of the whole machine before each reading.
+fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, ExperimentError> {
+    let published = published(NAME)?;
+    let mut experiment = begin(context, published)?;
+    let trees = Trees::make(context)?;
+    let mut figures = Figures { drops_all, ..Figures::default() };
+    for tree in &trees.all {
+        figures.disk.insert(tree.label(), DiskReads::of(tree)?);
+    }
+    let mut budget = Budget::new(context.clock, context.options.budget, WEIGHTS.iter().sum())?;
+    let raw = read_published(context, &trees, &mut budget, &mut figures)?;
+    let decoded =
+        if raw.is_interrupted { None } else { Some(read_decoding(context, &trees, &mut budget, &mut figures)?) };
+    let is_interrupted = decoded.as_ref().is_none_or(|runs| runs.is_interrupted);
+    let commanded =
+        if is_interrupted { None } else { Some(read_as_published(context, &trees, &mut budget, &mut figures)?) };
+    let is_interrupted = commanded.as_ref().is_none_or(|runs| runs.is_interrupted);
+    let checked_out = if is_interrupted { None } else { Some(check_out(context, &trees, &mut budget, &mut figures)?) };
+    if raw.done == 0 {
+        return Err(ExperimentError::Interrupted);
+    }
+    experiment.repository.head = trees.all.first().map(|tree| tree.descriptor()).transpose()?.map(|flat| flat.revision);
+    experiment.tables = tables::tables(published, &trees, &figures)?;
+    experiment.claims = verdicts::claims(published, &trees, &figures);
+    experiment.differences = tables::differences(&trees, &figures)?;
+    experiment.notes = published.remarks.clone();
+    experiment.notes.extend(tables::notes(&trees)?);
+    experiment
+        .notes
+        .extend([Some(raw), decoded, commanded, checked_out].into_iter().flatten().filter_map(|runs| runs.left_out));
+    Ok(experiment)
+}
+
+/// The published reading of every tree but those of zstd.
+fn read_published(
+    context: &Context<'_>,
+    trees: &Trees,
+    budget: &mut Budget<'_>,
+    figures: &mut Figures,
+) -> Result<Runs, ExperimentError> {
+    let [weight, ..] = WEIGHTS;
+    let arms: Vec<_> = trees.all.iter().filter(|tree| tree.kind != Kind::Zstd).collect();
+    let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
+    let share = budget.share(weight)?;
+    let what = "reading cold, nothing decompressed";
+    let runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {
+        let Some(tree) = arms.get(arm) else { return Ok(()) };
+        chill(&tree.files(), figures.drops_all)?;
+        let (amount, sample) = read_cold(tree, How::Raw, context.clock)?;
+        figures.raw.entry(tree.label()).or_default().push(sample, Some(amount));
+        Ok(())
+    })?;
+    figures.raw.values_mut().for_each(|readings| readings.truncate(runs.done));
+    Ok(runs)
+}
+
+/// Reading and decompressing, of one copy in each run; and beside it the same copies as they are.
+fn read_decoding(
+    context: &Context<'_>,
+    trees: &Trees,
+    budget: &mut Budget<'_>,
+    figures: &mut Figures,
+) -> Result<Runs, ExperimentError> {
+    let [_, weight, ..] = WEIGHTS;
+    let arms = [
+        (Kind::Flat, How::Raw),
+        (Kind::Gzip, How::Raw),
+        (Kind::Zstd, How::Raw),
+        (Kind::Gzip, How::Decoded),
+        (Kind::Zstd, How::Decoded),
+    ];
+    let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
+    let share = budget.share(weight)?;
+    let runs = interleaved(context, "reading cold and decompressing", arms.len(), wanted, share, &mut |run, arm| {
+        let Some((kind, how)) = arms.get(arm) else { return Ok(()) };
+        let Some(tree) = trees.get(*kind, 2 + run % COPIES) else { return Ok(()) };
+        chill(&tree.files(), figures.drops_all)?;
+        let (amount, sample) = read_cold(tree, *how, context.clock)?;
+        let of = if *how == How::Decoded { &mut figures.decoded } else { &mut figures.beside_decoded };
+        of.entry(*kind).or_default().push(sample, Some(amount));
+        Ok(())
+    })?;
+    let both = [&mut figures.decoded, &mut figures.beside_decoded];
+    both.into_iter().flat_map(BTreeMap::values_mut).for_each(|readings| readings.truncate(runs.done));
+    Ok(runs)
+}
+
+/// The command as it was published, once.
+fn read_as_published(
+    context: &Context<'_>,
+    trees: &Trees,
+    budget: &mut Budget<'_>,
+    figures: &mut Figures,
+) -> Result<Runs, ExperimentError> {
+    let [_, _, weight, _] = WEIGHTS;
+    let arms: Vec<_> = trees.all.iter().filter(|tree| tree.kind != Kind::Zstd && tree.number <= 3).collect();
+    let share = budget.share(weight)?;
+    let what = "find | xargs cat, cold";
+    if share.is_some_and(|share| share.is_zero()) {
+        let left_out = Some(format!("{what}: left out, as the budget was used up before."));
+        return Ok(Runs { done: 0, left_out, is_interrupted: false });
+    }
+    let mut is_missing = false;
+    let mut runs = interleaved(context, what, arms.len(), 1, share, &mut |_, arm| {
+        let Some(tree) = arms.get(arm).filter(|_| !is_missing) else { return Ok(()) };
+        chill(&tree.files(), figures.drops_all)?;
+        match read_by_command(tree, context.clock)? {
+            Some(sample) => figures.by_command.entry(tree.label()).or_default().push(sample, None),
+            None => is_missing = true,
+        }
+        Ok(())
+    })?;
+    if is_missing {
+        figures.by_command.clear();
+        runs.left_out = Some(format!("{what}: left out, as find, xargs or cat is not to be had here."));
+    }
+    Ok(runs)
+}
+
+/// The Git arm.
+fn check_out(
+    context: &Context<'_>,
+    trees: &Trees,
+    budget: &mut Budget<'_>,
+    figures: &mut Figures,
+) -> Result<Runs, ExperimentError> {
+    let [.., weight] = WEIGHTS;
+    let Some(flat) = trees.get(Kind::Flat, 1) else {
+        return Ok(Runs { done: 0, left_out: None, is_interrupted: false });
+    };
+    let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
+    let (arm, runs) =
+        measure_checkouts(context, &flat.descriptor()?, figures.drops_all, wanted, budget.share(weight)?)?;
+    figures.git = arm;
+    Ok(runs)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! Reading every file of a tree of which nothing is in memory.
+
+use std::{
+    fs::File,
+    io::{self, Read as _},
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use repackbench_codec::{Decoders, FileDecoder};
+use repackbench_pagecache::drop_all_caches;
+use repackbench_timing::{
+    clock::{Clock, Sample, measure},
+    cold::make_cold,
+};
+use walkdir::WalkDir;
+
+use super::trees::Tree;
+use crate::ExperimentError;
+
+/// How much `cat` reads at a time.
+const BUFFER: usize = 128 << 10;
+
+/// What a reading came to: the same for every reading of a tree, or something is wrong.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) files: u64,
+    /// Bytes of the files.
+    pub(super) stored: u64,
+    /// Bytes of their contents; those of the files where nothing is decoded.
+    pub(super) content: u64,
+}
+
+/// What is done with the bytes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum How {
+    /// Nothing: what `find . -type f | xargs cat > /dev/null` does.
+    Raw,
+    /// They are decoded.
+    Decoded,
+}
+
+/// Makes sure that nothing of the files below `folder` is in memory, and with `drops_all` nothing of folders and inodes either, of the
+/// whole machine.
+pub(super) fn chill(folder: &Path, drops_all: bool) -> Result<(), ExperimentError> {
+    make_cold(folder)?;
+    // Looking brought in the inodes, so that what drops them comes last.
+    let failed = |error| ExperimentError::io("drop all caches for", folder, error);
+    if drops_all && !drop_all_caches(folder).map_err(failed)? {
+        return Err(failed(io::ErrorKind::PermissionDenied.into()));
+    }
+    Ok(())
+}
+
+/// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does.
+pub(super) fn read_cold(tree: &Tree, how: How, clock: &dyn Clock) -> Result<(Amount, Sample), ExperimentError> {
+    let mut reader = Reader::new(tree, how);
+    let (result, sample) = measure(clock, || reader.read_all()).map_err(clock_error)?;
+    Ok((result?, sample))
+}
+
+/// Buffers and contexts, which are there before the clock starts.
+struct Reader {
+    root: PathBuf,
+    buffer: Vec<u8>,
+    decoding: Option<Decoding>,
+}
+
+struct Decoding {
+    decoder: FileDecoder,
+    stored: Vec<u8>,
+    content: Vec<u8>,
+}
+
+impl Reader {
+    fn new(tree: &Tree, how: How) -> Self {
+        let decoding = (how == How::Decoded).then(|| Decoding {
+            decoder: FileDecoder::new(tree.form, Decoders::default()),
+            stored: Vec::new(),
+            content: Vec::new(),
+        });
+        Reader { root: tree.files(), buffer: vec![0; BUFFER], decoding }
+    }
+
+    fn read_all(&mut self) -> Result<Amount, ExperimentError> {
+        let mut amount = Amount::default();
+        for entry in WalkDir::new(&self.root) {
+            let entry = entry.map_err(|error| ExperimentError::io("list", &self.root, error.into()))?;
+            if entry.file_type().is_file() {
+                self.read(entry.path(), &mut amount)
+                    .map_err(|error| ExperimentError::io("read", entry.path(), error))?;
+            }
+        }
+        Ok(amount)
+    }
+
+    fn read(&mut self, path: &Path, amount: &mut Amount) -> io::Result<()> {
+        let mut file = File::open(path)?;
+        let mut stored = 0;
+        if let Some(decoding) = &mut self.decoding {
+            decoding.stored.clear();
+        }
+        loop {
+            let len = file.read(&mut self.buffer)?;
+            let Some(piece) = self.buffer.get(..len).filter(|piece| !piece.is_empty()) else { break };
+            stored += len as u64;
+            match &mut self.decoding {
+                Some(decoding) => decoding.stored.extend_from_slice(piece),
+                None => drop(std::hint::black_box(piece)),
+            }
+        }
+        amount.files += 1;
+        amount.stored += stored;
+        amount.content += match &mut self.decoding {
+            None => stored,
+            Some(Decoding { decoder, stored, content }) => {
+                content.clear();
+                // The program wrote these files itself, and removes them again.
+                let len = decoder.decode(stored, usize::MAX, content).map_err(io::Error::other)?;
+                std::hint::black_box(content.as_slice());
+                len as u64
+            }
+        };
+        Ok(())
+    }
+}
+
+/// Runs the published command on the cold `tree`; `None` where it is not to be had. Names with blanks would break it as it was published,
+/// so they end in a NUL byte here.
+pub(super) fn read_by_command(tree: &Tree, clock: &dyn Clock) -> Result<Option<Sample>, ExperimentError> {
+    let start = clock.read().map_err(clock_error)?;
+    let children = clock.read_children().map_err(clock_error)?;
+    let mut find = Command::new("find");
+    find.args([".", "-type", "f", "-print0"]).current_dir(tree.files()).stdin(Stdio::null()).stdout(Stdio::piped());
+    let Some(mut find) = started(find)? else { return Ok(None) };
+    let names = find.stdout.take().map_or_else(Stdio::null, Stdio::from);
+    let mut cat = Command::new("xargs");
+    cat.args(["-0", "cat"]).current_dir(tree.files()).stdin(names).stdout(Stdio::null());
+    let mut started_cat = started(cat);
+    let is_read = match &mut started_cat {
+        Ok(Some(cat)) => cat.wait().map(|status| status.success()),
+        _ => Ok(false),
+    };
+    // find ends with the pipe that it writes to.
+    let is_listed = find.wait().map(|status| status.success());
+    started_cat?;
+    let wait_error = |error| ExperimentError::io("wait for find or xargs in", tree.files(), error);
+    if !(is_read.map_err(wait_error)? && is_listed.map_err(wait_error)?) {
+        return Ok(None);
+    }
+    let used = Sample::between(children, clock.read_children().map_err(clock_error)?);
+    let elapsed = Sample::between(start, clock.read().map_err(clock_error)?);
+    Ok(Some(Sample { wall: elapsed.wall, ..used }))
+}
+
+/// Starts `command`; `None` where there is no such program.
+fn started(mut command: Command) -> Result<Option<std::process::Child>, ExperimentError> {
+    match command.spawn() {
+        Ok(child) => Ok(Some(child)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(ExperimentError::io("start", command.get_program(), error)),
+    }
+}
+
+fn clock_error(source: io::Error) -> ExperimentError {
+    ExperimentError::io("read", "the system's clock", source)
+}

@@ -1,0 +1,62 @@
+use repackbench_records::Outcome;
+
+use super::*;
+use crate::tests::{Setting, files_of};
+
+/// The whole experiment on a small repository: every arm is there, in every table that has it, with as many values as runs.
+#[test]
+fn the_experiment_runs_to_its_end() {
+    let setting = Setting::new(&files_of(60), 2);
+    let experiment = setting.run(|context| run_with(context, false)).unwrap();
+    let table = |title: &str| {
+        experiment.tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
+    };
+    let reading = table("Reading every file");
+    let labels: Vec<&str> = reading.rows.iter().map(|row| row.label.as_str()).collect();
+    assert_eq!(
+        labels,
+        ["flat-1", "gzip-1", "flat-2", "gzip-2", "flat-3", "gzip-3", "flat-4", "gzip-4", "flat-5", "gzip-5"]
+    );
+    for row in &reading.rows {
+        assert_eq!(row.measured.len(), reading.columns.len());
+        let elapsed = row.measured[0].as_ref().unwrap();
+        assert_eq!(elapsed.samples.len(), 2, "{}", row.label);
+        assert!(elapsed.value > 0.0);
+        assert_eq!(row.published[0].is_some(), ["1", "2", "3"].iter().any(|number| row.label.ends_with(number)));
+    }
+    let decoding = table("Reading and decompressing");
+    assert_eq!(decoding.rows.len(), 5);
+    assert!(decoding.rows.iter().all(|row| row.measured[0].as_ref().is_some_and(|found| found.samples.len() == 2)));
+    assert_eq!(table("Layout error").rows.len(), 6);
+    assert_eq!(table("Compressed as a multiple").rows.len(), 7);
+    let trees = table("The trees");
+    let files: Vec<f64> = trees.rows.iter().map(|row| row.measured[0].as_ref().unwrap().value).collect();
+    assert_eq!(files, [60.0, 60.0, 60.0]);
+    let bytes = |row: usize| trees.rows[row].measured[1].as_ref().unwrap().value;
+    assert!(bytes(1) < bytes(0) && bytes(2) < bytes(0));
+
+    let published = published(NAME).unwrap();
+    assert_eq!(experiment.claims.len(), published.claims.len());
+    // Two runs have no intervals, so that no claim about times can be decided.
+    assert_eq!(experiment.claims[0].outcome, Outcome::Undecided);
+    assert_eq!(experiment.claims[2].outcome, Outcome::Undecided);
+    assert!(experiment.notes.len() >= published.remarks.len() && !experiment.differences.is_empty());
+    assert_eq!(setting.left_in_cache(), 0, "copies are removed again");
+}
+
+#[test]
+fn a_budget_of_nothing_still_gives_one_run_and_says_so() {
+    let mut setting = Setting::new(&files_of(5), 12);
+    setting.options.budget = Some(std::time::Duration::ZERO);
+    let experiment = setting.run(|context| run_with(context, false)).unwrap();
+    let reading = &experiment.tables[0];
+    assert!(reading.rows.iter().all(|row| row.measured[0].as_ref().is_some_and(|found| found.samples.len() == 1)));
+    assert!(experiment.notes.iter().any(|note| note.contains("1 instead of 12 runs")), "{:?}", experiment.notes);
+}
+
+#[test]
+fn a_revision_without_files_is_refused() {
+    let setting = Setting::new(&[], 2);
+    let error = setting.run(|context| run_with(context, false)).unwrap_err().to_string();
+    assert!(error.contains("has no files"), "{error}");
+}

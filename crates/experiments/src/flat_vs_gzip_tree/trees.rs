@@ -1,0 +1,164 @@
+//! The trees that are read, and how they come to lie where they do.
+
+use std::path::{Path, PathBuf};
+
+use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_codec::{CodecSpec, FileForm};
+use repackbench_reader::files::{Descriptor, FILES_FOLDER, FileTree};
+use repackbench_writer::{
+    cache::{GetOrMakeError, ScratchFolder},
+    files::{compressed_in_place, copy_interleaved, write_files},
+};
+
+use crate::{Context, ExperimentError};
+
+/// How many copies are written side by side, each with one tree of every codec: so many give an interval that is about copies.
+pub(super) const COPIES: u32 = 4;
+
+/// The published codec, and one of today beside it.
+const GZIP: &str = "zlib:9";
+const ZSTD: &str = "zstd:5";
+
+/// What the files of a tree are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Kind {
+    Flat,
+    Gzip,
+    Zstd,
+}
+
+impl Kind {
+    pub(super) const ALL: [Kind; 3] = [Kind::Flat, Kind::Gzip, Kind::Zstd];
+
+    /// What published tables call it, or would.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Flat => "flat",
+            Kind::Gzip => "gzip",
+            Kind::Zstd => "zstd",
+        }
+    }
+
+    fn spec(self) -> &'static str {
+        match self {
+            Kind::Flat => "store",
+            Kind::Gzip => GZIP,
+            Kind::Zstd => ZSTD,
+        }
+    }
+}
+
+/// A tree on the disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tree {
+    pub(super) kind: Kind,
+    /// Its number in the published text: 1 is the first of its kind, the others are copies written side by side.
+    pub(super) number: u32,
+    /// Its folder.
+    pub(super) folder: PathBuf,
+    /// The form of its files.
+    pub(super) form: FileForm,
+}
+
+impl Tree {
+    pub(super) fn label(&self) -> String {
+        format!("{}-{}", self.kind.name(), self.number)
+    }
+
+    /// Where its files are.
+    pub(super) fn files(&self) -> PathBuf {
+        self.folder.join(FILES_FOLDER)
+    }
+
+    pub(super) fn descriptor(&self) -> Result<Descriptor, ExperimentError> {
+        Ok(FileTree::open(&self.folder)?.descriptor().clone())
+    }
+}
+
+/// All trees, which are removed with this value.
+#[derive(Debug)]
+pub(super) struct Trees {
+    _folder: ScratchFolder,
+    pub(super) all: Vec<Tree>,
+}
+
+impl Trees {
+    /// Writes them all:
+    ///
+    /// - `flat-1`, from the repository;
+    /// - `gzip-1`, a flat copy whose files were then compressed in place, so that its layout is sparse;
+    /// - [`COPIES`] further copies of each kind, a file of each in turn, in an order of kinds that is drawn anew for each copy.
+    ///
+    /// A tree of zstd is made first that the copies are taken from, and which goes again.
+    pub(super) fn make(context: &Context<'_>) -> Result<Self, ExperimentError> {
+        let scratch = context.cache.scratch().map_err(|error| cache_error(GetOrMakeError::Cache(error)))?;
+        let root = scratch.path().to_owned();
+        let options = context.options;
+        let write = |kind: Kind, folder: &Path| -> Result<Descriptor, ExperimentError> {
+            let revision = options.revision.as_deref();
+            let spec = spec(kind)?;
+            let written =
+                write_files(context.source, &spec, revision, folder, false, options.threads, context.progress)?;
+            Ok(written.0.descriptor)
+        };
+        let (flat, gzip, zstd) = (root.join("flat-1"), root.join("gzip-1"), root.join("zstd-1"));
+        let descriptor = write(Kind::Flat, &flat)?;
+        if descriptor.files == 0 {
+            let why = format!("{}: revision {} has no files", context.name, descriptor.revision);
+            return Err(ExperimentError::Refused { experiment: super::NAME, why });
+        }
+        announce(context, &descriptor, &root);
+        context.progress.note("compressing each file of a copy in place");
+        compressed_in_place(&flat, &spec(Kind::Gzip)?, &gzip, context.progress)?;
+        write(Kind::Zstd, &zstd)?;
+        let mut all = vec![tree(Kind::Flat, 1, flat)?, tree(Kind::Gzip, 1, gzip)?];
+        let sources = [root.join("flat-1"), root.join("gzip-1"), zstd.clone()];
+        let mut random = SmallRng::seed_from_u64(options.seed);
+        for copy in 0..COPIES {
+            let number = copy + 2;
+            let targets = Kind::ALL.map(|kind| root.join(format!("{}-{number}", kind.name())));
+            let mut order = [0, 1, 2];
+            order.shuffle(&mut random);
+            let (from, to) = (sources.each_ref().map(PathBuf::as_path), targets.each_ref().map(PathBuf::as_path));
+            copy_interleaved(&from, &to, &order, context.progress)?;
+            for (kind, target) in Kind::ALL.into_iter().zip(targets) {
+                all.push(tree(kind, number, target)?);
+            }
+        }
+        std::fs::remove_dir_all(&zstd).map_err(|error| ExperimentError::io("remove", zstd, error))?;
+        Ok(Trees { _folder: scratch, all })
+    }
+
+    /// The tree of this kind and number.
+    pub(super) fn get(&self, kind: Kind, number: u32) -> Option<&Tree> {
+        self.all.iter().find(|tree| tree.kind == kind && tree.number == number)
+    }
+}
+
+fn tree(kind: Kind, number: u32, folder: PathBuf) -> Result<Tree, ExperimentError> {
+    let form = FileTree::open(&folder)?.descriptor().form;
+    Ok(Tree { kind, number, folder, form })
+}
+
+fn spec(kind: Kind) -> Result<CodecSpec, ExperimentError> {
+    kind.spec()
+        .parse()
+        .map_err(|error| ExperimentError::Refused { experiment: super::NAME, why: format!("{}: {error}", kind.spec()) })
+}
+
+fn cache_error(error: GetOrMakeError<repackbench_writer::WriterError>) -> ExperimentError {
+    ExperimentError::Bench(error.into())
+}
+
+/// Says how much will be written before it is.
+fn announce(context: &Context<'_>, flat: &Descriptor, root: &Path) {
+    // The flat tree is the largest of its kind; compressed ones are smaller.
+    let trees = u64::from(COPIES) * 3 + 3;
+    context.progress.note(&format!(
+        "{} files, {:.1} MB flat: writing {trees} trees of them below {}, at most {:.1} MB; they are removed again",
+        flat.files,
+        flat.content_bytes as f64 / 1e6,
+        root.display(),
+        flat.content_bytes as f64 * trees as f64 / 1e6,
+    ));
+}

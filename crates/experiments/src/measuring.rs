@@ -1,0 +1,247 @@
+//! The benchmarks that an experiment is made of.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::Repository;
+use repackbench_records::{Record, WorkloadLabel};
+use repackbench_timing::{
+    bench::{BenchError, BenchPlan, Blocks},
+    stock::{Caches, StockPlan, StockWorkload},
+    workloads::{HistoryRange, WorkloadError, WorkloadSpec},
+};
+
+use crate::{
+    Context, ExperimentError,
+    budget::{Budget, Extent},
+    probe::Probe,
+    text::{list, time},
+};
+
+/// How many times each arm does a job unless the user says otherwise: as few as give an interval.
+pub(crate) const DEFAULT_RUNS: u32 = 6;
+
+/// What a codec's rows do.
+#[derive(Debug, Clone)]
+pub(crate) enum Work {
+    /// Replays in-process.
+    Replays(Vec<WorkloadSpec>),
+    /// Commands of the user's own git or hg.
+    Commands(Vec<StockWorkload>),
+}
+
+/// Something to measure.
+pub(crate) struct Job<'a> {
+    /// What messages call it.
+    pub(crate) what: &'a str,
+    /// What is done.
+    pub(crate) work: Work,
+    /// Codecs besides the baseline, the most important ones first.
+    pub(crate) codecs: &'a [CodecSpec],
+    /// The most commits that are looked at, or the newest ones that come anew.
+    pub(crate) commits: Option<u64>,
+    /// Its part of the budget.
+    pub(crate) weight: u32,
+    /// How long one run takes, all of the job's workloads together; what is not known is taken to be short.
+    pub(crate) one: Probe,
+    /// Rows of each workload besides those of `codecs`.
+    pub(crate) other_rows: usize,
+    /// Rows of each codec.
+    pub(crate) rows_of_codec: usize,
+}
+
+impl<'a> Job<'a> {
+    /// A job of whose time nothing is known, on all of history, with two rows besides those of `codecs`, one of each.
+    pub(crate) fn new(what: &'a str, work: Work, weight: u32, codecs: &'a [CodecSpec]) -> Self {
+        Job { what, work, codecs, commits: None, weight, one: Probe::Unknown, other_rows: 2, rows_of_codec: 1 }
+    }
+
+    /// This job, one run of which takes so long.
+    pub(crate) fn taking(self, one: Probe) -> Self {
+        Job { one, ..self }
+    }
+
+    /// This job on the newest commits alone.
+    pub(crate) fn of_newest(self, commits: u64) -> Self {
+        Job { commits: Some(commits), ..self }
+    }
+
+    /// This job with so many rows besides those of codecs, and so many of each codec.
+    pub(crate) fn with_rows(self, other_rows: usize, rows_of_codec: usize) -> Self {
+        Job { other_rows, rows_of_codec, ..self }
+    }
+}
+
+/// What was measured on one repository, and what was not.
+pub(crate) struct Measuring<'a> {
+    pub(crate) context: &'a Context<'a>,
+    /// The repository, or one that was made of it.
+    pub(crate) source: &'a Repository,
+    /// What tables call it.
+    pub(crate) name: String,
+    /// What the others are compared with.
+    pub(crate) baseline: CodecSpec,
+    /// Every run.
+    pub(crate) records: Vec<Record>,
+    /// What was left out, and why, a sentence each.
+    pub(crate) left_out: Vec<String>,
+    /// Whether the user stopped it.
+    pub(crate) is_interrupted: bool,
+}
+
+impl<'a> Measuring<'a> {
+    pub(crate) fn new(context: &'a Context<'a>, source: &'a Repository, name: String, baseline: CodecSpec) -> Self {
+        let (records, left_out) = (Vec::new(), Vec::new());
+        Measuring { context, source, name, baseline, records, left_out, is_interrupted: false }
+    }
+
+    /// Measures as much of `job` as fits into its share.
+    ///
+    /// # Errors
+    /// What no other job would get around, such as a damaged repository.
+    pub(crate) fn measure(&mut self, job: &Job<'_>, budget: &mut Budget<'_>) -> Result<(), ExperimentError> {
+        if self.is_interrupted {
+            return Ok(());
+        }
+        let share = budget.share(job.weight)?;
+        let Some(extent) = self.extent(job, share) else { return Ok(()) };
+        let plan = self.plan(job, extent, share);
+        match self.context.bench(self.source, &self.name, &plan) {
+            Ok(measured) => {
+                self.left_out.extend(measured.failures);
+                self.is_interrupted = measured.is_interrupted;
+                if !measured.is_interrupted {
+                    self.left_out.extend(fewer_runs(&measured.records, extent.runs));
+                }
+                self.records.extend(measured.records);
+                Ok(())
+            }
+            Err(BenchError::Interrupted) => {
+                self.is_interrupted = true;
+                Ok(())
+            }
+            // Other jobs need no such program, or no such codec.
+            Err(error @ (BenchError::Stock(_) | BenchError::Workload(WorkloadError::Refused { .. }))) => {
+                self.left_out.push(format!("{} was left out: {error}.", job.what));
+                Ok(())
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// How much of `job` fits; what does not is named.
+    fn extent(&mut self, job: &Job<'_>, share: Option<Duration>) -> Option<Extent> {
+        let wanted = Extent { codecs: job.codecs.len(), runs: self.context.options.runs.unwrap_or(DEFAULT_RUNS) };
+        if share.is_some_and(|share| share.is_zero()) {
+            self.left_out.push(format!("{} was left out: the budget was used up before.", job.what));
+            return None;
+        }
+        let Some(one) = job.one.time() else { return Some(wanted) };
+        // Each codec may have several rows, and those of zlib have as many others.
+        let one_row = one.saturating_mul(u32::try_from(job.rows_of_codec).unwrap_or(1));
+        let other_rows = job.other_rows.div_ceil(job.rows_of_codec.max(1));
+        let fitting = wanted.fitting(one_row, other_rows, share);
+        let (one, share) = (job.one.words(), share.map(time).unwrap_or_default());
+        match fitting {
+            None => {
+                let least = time(Extent { codecs: wanted.codecs.min(1), runs: 1 }.cost(one_row, other_rows));
+                self.left_out.push(format!(
+                    "{} was left out: one run takes {one}, the least that says anything about {least}, and its share of the \
+                     budget was {share}.",
+                    job.what
+                ));
+            }
+            Some(extent) => {
+                if extent.runs < wanted.runs {
+                    self.left_out.push(format!(
+                        "{}: {} instead of {} runs, as one takes {one} and the share of the budget was {share}.",
+                        job.what, extent.runs, wanted.runs
+                    ));
+                }
+                let missing: Vec<String> =
+                    job.codecs.iter().skip(extent.codecs).map(|codec| codec.to_string()).collect();
+                if !missing.is_empty() {
+                    self.left_out.push(format!(
+                        "{}: without {}, as one run takes {one} and the share of the budget was {share}.",
+                        job.what,
+                        list(&missing)
+                    ));
+                }
+            }
+        }
+        fitting
+    }
+
+    fn plan(&self, job: &Job<'_>, extent: Extent, share: Option<Duration>) -> BenchPlan {
+        let options = self.context.options;
+        let (workloads, stock) = match &job.work {
+            Work::Replays(workloads) => (workloads.clone(), None),
+            Work::Commands(workloads) => {
+                let stock = StockPlan {
+                    git: options.git.clone().into(),
+                    hg: options.hg.clone().into(),
+                    hg_extension: options.hg_extension.clone(),
+                    zlibs: Vec::new(),
+                    helps: Vec::new(),
+                    caches: vec![Caches::Off],
+                    workloads: workloads.clone(),
+                };
+                (Vec::new(), Some(stock))
+            }
+        };
+        let revision = options.revision.clone().unwrap_or_else(|| self.source.default_revision().to_owned());
+        BenchPlan {
+            codecs: job.codecs.iter().take(extent.codecs).cloned().collect(),
+            baseline: self.baseline.clone(),
+            layouts: Vec::new(),
+            rechooser: None,
+            decoders: Vec::new(),
+            workloads,
+            stock,
+            range: HistoryRange { revision, commits: job.commits },
+            blocks: Blocks::Exactly(extent.runs),
+            time: share,
+            delta_caches: Vec::new(),
+            jobs: 1,
+            is_cold: false,
+            devices: Vec::new(),
+            is_self_test: false,
+            earlier: Vec::new(),
+            seed: options.seed,
+            threads: options.threads,
+            command: options.command.clone(),
+        }
+    }
+}
+
+/// A sentence for each workload whose runs took longer than was expected, so that there are fewer.
+fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
+    let mut blocks: BTreeMap<&WorkloadLabel, BTreeSet<u32>> = BTreeMap::new();
+    for record in records {
+        blocks.entry(&record.workload).or_default().insert(record.place.block);
+    }
+    let wanted = usize::try_from(runs).unwrap_or(usize::MAX);
+    let fewer = blocks.into_iter().filter(|(_, blocks)| blocks.len() < wanted);
+    fewer
+        .map(|(workload, blocks)| {
+            format!("{workload}: {} instead of {runs} runs, as its share of the budget was used up.", blocks.len())
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimates::tests::blocks;
+
+    #[test]
+    fn a_workload_with_fewer_runs_than_were_planned_is_named() {
+        let mut records = blocks("traverse", "zlib:6", "zstd:3", 0.5);
+        records.extend(blocks("encode", "zlib:6", "zstd:3", 0.5).into_iter().filter(|record| record.place.block < 2));
+        assert_eq!(fewer_runs(&records, 7), ["encode: 2 instead of 7 runs, as its share of the budget was used up."]);
+        assert_eq!(fewer_runs(&records, 2), [""; 0]);
+    }
+}

@@ -1,0 +1,94 @@
+//! Which experiments there are, and on which repositories they run.
+
+use repackbench_reader::Repository;
+use repackbench_records::{Experiment, Published, Vcs, published_experiment};
+
+use crate::{
+    Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
+    zlib_vs_zstd_pack,
+};
+
+/// An experiment that can be run again.
+#[derive(Debug, Clone, Copy)]
+pub struct RegisteredExperiment {
+    /// Its name, that of its published figures.
+    pub name: &'static str,
+    /// The only system whose repositories it runs on; `None` for either.
+    pub vcs: Option<Vcs>,
+    run: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
+}
+
+/// All of them, in the order of their dates. One more is one more line.
+const EXPERIMENTS: &[RegisteredExperiment] = &[
+    RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, run: flat_vs_gzip_tree::run },
+    RegisteredExperiment { name: compressors_by_level::NAME, vcs: None, run: compressors_by_level::run },
+    RegisteredExperiment { name: checkout_page_trace::NAME, vcs: Some(Vcs::Git), run: checkout_page_trace::run },
+    RegisteredExperiment { name: zlib_vs_lz4_revlog::NAME, vcs: Some(Vcs::Mercurial), run: zlib_vs_lz4_revlog::run },
+    RegisteredExperiment { name: zlib_vs_zstd_pack::NAME, vcs: Some(Vcs::Git), run: zlib_vs_zstd_pack::run },
+];
+
+/// Every experiment that can be run again.
+pub fn experiments() -> &'static [RegisteredExperiment] {
+    EXPERIMENTS
+}
+
+/// The experiment of this name.
+pub fn experiment(name: &str) -> Option<&'static RegisteredExperiment> {
+    EXPERIMENTS.iter().find(|experiment| experiment.name == name)
+}
+
+impl RegisteredExperiment {
+    /// What was published of it.
+    pub fn published(&self) -> Option<&'static Published> {
+        published_experiment(self.name)
+    }
+
+    /// Whether it runs on such a repository.
+    pub fn fits(&self, source: &Repository) -> bool {
+        self.vcs.is_none_or(|vcs| vcs == vcs_of(source))
+    }
+
+    /// Runs it. What was measured before the user stopped it is a result, too.
+    ///
+    /// # Errors
+    /// See [`ExperimentError`]; [`ExperimentError::Refused`] for a repository that it does not run on.
+    pub fn run(&self, context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+        if !self.fits(context.source) {
+            let system = if self.vcs == Some(Vcs::Git) { "Git" } else { "Mercurial" };
+            let why = format!("{}: it runs on {system} repositories", context.name);
+            return Err(ExperimentError::Refused { experiment: self.name, why });
+        }
+        (self.run)(context)
+    }
+}
+
+/// Gives verdicts on claims that one repository does not decide: `results` are those of several.
+pub fn compare_repositories(results: &mut [Experiment]) {
+    zlib_vs_lz4_revlog::compare_repositories(results);
+}
+
+/// The system of a repository.
+pub(crate) fn vcs_of(source: &Repository) -> Vcs {
+    match source {
+        Repository::Git(_) => Vcs::Git,
+        Repository::Hg(_) => Vcs::Mercurial,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_experiment_has_published_figures_and_a_name_of_its_own() {
+        let names: BTreeSet<&str> = experiments().iter().map(|experiment| experiment.name).collect();
+        assert_eq!(names.len(), experiments().len());
+        for registered in experiments() {
+            assert_eq!(registered.published().map(|published| published.name.as_str()), Some(registered.name));
+            assert_eq!(experiment(registered.name).map(|found| found.name), Some(registered.name));
+        }
+        assert!(experiment("no-such-experiment").is_none());
+    }
+}

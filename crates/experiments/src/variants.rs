@@ -1,0 +1,50 @@
+//! Variants of a repository, and their sizes.
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::Repository;
+use repackbench_records::SizeRecord;
+use repackbench_timing::{bench::BenchError, sizes::measure};
+use repackbench_writer::{
+    Layout, WriterError,
+    cache::{GetOrMakeError, VariantDir},
+    cached_variant,
+};
+
+use crate::{Context, ExperimentError};
+
+/// A codec, and its variant's size.
+pub(crate) struct Sized {
+    pub(crate) spec: CodecSpec,
+    pub(crate) size: SizeRecord,
+    /// Kept from being pruned.
+    pub(crate) variant: VariantDir,
+}
+
+impl Sized {
+    /// The variant of `source` under a spec of this crate.
+    pub(crate) fn make(context: &Context<'_>, source: &Repository, text: &str) -> Result<Self, ExperimentError> {
+        let spec = spec(text)?;
+        let variant = variant_of(context, source, &spec)?;
+        let size = measure(&Repository::open(variant.path())?, text)?;
+        Ok(Sized { spec, size, variant })
+    }
+}
+
+/// A spec of this crate.
+pub(crate) fn spec(text: &str) -> Result<CodecSpec, ExperimentError> {
+    text.parse().map_err(|error| WriterError::Spec { spec: text.to_owned(), why: format!("{error}") }.into())
+}
+
+/// The variant of the repository under a codec, made now or taken from the cache.
+pub(crate) fn variant(context: &Context<'_>, spec: &CodecSpec) -> Result<VariantDir, ExperimentError> {
+    variant_of(context, context.source, spec)
+}
+
+fn variant_of(context: &Context<'_>, source: &Repository, spec: &CodecSpec) -> Result<VariantDir, ExperimentError> {
+    let threads = context.options.threads;
+    cached_variant(context.cache, source, spec, Layout::default(), threads, context.progress).map_err(of_variant)
+}
+
+pub(crate) fn of_variant(error: GetOrMakeError<WriterError>) -> ExperimentError {
+    BenchError::from(error).into()
+}

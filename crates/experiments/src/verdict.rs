@@ -1,0 +1,256 @@
+//! From figures to verdicts, by rules.
+//!
+//! - A claim that something takes less, or more, is **reproduced** where the interval lies wholly beyond the noise floor on that side of
+//!   1 and the published figure lies within the interval, widened by a [tolerance](TIME_TOLERANCE); **changed** where the side is the
+//!   same and the figure is not; **not reproduced** where the interval lies on the other side, or within the floor on both; and
+//!   **undecided** where it lies anywhere else, or where there is none.
+//! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1, **not reproduced** where it lies
+//!   wholly beyond, and undecided else.
+//! - Sizes are exact: they have a tolerance of their own, and are never undecided.
+
+use repackbench_records::{ClaimOutcome, Estimate, Outcome, Published};
+
+use crate::{
+    estimates::Ratio,
+    text::{estimate, percent, ratio, size_ratio},
+};
+
+/// A time ratio is the published one if that lies no further than this beyond its interval, as a part of 1.
+pub(crate) const TIME_TOLERANCE: f64 = 0.02;
+/// The same of sizes, which have no interval.
+pub(crate) const SIZE_TOLERANCE: f64 = 0.02;
+/// Two times are about the same if their ratio is no further from 1.
+pub(crate) const SAME: f64 = 0.05;
+
+/// A verdict and its reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Judgement {
+    pub(crate) outcome: Outcome,
+    /// What was measured, as text.
+    pub(crate) measured: String,
+    pub(crate) reason: String,
+}
+
+impl Judgement {
+    /// What was not measured.
+    pub(crate) fn missing(why: &str) -> Self {
+        Judgement { outcome: Outcome::Undecided, measured: String::new(), reason: why.to_owned() }
+    }
+
+    pub(crate) fn new(outcome: Outcome, measured: String, reason: String) -> Self {
+        Judgement { outcome, measured, reason }
+    }
+}
+
+/// The outcome of a published claim.
+pub(crate) fn claim(published: &Published, id: &str, judgement: Judgement) -> Option<ClaimOutcome> {
+    let found = published.claim(id)?;
+    Some(ClaimOutcome {
+        claim: found.claim.clone(),
+        published: found.figure.clone(),
+        measured: judgement.measured,
+        outcome: judgement.outcome,
+        reason: judgement.reason,
+    })
+}
+
+/// On which side of 1 something lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Below,
+    Within,
+    Above,
+    /// On more than one of them, or nobody knows.
+    Unknown,
+}
+
+/// On which side of 1 the ratio lies, beyond the noise floor.
+pub(crate) fn side(ratio: &Ratio) -> Side {
+    let Some([low, high]) = ratio.estimate.interval else { return Side::Unknown };
+    let (least, most) = (1.0 / (1.0 + ratio.floor), 1.0 + ratio.floor);
+    if high < least {
+        Side::Below
+    } else if low > most {
+        Side::Above
+    } else if low >= least && high <= most {
+        Side::Within
+    } else {
+        Side::Unknown
+    }
+}
+
+/// Judges that `what` takes `published` as long as something else; several published figures are a range.
+pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> Judgement {
+    let Some(found) = measured else { return Judgement::missing(&format!("{what} was not measured.")) };
+    let (Some(least), Some(most)) =
+        (published.iter().copied().min_by(f64::total_cmp), published.iter().copied().max_by(f64::total_cmp))
+    else {
+        return Judgement::missing("No figure was published.");
+    };
+    let expected = if most < 1.0 { Side::Below } else { Side::Above };
+    let shown = estimate(&found.estimate);
+    let figure = if least == most { ratio(least) } else { format!("{} to {}", ratio(least), ratio(most)) };
+    let (outcome, reason) = match side(found) {
+        Side::Unknown => (Outcome::Undecided, undecided(what, found)),
+        Side::Within => (
+            Outcome::NotReproduced,
+            format!("{what} takes as long, within the noise floor of {}.", percent(found.floor)),
+        ),
+        found_side if found_side != expected => {
+            let direction = if found_side == Side::Above { "longer" } else { "less long" };
+            (Outcome::NotReproduced, format!("{what} takes {direction}: {shown}."))
+        }
+        _ if overlaps(&found.estimate, least, most) => (
+            Outcome::Reproduced,
+            format!(
+                "The published {figure} lies in the interval of {what}, or at most {} beyond it.",
+                percent(TIME_TOLERANCE)
+            ),
+        ),
+        _ => {
+            let gap = if (found.estimate.value - 1.0).abs() > (least - 1.0).abs().max((most - 1.0).abs()) {
+                "more"
+            } else {
+                "less"
+            };
+            (Outcome::Changed, format!("The direction holds, and the effect is {gap} than the published {figure}."))
+        }
+    };
+    Judgement::new(outcome, shown, reason)
+}
+
+/// Whether the interval, widened by the tolerance, has something of `least` to `most`.
+fn overlaps(estimate: &Estimate, least: f64, most: f64) -> bool {
+    let [low, high] = estimate.interval.unwrap_or([estimate.value; 2]);
+    low * (1.0 - TIME_TOLERANCE) <= most && high * (1.0 + TIME_TOLERANCE) >= least
+}
+
+/// Judges that `what` takes about as long as something else.
+pub(crate) fn takes_the_same(what: &str, measured: Option<&Ratio>) -> Judgement {
+    let Some(found) = measured else { return Judgement::missing(&format!("{what} was not measured.")) };
+    let shown = estimate(&found.estimate);
+    let Some([low, high]) = found.estimate.interval else {
+        return Judgement::new(Outcome::Undecided, shown, undecided(what, found));
+    };
+    let (least, most) = (1.0 / (1.0 + SAME), 1.0 + SAME);
+    let (outcome, reason) = if low >= least && high <= most {
+        (Outcome::Reproduced, format!("The interval of {what} lies within {} of 1.", percent(SAME)))
+    } else if high < least || low > most {
+        (Outcome::NotReproduced, format!("The interval of {what} lies more than {} from 1.", percent(SAME)))
+    } else {
+        (
+            Outcome::Undecided,
+            format!("The interval of {what} lies neither within {} of 1 nor wholly beyond.", percent(SAME)),
+        )
+    };
+    Judgement::new(outcome, shown, reason)
+}
+
+/// Judges that `what` is `published` times as large as something else; several published figures are a range.
+pub(crate) fn is_as_large(what: &str, published: &[f64], measured: Option<f64>) -> Judgement {
+    let Some(found) = measured else { return Judgement::missing(&format!("The size of {what} is not known.")) };
+    let least = published.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = published.iter().copied().fold(0.0, f64::max);
+    let figure =
+        if least == most { size_ratio(least) } else { format!("{} to {}", size_ratio(least), size_ratio(most)) };
+    let is_same_side = (found > 1.0) == (least > 1.0);
+    let (outcome, reason) = if found >= least * (1.0 - SIZE_TOLERANCE) && found <= most * (1.0 + SIZE_TOLERANCE) {
+        (Outcome::Reproduced, format!("{what} is as large as published, {figure}, within {}.", percent(SIZE_TOLERANCE)))
+    } else if is_same_side {
+        let than = if found < least { "less" } else { "more" };
+        (Outcome::Changed, format!("The direction holds; {what} is {than} than the published {figure}."))
+    } else {
+        (Outcome::NotReproduced, format!("{what} lies on the other side of 1 than the published {figure}."))
+    };
+    Judgement::new(outcome, size_ratio(found), reason)
+}
+
+/// Why nothing can be said of a ratio.
+pub(crate) fn undecided(what: &str, found: &Ratio) -> String {
+    match found.estimate.interval {
+        None => format!(
+            "{what} has no interval: it takes six runs, and a machine quiet enough for two runs of the same files to agree."
+        ),
+        Some(_) => format!("The interval of {what} reaches across the noise floor of {}.", percent(found.floor)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::published_experiment;
+
+    use super::*;
+
+    fn measured(low: f64, high: f64) -> Ratio {
+        let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
+        Ratio { estimate, floor: 0.02 }
+    }
+
+    #[test]
+    fn a_claim_of_less_time_needs_the_side_and_the_figure() {
+        for (low, high, outcome) in [
+            (0.92, 0.96, Outcome::Reproduced),
+            (0.95, 0.97, Outcome::Reproduced),
+            (0.955, 0.975, Outcome::Reproduced),
+            (0.70, 0.80, Outcome::Changed),
+            (0.97, 0.979, Outcome::Changed),
+            (0.97, 1.0, Outcome::Undecided),
+            (0.985, 1.015, Outcome::NotReproduced),
+            (1.03, 1.05, Outcome::NotReproduced),
+            (0.9, 1.2, Outcome::Undecided),
+        ] {
+            let found = takes("it", &[0.937], Some(&measured(low, high)));
+            assert_eq!(found.outcome, outcome, "{low} {high}: {}", found.reason);
+        }
+        let more = takes("it", &[0.937], Some(&measured(0.7, 0.8)));
+        assert_eq!(more.reason, "The direction holds, and the effect is more than the published 0.94.");
+        let less = takes("it", &[0.76, 0.81], Some(&measured(0.9, 0.92)));
+        assert_eq!(less.reason, "The direction holds, and the effect is less than the published 0.76 to 0.81.");
+        assert_eq!(takes("it", &[0.76, 0.81], Some(&measured(0.78, 0.79))).outcome, Outcome::Reproduced);
+    }
+
+    #[test]
+    fn without_an_interval_nothing_is_decided() {
+        let mut found = measured(0.9, 0.95);
+        found.estimate.interval = None;
+        assert_eq!(takes("it", &[0.9], Some(&found)).outcome, Outcome::Undecided);
+        assert_eq!(takes_the_same("it", Some(&found)).outcome, Outcome::Undecided);
+        let missing = takes("rev-list", &[0.9], None);
+        assert_eq!((missing.outcome, missing.measured.as_str()), (Outcome::Undecided, ""));
+        assert_eq!(missing.reason, "rev-list was not measured.");
+    }
+
+    #[test]
+    fn the_same_is_within_five_percent() {
+        for (low, high, outcome) in [
+            (0.97, 1.03, Outcome::Reproduced),
+            (0.99, 1.06, Outcome::Undecided),
+            (1.06, 1.2, Outcome::NotReproduced),
+            (0.8, 0.9, Outcome::NotReproduced),
+        ] {
+            assert_eq!(takes_the_same("it", Some(&measured(low, high))).outcome, outcome, "{low} {high}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_exact() {
+        for (found, outcome) in [
+            (1.42, Outcome::Reproduced),
+            (1.60, Outcome::Reproduced),
+            (1.3, Outcome::Changed),
+            (1.7, Outcome::Changed),
+            (0.9, Outcome::NotReproduced),
+        ] {
+            assert_eq!(is_as_large("lz4", &[1.42, 1.58], Some(found)).outcome, outcome, "{found}");
+        }
+        assert_eq!(is_as_large("lz4", &[1.42], None).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn a_claim_takes_its_words_from_the_data_file() {
+        let published = published_experiment("zlib-vs-zstd-pack").unwrap();
+        let outcome = claim(published, "rev-list", Judgement::missing("why")).unwrap();
+        assert_eq!((outcome.published.as_str(), outcome.reason.as_str()), ("0.94", "why"));
+        assert!(claim(published, "no-such-claim", Judgement::missing("")).is_none());
+    }
+}

@@ -1,0 +1,118 @@
+//! The layout of 2012: no general deltas, no sparse revlogs. hg itself makes the copy.
+
+use std::{fs, process::Command};
+
+use repackbench_codec::FORMAT_VERSION;
+use repackbench_reader::Repository;
+use repackbench_writer::{
+    Layout, WriterError,
+    cache::{GetOrMakeError, VariantDir, VariantInputs, VariantOrigin},
+    convert, fingerprint,
+    hg::rechosen::HgProgram,
+    run_program,
+};
+
+use super::BASELINE;
+use crate::{
+    Context, ExperimentError, probe,
+    variants::{of_variant, spec},
+};
+
+/// What the cache calls it.
+const SPEC: &str = "zlib:6, layout of 2012";
+
+/// How hg is told to write as it did then.
+const SETTINGS: [&str; 4] = [
+    "format.usegeneraldelta=no",
+    "format.sparse-revlog=no",
+    "format.use-persistent-nodemap=no",
+    "format.revlog-compression=zlib",
+];
+
+/// What later layouts require.
+const LATER: [&str; 2] = ["generaldelta", "sparserevlog"];
+
+/// A copy in the layout of 2012.
+pub(super) struct OldLayout {
+    pub(super) repository: Repository,
+    /// Kept from being pruned.
+    _in_use: VariantDir,
+}
+
+/// Makes the copy, or takes it from the cache. `None`, and a note, where hg is not there or cannot.
+pub(super) fn make(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<OldLayout>, ExperimentError> {
+    let made = HgProgram::new(&context.options.hg, None)
+        .map_err(|error| GetOrMakeError::Make(error).into())
+        .and_then(|hg| cached(context, hg.version()));
+    let in_use = match made {
+        Ok(in_use) => in_use,
+        Err(Stopped::Hg(why)) => {
+            notes.push(format!("The layout of 2012 was left out, as hg did not make it: {why}."));
+            return Ok(None);
+        }
+        Err(Stopped::Other(error)) => return Err(error),
+    };
+    let repository = Repository::open(in_use.path())?;
+    if let Repository::Hg(found) = &repository
+        && let Some(later) = LATER.iter().find(|later| found.requirements().contains(later))
+    {
+        notes.push(format!("The layout of 2012 was left out: this hg writes repositories with {later} all the same."));
+        return Ok(None);
+    }
+    Ok(Some(OldLayout { repository, _in_use: in_use }))
+}
+
+/// Why there is no copy.
+enum Stopped {
+    /// hg could not make it.
+    Hg(String),
+    Other(ExperimentError),
+}
+
+impl From<GetOrMakeError<WriterError>> for Stopped {
+    fn from(error: GetOrMakeError<WriterError>) -> Self {
+        match error {
+            GetOrMakeError::Make(error @ WriterError::Program { .. }) => Stopped::Hg(error.to_string()),
+            error => Stopped::Other(of_variant(error)),
+        }
+    }
+}
+
+impl From<ExperimentError> for Stopped {
+    fn from(error: ExperimentError) -> Self {
+        Stopped::Other(error)
+    }
+}
+
+/// The copy through the cache. Its key tells the state of the source, and hg's version.
+fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
+    let state = fingerprint(context.source).map_err(ExperimentError::from)?;
+    let inputs = VariantInputs {
+        format_version: FORMAT_VERSION,
+        spec: SPEC.to_owned(),
+        encoder: format!("hg {version}"),
+        pack_checksums: vec![state.to_string().into_bytes()],
+        ..VariantInputs::default()
+    };
+    let folder = context.source.folder();
+    let source = fs::canonicalize(folder).map_err(|source| ExperimentError::Io {
+        action: "resolve",
+        path: folder.to_owned(),
+        source,
+    })?;
+    let origin = VariantOrigin { source, spec: SPEC.to_owned(), format_version: FORMAT_VERSION };
+    let scratch = context.cache.scratch().map_err(GetOrMakeError::Cache)?;
+    let baseline = spec(BASELINE)?;
+    let variant = context.cache.get_or_make(&inputs.key(), &origin, |target| {
+        // hg writes caches beside what it reads.
+        let copy = scratch.path().join("copy");
+        convert(context.source, &baseline, Layout::default(), &copy, false, context.options.threads, context.progress)?;
+        let mut command: Command = probe::hg(context);
+        for setting in SETTINGS {
+            command.args(["--config", setting]);
+        }
+        command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);
+        run_program(command, "hg clone --pull", context.progress)
+    })?;
+    Ok(variant)
+}

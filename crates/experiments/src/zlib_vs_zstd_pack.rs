@@ -1,0 +1,185 @@
+//! What zstd in place of zlib changes for `repack`, `rev-list`, `log -S` and the size of a pack: the experiment of 2016.
+//!
+//! Its stock git was patched; here it is not, and a preloaded library stands in for the functions of zlib, which is what its wrapper
+//! was. The deltas of all variants are the source's, so that sizes and reads differ by the codec alone; `repack` searches anew.
+
+mod claims;
+mod tables;
+
+use std::time::Duration;
+
+use repackbench_codec::CodecSpec;
+use repackbench_records::{Experiment, SizeRecord};
+use repackbench_timing::{
+    bench::BenchError,
+    sizes::measure,
+    stock::{Receiver, StockWorkload, copy_repository},
+    workloads::{Exchange, WorkloadSpec},
+};
+use repackbench_writer::cache::GetOrMakeError;
+
+use crate::{
+    Context, ExperimentError,
+    budget::Budget,
+    deltas,
+    measuring::{Job, Measuring, Work},
+    probe::{self, Probe},
+    setting::{begin, complete, published},
+    variants::{Sized, of_variant},
+};
+
+pub(crate) const NAME: &str = "zlib-vs-zstd-pack";
+
+/// What all are compared with.
+const BASELINE: &str = "zlib:6";
+/// The levels that were published, those that claims are about first.
+const CODECS: [&str; 6] = ["zstd:3", "zstd:1", "zstd:5", "zstd:9", "zstd:11", "zstd:7"];
+/// So many of them do what people do every day.
+const DAILY: usize = 2;
+/// The string that was searched for.
+const NEEDLE: &str = "foo";
+/// How many commits come anew.
+const NEW_COMMITS: u64 = 100;
+/// A replay of `log -S` takes no more of git's time than this.
+const REPLAYED_PICKAXE: f64 = 0.4;
+/// Payload that one core decodes and compresses again by zlib in a second.
+const RECOMPRESSED: f64 = 25e6;
+
+/// The parts of the budget.
+mod weight {
+    pub(super) const TRAVERSE: u32 = 6;
+    pub(super) const PICKAXE: u32 = 14;
+    pub(super) const REV_LIST: u32 = 10;
+    pub(super) const LOG_S: u32 = 25;
+    pub(super) const DAILY: u32 = 15;
+    pub(super) const SERVE: u32 = 10;
+    pub(super) const REPACK: u32 = 20;
+    pub(super) const ALL: u32 = TRAVERSE + PICKAXE + REV_LIST + LOG_S + DAILY + SERVE + REPACK;
+}
+
+/// Every variant.
+struct Variants {
+    as_found: SizeRecord,
+    baseline: Sized,
+    /// In the order of [`CODECS`].
+    codecs: Vec<Sized>,
+}
+
+pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
+    let published = published(NAME)?;
+    let mut experiment = begin(context, published)?;
+    let variants = Variants::make(context)?;
+    let deltas = if context.options.is_repacked { Some(deltas::measure(context)?) } else { None };
+    let mut measuring =
+        Measuring::new(context, context.source, context.name.to_owned(), variants.baseline.spec.clone());
+    match measure_all(&mut measuring, &variants) {
+        Err(ExperimentError::Interrupted) => measuring.is_interrupted = true,
+        result => result?,
+    }
+    complete(&mut experiment, &measuring.records, &variants.as_found);
+    let found = tables::Findings::new(published, &measuring.records, &variants);
+    experiment.differences = tables::differences(&experiment);
+    experiment.tables = tables::tables(&found);
+    experiment.claims = claims::claims(&found);
+    experiment.notes = tables::notes(published);
+    if let Some(deltas) = &deltas {
+        experiment.tables.push(deltas::table(deltas));
+        experiment.notes.extend(deltas::note(deltas));
+    }
+    experiment.notes.append(&mut measuring.left_out);
+    if measuring.is_interrupted {
+        experiment.notes.push("The user stopped it: what comes after is not there.".to_owned());
+    }
+    Ok(experiment)
+}
+
+impl Variants {
+    fn make(context: &Context<'_>) -> Result<Self, ExperimentError> {
+        let as_found = measure(context.source, "as found")?;
+        let baseline = Sized::make(context, context.source, BASELINE)?;
+        let codecs = CODECS.iter().map(|text| Sized::make(context, context.source, text)).collect::<Result<_, _>>()?;
+        Ok(Variants { as_found, baseline, codecs })
+    }
+
+    fn specs(&self) -> Vec<CodecSpec> {
+        self.codecs.iter().map(|codec| codec.spec.clone()).collect()
+    }
+}
+
+/// Measures what fits into the budget: reads first, then what people do every day, then full repacks.
+fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(), ExperimentError> {
+    let context = measuring.context;
+    let mut budget = Budget::new(context.clock, context.options.budget, weight::ALL)?;
+    let specs = variants.specs();
+    let git = |arguments: &[&str]| {
+        let mut command = probe::git(context, variants.baseline.variant.path());
+        command.args(arguments);
+        command
+    };
+    let search = format!("-S{NEEDLE}");
+    let rev_list = git(&["rev-list", "--objects", "--all"]);
+    let rev_list = probe::time_of(context, rev_list, "git rev-list", budget.look(weight::REV_LIST)?)?;
+    let log_s = git(&["log", "--no-renames", "--format=%H", &search]);
+    let log_s = probe::time_of(context, log_s, "git log -S", budget.look(weight::LOG_S)?)?;
+    let pickaxe = || WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
+    let jobs = [
+        Job::new("The replay of rev-list --objects --all", replay(WorkloadSpec::Traverse), weight::TRAVERSE, &specs)
+            .taking(rev_list),
+        Job::new("The replay of log -S", replay(pickaxe()), weight::PICKAXE, &specs)
+            .taking(log_s.scaled(REPLAYED_PICKAXE)),
+        Job::new("git rev-list --objects --all", command(WorkloadSpec::Traverse), weight::REV_LIST, &specs)
+            .taking(rev_list)
+            .with_rows(3, 1),
+        Job::new("git log -S", command(pickaxe()), weight::LOG_S, &specs).taking(log_s).with_rows(3, 1),
+    ];
+    jobs.iter().try_for_each(|job| measuring.measure(job, &mut budget))?;
+    measure_daily(measuring, variants, specs.get(..DAILY).unwrap_or(&specs), &mut budget)?;
+    let one = look_at_repack(measuring, variants, budget.look(weight::REPACK)?)?;
+    let work = Work::Commands(vec![StockWorkload::Repack]);
+    measuring.measure(&Job::new("git repack -adF", work, weight::REPACK, &specs).taking(one), &mut budget)
+}
+
+fn replay(workload: WorkloadSpec) -> Work {
+    Work::Replays(vec![workload])
+}
+
+fn command(workload: WorkloadSpec) -> Work {
+    Work::Commands(vec![StockWorkload::Replayed(workload)])
+}
+
+/// What people do instead of a full repack, and what a server would have to do for clients that only know zlib.
+fn measure_daily(
+    measuring: &mut Measuring<'_>,
+    variants: &Variants,
+    codecs: &[CodecSpec],
+    budget: &mut Budget<'_>,
+) -> Result<(), ExperimentError> {
+    let fetch = [Receiver::Same, Receiver::Zlib].map(StockWorkload::Fetch);
+    let commands = Work::Commands([StockWorkload::RepackIncremental].into_iter().chain(fetch).collect());
+    let job = Job::new("An incremental repack, and a fetch, by git", commands, weight::DAILY, codecs);
+    measuring.measure(&job.of_newest(NEW_COMMITS), budget)?;
+    let payload = variants.baseline.size.objects.sum().payload_bytes;
+    let one = Probe::Took(Duration::from_secs_f64(payload as f64 / RECOMPRESSED));
+    let serve = Work::Replays([Exchange::Same, Exchange::Zlib].map(WorkloadSpec::Serve).to_vec());
+    // What is zlib already is sent as it is, and takes next to nothing.
+    let job = Job::new("Serving a clone", serve, weight::SERVE, codecs).taking(one).with_rows(0, 1);
+    measuring.measure(&job, budget)
+}
+
+/// How long a full repack of the baseline takes, in a copy whose packs are links.
+fn look_at_repack(
+    measuring: &Measuring<'_>,
+    variants: &Variants,
+    limit: Option<Duration>,
+) -> Result<Probe, ExperimentError> {
+    let context = measuring.context;
+    if measuring.is_interrupted {
+        return Ok(Probe::Unknown);
+    }
+    let scratch = context.cache.scratch().map_err(|error| of_variant(GetOrMakeError::Cache(error)))?;
+    let copy = scratch.path().join("repack.git");
+    copy_repository(variants.baseline.variant.path(), &copy).map_err(BenchError::from)?;
+    let mut command = probe::git(context, &copy);
+    command.args(["repack", "-a", "-d", "-F", "-q"]);
+    probe::time_of(context, command, "git repack", limit)
+}

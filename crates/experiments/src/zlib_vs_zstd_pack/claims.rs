@@ -1,0 +1,340 @@
+//! What is to be said of each claim.
+
+use repackbench_records::{ClaimOutcome, Outcome};
+
+use super::tables::{
+    FETCH_SAME, Findings, INCREMENTAL, PICKAXE, REPACK, SERVE_SAME, SERVE_ZLIB, TRAVERSE, arm, published_user_ratio,
+};
+use crate::{
+    estimates::{JobName, Ratio, Who, between},
+    text::{estimate, list, percent, ratio, size_ratio},
+    verdict::{Judgement, Side, claim, side, takes, takes_the_same, undecided},
+};
+
+/// The codec that most claims are about.
+const ARM: &str = "zstd:3";
+/// A smaller pack by less than this is no gain, and by twice as much it is one, as a part of 1.
+const NO_GAIN: f64 = 0.005;
+/// Text and bytes of the published size at level 5 differ by less than this.
+const NEAR: f64 = 0.001;
+/// What matters much less matters at most this part.
+const MUCH_LESS: f64 = 0.5;
+/// Expensive is what takes more than this many times as long.
+const EXPENSIVE: f64 = 2.0;
+
+/// An outcome for each published claim.
+pub(super) fn claims(found: &Findings<'_>) -> Vec<ClaimOutcome> {
+    let judged = [
+        ("rev-list", read(found, "git rev-list", TRAVERSE, "rev-list")),
+        ("log-s", read(found, "git log -S", PICKAXE, "log -S")),
+        ("size-5", size_at_5(found)),
+        ("past-9", past_9(found)),
+        ("size-does-not-read", size_does_not_read(found)),
+        ("wrapper", wrapper(found)),
+        ("repack", repack(found)),
+        ("incremental", incremental(found)),
+        ("recompress", recompress(found)),
+    ];
+    judged.into_iter().filter_map(|(id, judgement)| claim(found.published, id, judgement)).collect()
+}
+
+/// A read by git under zstd:3.
+fn read(found: &Findings<'_>, what: &str, job: JobName, command: &str) -> Judgement {
+    let published: Vec<f64> = published_user_ratio(found, ARM, command).into_iter().collect();
+    let mut judgement = takes(&format!("{what} under {ARM}"), &published, found.by_git(job, ARM).as_ref());
+    if let Some(replayed) = found.in_process(job, ARM) {
+        let replayed = estimate(&replayed.estimate);
+        judgement.reason.push_str(&format!(" Replayed, with little work but decoding, it takes {replayed}."));
+    }
+    judgement
+}
+
+fn size_at_5(found: &Findings<'_>) -> Judgement {
+    let Some(size) = found.size_ratio("zstd:5", super::BASELINE) else {
+        return Judgement::missing("zstd:5 was not measured.");
+    };
+    let by_bytes =
+        found.commands().and_then(|table| Some(table.value("zstd:5", "size")? / table.value("zlib", "size")?));
+    let bound = by_bytes.unwrap_or(1.0).max(1.0) + NEAR;
+    let apart = percent((size - 1.0).abs());
+    let (outcome, reason) = if (size - 1.0).abs() <= bound - 1.0 {
+        (Outcome::Reproduced, format!("The packs differ by {apart}, with the deltas of the source in both."))
+    } else if size < 1.0 {
+        (
+            Outcome::Changed,
+            format!("The pack is smaller than zlib's, by {apart}, with the deltas of the source in both."),
+        )
+    } else {
+        (Outcome::NotReproduced, format!("The pack is larger by {apart}, with the deltas of the source in both."))
+    };
+    Judgement::new(outcome, size_ratio(size), reason)
+}
+
+fn past_9(found: &Findings<'_>) -> Judgement {
+    let Some(size) = found.size_ratio("zstd:11", "zstd:9") else {
+        return Judgement::missing("zstd:9 and zstd:11 were not both measured.");
+    };
+    let gain = 1.0 - size;
+    let outcome = match gain {
+        gain if gain < NO_GAIN => Outcome::Reproduced,
+        gain if gain < 2.0 * NO_GAIN => Outcome::Changed,
+        _ => Outcome::NotReproduced,
+    };
+    let mut reason = format!("From level 9 to 11 the packs shrink by {:.2} %.", gain * 100.0);
+    if let Some(time) = repack_between(found, "zstd:11", "zstd:9") {
+        reason.push_str(&format!(" A full repack then takes {} of the CPU time.", estimate(&time.estimate)));
+    }
+    Judgement::new(outcome, format!("{} of the bytes", size_ratio(size)), reason)
+}
+
+fn repack_between(found: &Findings<'_>, one: &str, other: &str) -> Option<Ratio> {
+    of_two(found, REPACK, one, other)
+}
+
+/// The time of one codec's row as a multiple of another's, by git; the noise is that of the workload.
+fn of_two(found: &Findings<'_>, job: JobName, one: &str, other: &str) -> Option<Ratio> {
+    let floor = found.by_git(job, one)?.floor;
+    let (one, other) = (arm(Who::Library, one)?, arm(Who::Library, other)?);
+    Some(Ratio { estimate: between(found.records, job, &one, &other)?, floor })
+}
+
+fn size_does_not_read(found: &Findings<'_>) -> Judgement {
+    let pairs =
+        [("rev-list", of_two(found, TRAVERSE, ARM, "zstd:1")), ("log -S", of_two(found, PICKAXE, ARM, "zstd:1"))];
+    let judged: Vec<(&str, Judgement)> =
+        pairs.iter().filter_map(|(what, ratio)| Some((*what, takes_the_same(what, Some(ratio.as_ref()?))))).collect();
+    let outcomes: Vec<Outcome> = judged.iter().map(|(_, judgement)| judgement.outcome).collect();
+    let outcome = if outcomes.is_empty() {
+        return Judgement::missing("Neither rev-list nor log -S were measured under zstd:1 and zstd:3.");
+    } else if outcomes.contains(&Outcome::NotReproduced) {
+        Outcome::NotReproduced
+    } else if outcomes.contains(&Outcome::Undecided) {
+        Outcome::Undecided
+    } else {
+        Outcome::Reproduced
+    };
+    let measured: Vec<String> =
+        judged.iter().map(|(what, judgement)| format!("{what} {}", judgement.measured)).collect();
+    let mut reasons: Vec<String> = judged.into_iter().map(|(_, judgement)| judgement.reason).collect();
+    if let Some(size) = found.size_ratio(ARM, "zstd:1") {
+        reasons.push(format!("The packs of {ARM} have {} of the bytes of those of zstd:1.", size_ratio(size)));
+    }
+    Judgement::new(outcome, measured.join(", "), reasons.join(" "))
+}
+
+/// Another wrapper than the published one: its cost is told, and is no verdict on that one.
+fn wrapper(found: &Findings<'_>) -> Judgement {
+    let figures = [("rev-list", TRAVERSE), ("log -S", PICKAXE), ("repack", REPACK)];
+    let measured: Vec<String> = figures
+        .iter()
+        .filter_map(|(what, job)| Some(format!("{what} {}", estimate(&found.by_git(*job, super::BASELINE)?.estimate))))
+        .collect();
+    if measured.is_empty() {
+        return Judgement::missing("git was not measured.");
+    }
+    let reason = "The wrapper of 2016 was linked into git; what was measured here is a preloaded library in its place.";
+    Judgement::new(Outcome::NotComparable, measured.join(", "), reason.to_owned())
+}
+
+fn repack(found: &Findings<'_>) -> Judgement {
+    let published: Vec<f64> = published_user_ratio(found, ARM, "repack").into_iter().collect();
+    let mut judgement = takes(&format!("A full repack under {ARM}"), &published, found.by_git(REPACK, ARM).as_ref());
+    if judgement.measured.is_empty() {
+        return judgement;
+    }
+    judgement.reason.push_str(" One thread packs here, so the published user times are what it is held against.");
+    let others = ["zstd:1", "zstd:5", "zstd:7"];
+    let not_below: Vec<String> = others
+        .iter()
+        .filter(|codec| found.by_git(REPACK, codec).is_some_and(|ratio| side(&ratio) != Side::Below))
+        .map(|codec| (*codec).to_owned())
+        .collect();
+    if !not_below.is_empty() {
+        judgement.reason.push_str(&format!(" It cannot be called faster under {}.", list(&not_below)));
+        if judgement.outcome == Outcome::Reproduced {
+            judgement.outcome = Outcome::Changed;
+        }
+    }
+    judgement
+}
+
+/// How far a ratio may be from 1 at most, as a logarithm; none without an interval.
+fn farthest(ratio: &Ratio) -> Option<f64> {
+    let [low, high] = ratio.estimate.interval?;
+    Some(low.ln().abs().max(high.ln().abs()))
+}
+
+fn incremental(found: &Findings<'_>) -> Judgement {
+    let Some(daily) = found.by_git(INCREMENTAL, ARM) else {
+        return Judgement::missing("An incremental repack was not measured.");
+    };
+    let full = found.by_git(REPACK, ARM).map(|ratio| ratio.estimate.value);
+    let (full, of) = match (full, published_user_ratio(found, ARM, "repack")) {
+        (Some(full), _) => (full, "measured"),
+        (None, Some(published)) => (published, "published"),
+        (None, None) => return Judgement::missing("There is no full repack to hold it against."),
+    };
+    let measured = format!("incremental {}, full {} ({of})", estimate(&daily.estimate), ratio(full));
+    let effect = full.ln().abs();
+    let outcome = match (farthest(&daily), daily.estimate.interval) {
+        (Some(farthest), _) if farthest <= effect * MUCH_LESS => Outcome::Reproduced,
+        (Some(farthest), _) if farthest <= effect => Outcome::Changed,
+        (_, Some(_)) if nearest(&daily).is_some_and(|nearest| nearest > effect) => Outcome::NotReproduced,
+        _ => Outcome::Undecided,
+    };
+    let what = format!("An incremental repack under {ARM}");
+    let mut reason = match outcome {
+        Outcome::Reproduced => format!("{what} differs from zlib's by less than half of what a full one does."),
+        Outcome::Changed => {
+            format!("{what} differs from zlib's by less than a full one does, but not by less than half.")
+        }
+        Outcome::NotReproduced => format!("{what} differs from zlib's by more than a full one does."),
+        _ if daily.estimate.interval.is_none() => undecided(&what, &daily),
+        _ => format!("The interval of {what} does not tell whether it differs less than a full one."),
+    };
+    if let Some(fetch) = found.by_git(FETCH_SAME, ARM) {
+        reason.push_str(&format!(
+            " A fetch between git's of today, who can only send zlib, takes {}; stored zstd cannot be sent as it is.",
+            estimate(&fetch.estimate)
+        ));
+    }
+    Judgement::new(outcome, measured, reason)
+}
+
+/// How near a ratio may be to 1, as a logarithm.
+fn nearest(ratio: &Ratio) -> Option<f64> {
+    let [low, high] = ratio.estimate.interval?;
+    Some(if low <= 1.0 && high >= 1.0 { 0.0 } else { low.ln().abs().min(high.ln().abs()) })
+}
+
+fn recompress(found: &Findings<'_>) -> Judgement {
+    let Some(served) = found.in_process(SERVE_ZLIB, ARM) else {
+        return Judgement::missing("Serving was not measured.");
+    };
+    let measured = format!("{} of the CPU time of serving stored zlib", estimate(&served.estimate));
+    let what = format!("Serving a clone from {ARM} to a client that only knows zlib");
+    let (outcome, reason) = match served.estimate.interval {
+        Some([low, _]) if low > EXPENSIVE => (Outcome::Reproduced, format!("{what} takes more than twice as long.")),
+        Some(_) if side(&served) == Side::Above => {
+            (Outcome::Changed, format!("{what} takes longer, but not surely twice as long."))
+        }
+        Some([_, high]) if high <= 1.0 + served.floor => {
+            (Outcome::NotReproduced, format!("{what} does not take longer."))
+        }
+        _ => (Outcome::Undecided, undecided(&what, &served)),
+    };
+    let like = found.in_process(SERVE_SAME, ARM).map(|ratio| estimate(&ratio.estimate));
+    let like = like.map(|like| format!(" To a client that takes zstd it takes {like}.")).unwrap_or_default();
+    Judgement::new(outcome, measured, reason + &like)
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{Record, published_experiment};
+
+    use super::*;
+    use crate::{
+        estimates::{Ratios, tests::run},
+        zlib_vs_zstd_pack::{NAME, tables::VariantBytes},
+    };
+
+    /// Seven blocks of git's rows: zlib by plain git, and codecs with their part of its time.
+    fn by_git(workload: &str, codecs: &[(&str, f64)]) -> Vec<Record> {
+        let mut records = Vec::new();
+        for block in 0..7 {
+            let base = 1000 + u64::from(block);
+            for role in ["baseline", "baseline-again"] {
+                records.push(run(workload, role, "zlib:6", Some(false), block, base));
+            }
+            for (codec, part) in codecs {
+                records.push(run(workload, "candidate", codec, Some(true), block, (base as f64 * part) as u64));
+            }
+        }
+        records
+    }
+
+    fn judged(records: &[Record], bytes: &[(&str, u64)], id: &str) -> ClaimOutcome {
+        let bytes =
+            bytes.iter().map(|(spec, packs)| ((*spec).to_owned(), VariantBytes { packs: *packs, total: *packs }));
+        let published = published_experiment(NAME).unwrap();
+        let found = Findings { published, records, ratios: Ratios::of(records), bytes: bytes.collect() };
+        let claim = published.claim(id).unwrap();
+        claims(&found).into_iter().find(|outcome| outcome.claim == claim.claim).unwrap()
+    }
+
+    #[test]
+    fn every_published_claim_has_an_outcome_and_none_without_figures() {
+        let published = published_experiment(NAME).unwrap();
+        let found = Findings { published, records: &[], ratios: Ratios::of(&[]), bytes: vec![] };
+        let outcomes = claims(&found);
+        assert_eq!(outcomes.len(), published.claims.len());
+        assert!(outcomes.iter().all(|outcome| outcome.outcome == Outcome::Undecided && outcome.measured.is_empty()));
+    }
+
+    #[test]
+    fn reads_are_held_against_published_user_times() {
+        for (part, outcome) in [(0.937, Outcome::Reproduced), (0.7, Outcome::Changed), (1.2, Outcome::NotReproduced)] {
+            let records = by_git("traverse", &[("zstd:3", part)]);
+            assert_eq!(judged(&records, &[], "rev-list").outcome, outcome, "{part}");
+        }
+        let records = by_git("diff:pickaxe", &[("zstd:3", 0.817), ("zstd:1", 0.82)]);
+        assert_eq!(judged(&records, &[], "log-s").outcome, Outcome::Reproduced);
+        assert_eq!(judged(&records, &[], "size-does-not-read").outcome, Outcome::Reproduced);
+        let records = by_git("diff:pickaxe", &[("zstd:3", 0.6), ("zstd:1", 0.8)]);
+        assert_eq!(judged(&records, &[], "size-does-not-read").outcome, Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn sizes_of_packs_are_judged_by_their_bytes() {
+        let at_5 = |bytes| judged(&[], &[("zlib:6", 100_000), ("zstd:5", bytes)], "size-5").outcome;
+        assert_eq!(
+            [100_800, 99_500, 98_000, 103_000].map(at_5),
+            [Outcome::Reproduced, Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]
+        );
+        let past = |bytes| judged(&[], &[("zstd:9", 100_000), ("zstd:11", bytes)], "past-9").outcome;
+        assert_eq!([99_900, 99_300, 95_000].map(past), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
+    }
+
+    #[test]
+    fn another_wrapper_is_told_and_not_judged() {
+        let records = by_git("traverse", &[("zlib:6", 1.5)]);
+        let outcome = judged(&records, &[], "wrapper");
+        assert_eq!(outcome.outcome, Outcome::NotComparable);
+        assert!(outcome.measured.starts_with("rev-list 1.50 ["), "{}", outcome.measured);
+    }
+
+    #[test]
+    fn a_repack_has_to_be_faster_at_all_levels_up_to_7() {
+        let judge = |at_7| {
+            let records = by_git("repack", &[("zstd:3", 0.93), ("zstd:7", at_7)]);
+            judged(&records, &[], "repack")
+        };
+        assert_eq!(judge(0.95).outcome, Outcome::Reproduced);
+        let slow = judge(1.1);
+        assert_eq!(slow.outcome, Outcome::Changed);
+        assert!(slow.reason.ends_with("It cannot be called faster under zstd:7."), "{}", slow.reason);
+    }
+
+    #[test]
+    fn an_incremental_repack_is_held_against_the_full_one() {
+        let judge = |part| {
+            let mut records = by_git("repack:incremental", &[("zstd:3", part)]);
+            for record in &mut records {
+                record.workload.parameters.insert("commits".into(), "100".into());
+            }
+            records.extend(by_git("repack", &[("zstd:3", 0.85)]));
+            judged(&records, &[], "incremental").outcome
+        };
+        assert_eq!([0.97, 0.9, 0.6].map(judge), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
+    }
+
+    #[test]
+    fn compressing_again_is_expensive_where_it_takes_more_than_twice_as_long() {
+        let judge =
+            |part| judged(&crate::estimates::tests::blocks("serve:zlib", "zlib:6", "zstd:3", part), &[], "recompress");
+        assert_eq!(
+            [5.0, 1.5, 0.9].map(|part| judge(part).outcome),
+            [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]
+        );
+    }
+}

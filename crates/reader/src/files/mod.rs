@@ -1,0 +1,120 @@
+//! Trees of files: one revision of a repository, each file its own file under a codec.
+//!
+//! | in the folder | |
+//! |---|---|
+//! | `repackbench-files` | what the folder is: see [`Descriptor`] |
+//! | `files/` | the revision's folders, and in them its files, each under its own name with the form's suffix |
+//!
+//! It is no repository and no checkout. Symbolic links and gitlinks are not in it, nor are permissions.
+
+mod descriptor;
+
+use std::{
+    fs,
+    io::Read,
+    path::{Component, Path, PathBuf},
+};
+
+use repackbench_codec::{CodecError, Decoders, FileDecoder};
+
+pub use self::descriptor::{DESCRIPTOR_FILE, Descriptor};
+use crate::{Place, ReaderError, Result};
+
+/// The folder that holds the files.
+pub const FILES_FOLDER: &str = "files";
+
+/// An open tree of files.
+#[derive(Debug)]
+pub struct FileTree {
+    folder: PathBuf,
+    descriptor: Descriptor,
+}
+
+impl FileTree {
+    /// Whether the folder at `path` says that it is one.
+    pub fn is_at(path: &Path) -> bool {
+        path.join(DESCRIPTOR_FILE).is_file()
+    }
+
+    /// Opens the tree in the folder at `path`.
+    ///
+    /// # Errors
+    /// The folder has no descriptor, or one that is damaged or of another version.
+    pub fn open(path: &Path) -> Result<Self> {
+        Ok(FileTree { folder: path.to_owned(), descriptor: Descriptor::read(path)? })
+    }
+
+    /// What it says of itself.
+    pub fn descriptor(&self) -> &Descriptor {
+        &self.descriptor
+    }
+
+    /// Reads its files, one after another.
+    pub fn reader(&self, decoders: impl Into<Decoders>) -> FileReader<'_> {
+        FileReader {
+            tree: self,
+            decoder: FileDecoder::new(self.descriptor.form, decoders),
+            stored: Vec::new(),
+            content: Vec::new(),
+        }
+    }
+
+    /// Where the file of `path` lies, by its name in the revision; `None` for a path that leads elsewhere.
+    pub fn place(&self, path: &Path) -> Option<PathBuf> {
+        let is_inside = path.components().all(|component| matches!(component, Component::Normal(_)));
+        let mut name = path.file_name().filter(|_| is_inside)?.to_owned();
+        name.push(self.descriptor.form.suffix());
+        Some(self.folder.join(FILES_FOLDER).join(path).with_file_name(name))
+    }
+}
+
+/// Reads files of a tree, with contexts and buffers that are reused.
+#[derive(Debug)]
+pub struct FileReader<'a> {
+    tree: &'a FileTree,
+    decoder: FileDecoder,
+    stored: Vec<u8>,
+    content: Vec<u8>,
+}
+
+impl FileReader<'_> {
+    /// The content of the file of `path`, by its name in the revision.
+    ///
+    /// # Errors
+    /// There is no such file, or it is damaged or holds more than the whole tree says it does.
+    pub fn read(&mut self, path: &Path) -> Result<&[u8]> {
+        let Some(place) = self.tree.place(path) else {
+            let why = std::io::Error::from(std::io::ErrorKind::InvalidInput);
+            return Err(ReaderError::io("read", path, why));
+        };
+        read_whole(&place, self.tree.descriptor.stored_bytes, &mut self.stored)?;
+        self.content.clear();
+        let limit = usize::try_from(self.tree.descriptor.content_bytes).unwrap_or(usize::MAX);
+        let decoded = self.decoder.decode(&self.stored, limit, &mut self.content);
+        decoded.map_err(|error| damaged(&place, &error))?;
+        Ok(&self.content)
+    }
+}
+
+/// Reads all of the file at `path` into `stored`. One longer than `limit` is refused before memory is taken for it, and so is what is no
+/// file, which might have no end.
+fn read_whole(path: &Path, limit: u64, stored: &mut Vec<u8>) -> Result<()> {
+    let failed = |error| ReaderError::io("read", path, error);
+    if !fs::metadata(path).map_err(failed)?.is_file() {
+        return Err(ReaderError::corrupt(path, Place::Whole, "a file", "something else"));
+    }
+    let file = fs::File::open(path).map_err(failed)?;
+    stored.clear();
+    let len = file.take(limit.saturating_add(1)).read_to_end(stored).map_err(failed)? as u64;
+    if len > limit {
+        return Err(ReaderError::corrupt(path, Place::Whole, format!("at most {limit} bytes"), "more"));
+    }
+    Ok(())
+}
+
+fn damaged(path: &Path, error: &CodecError) -> ReaderError {
+    ReaderError::corrupt(path, Place::Whole, "a file of the tree's form", error.to_string())
+}
+
+#[cfg(test)]
+mod tests;

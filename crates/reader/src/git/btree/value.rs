@@ -1,0 +1,211 @@
+//! Values: type and size as in a pack's entry, then the chunk.
+
+use std::{
+    fs::File,
+    io::{BufReader, Read},
+    os::unix::fs::FileExt,
+};
+
+use repackbench_codec::ChunkDecoder;
+
+use super::{BtreeFile, layout::PAGE_HEADER_LEN};
+use crate::{
+    ChunkKind, ObjectKind, Place, ReaderError, Result,
+    access::{Access, AccessPart, TracedDecode},
+    git::{
+        chunk::decode_to_vec,
+        pack::{EntryHeaderError, EntryKind, PackEntryHeader, write_type_and_size},
+    },
+};
+
+/// The longest beginning of a value: type and size take ten bytes at most.
+const LONGEST_HEAD: usize = 10;
+
+/// How much of a large value is read at a time, in bytes.
+const BUFFER: usize = 128 << 10;
+
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BtreePlace {
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Whether it lies in a leaf, and not on overflow pages.
+    pub is_in_page: bool,
+}
+
+/// The beginning of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ValueHead {
+    /// The object's kind.
+    pub kind: ObjectKind,
+    /// Length of its content in bytes, as claimed.
+    pub payload_len: u64,
+    /// Length of the head itself: the chunk is behind it.
+    pub len: usize,
+}
+
+impl BtreeFile {
+    /// The beginning of the value at `place`.
+    ///
+    /// # Errors
+    /// It cannot be read, or is none.
+    pub fn head(&self, place: &BtreePlace) -> Result<ValueHead> {
+        let len = LONGEST_HEAD.min(usize::try_from(place.len).unwrap_or(LONGEST_HEAD));
+        if place.is_in_page {
+            let mut bytes = Vec::with_capacity(LONGEST_HEAD);
+            self.copy_from_page(place.offset, len, &mut bytes)?;
+            return self.parse_head(place, &bytes);
+        }
+        let mut bytes = [0; PAGE_HEADER_LEN + LONGEST_HEAD];
+        let bytes = bytes.get_mut(..PAGE_HEADER_LEN + len).unwrap_or_default();
+        let start = place.offset.saturating_sub(PAGE_HEADER_LEN as u64);
+        self.read_at(bytes, start)?;
+        self.check_overflow_head(place, bytes)?;
+        if let Some((log, file)) = &self.log {
+            let part = AccessPart::EntryHeader;
+            log.access(Access { file: *file, part, kind: None, offset: start, len: bytes.len() as u64 });
+        }
+        self.parse_head(place, bytes.get(PAGE_HEADER_LEN..).unwrap_or_default())
+    }
+
+    fn parse_head(&self, place: &BtreePlace, bytes: &[u8]) -> Result<ValueHead> {
+        let corrupt = |found: String| {
+            ReaderError::corrupt(self.path(), Place::Offset(place.offset), "kind and size of a whole object", found)
+        };
+        // Bases of deltas, which may go beyond what was read of the value, are not looked at.
+        if bytes.first().is_some_and(|byte| matches!(byte >> 4 & 7, 6 | 7)) {
+            return Err(corrupt("a delta".to_owned()));
+        }
+        let header = PackEntryHeader::parse(bytes, self.hash_kind()).map_err(|error| match error {
+            EntryHeaderError::Truncated => corrupt("the end of the value".to_owned()),
+            error => corrupt(error.to_string()),
+        })?;
+        match header.kind {
+            EntryKind::Whole(kind) => Ok(ValueHead { kind, payload_len: header.payload_len, len: header.header_len }),
+            EntryKind::OffsetDelta { .. } | EntryKind::RefDelta { .. } => Err(corrupt("a delta".to_owned())),
+        }
+    }
+
+    /// Reads the value at `place` into `value`, replacing what is there; says where in it head and chunk begin.
+    ///
+    /// # Errors
+    /// It cannot be read, or does not begin as a value does.
+    pub fn load<'v>(&self, place: &BtreePlace, value: &'v mut Vec<u8>) -> Result<(ValueHead, &'v [u8])> {
+        value.clear();
+        let len = usize::try_from(place.len).unwrap_or(usize::MAX);
+        let start = if place.is_in_page {
+            self.copy_from_page(place.offset, len, value)?;
+            0
+        } else {
+            // The place lies within the file, so that it is no longer than what is there.
+            let whole = PAGE_HEADER_LEN.saturating_add(len);
+            let no_room = |_| ReaderError::io("hold a value of", self.path(), std::io::ErrorKind::OutOfMemory.into());
+            value.try_reserve(whole).map_err(no_room)?;
+            value.resize(whole, 0);
+            self.read_at(value, place.offset.saturating_sub(PAGE_HEADER_LEN as u64))?;
+            self.check_overflow_head(place, value)?;
+            PAGE_HEADER_LEN
+        };
+        let bytes = value.get(start..).unwrap_or_default();
+        let head = self.parse_head(place, bytes)?;
+        Ok((head, bytes.get(head.len..).unwrap_or_default()))
+    }
+
+    /// Decodes the object at `place` into `content`, replacing what is there; `value` is room for what is stored.
+    ///
+    /// # Errors
+    /// The value cannot be read or is damaged.
+    pub fn read(
+        &self,
+        place: &BtreePlace,
+        decoder: &mut ChunkDecoder,
+        value: &mut Vec<u8>,
+        content: &mut Vec<u8>,
+    ) -> Result<ObjectKind> {
+        let (head, chunk) = self.load(place, value)?;
+        let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
+        self.check_consumed(place, &head, consumed)?;
+        if self.log.is_some() {
+            self.log_chunk(place, &head);
+        }
+        Ok(head.kind)
+    }
+
+    #[cold]
+    fn log_chunk(&self, place: &BtreePlace, head: &ValueHead) {
+        let Some((log, file)) = &self.log else { return };
+        let kind = ChunkKind { object: head.kind, is_delta: false };
+        let framed = if place.is_in_page { 0 } else { PAGE_HEADER_LEN as u64 };
+        let (offset, len) = (place.offset - framed, place.len + framed);
+        log.access(Access { file: *file, part: AccessPart::Chunk, kind: Some(kind), offset, len });
+        log.decode(TracedDecode {
+            file: *file,
+            offset: place.offset.saturating_add(head.len as u64),
+            stored_len: place.len.saturating_sub(head.len as u64),
+            payload_limit: head.payload_len,
+            kind,
+            base: None,
+        });
+    }
+
+    /// Checks that the chunk of the value at `place` was sound and reached to its end, where `result` is what a decoder says.
+    ///
+    /// # Errors
+    /// It was not or did not.
+    pub fn check_consumed(
+        &self,
+        place: &BtreePlace,
+        head: &ValueHead,
+        result: std::result::Result<u64, repackbench_codec::CodecError>,
+    ) -> Result<()> {
+        let stored_len = place.len.saturating_sub(head.len as u64);
+        let (expected, found) = match result {
+            Ok(consumed) if consumed == stored_len => return Ok(()),
+            Ok(consumed) => {
+                (format!("a chunk of {stored_len} stored bytes"), format!("one that ends after {consumed}"))
+            }
+            Err(error) => (format!("a chunk of {} payload bytes", head.payload_len), error.to_string()),
+        };
+        Err(ReaderError::corrupt(self.path(), Place::Offset(place.offset), expected, found))
+    }
+
+    /// The chunk of the value at `place`, to be read in pieces.
+    pub fn chunk_reader(&self, place: &BtreePlace, head: &ValueHead) -> Result<BufReader<ChunkReader>> {
+        let file = self.file.try_clone().map_err(|e| ReaderError::io("open", self.path(), e))?;
+        let offset = place.offset.saturating_add(head.len as u64);
+        let end = place.offset.saturating_add(place.len);
+        Ok(BufReader::with_capacity(BUFFER, ChunkReader { file, offset, end }))
+    }
+}
+
+/// Appends the beginning of a value to `out`: that of an object of `kind` whose content has `payload_len` bytes.
+pub fn write_head(kind: ObjectKind, payload_len: u64, out: &mut Vec<u8>) {
+    // Entry types as gitformat-pack(5) numbers them. A Git store holds none of Mercurial's kinds.
+    let number = match kind {
+        ObjectKind::Commit | ObjectKind::Changelog => 1,
+        ObjectKind::Tree | ObjectKind::Manifest => 2,
+        ObjectKind::Blob | ObjectKind::Filelog => 3,
+        ObjectKind::Tag => 4,
+    };
+    write_type_and_size(number << 4, payload_len, out);
+}
+
+/// A stretch of a file.
+#[derive(Debug)]
+pub struct ChunkReader {
+    file: File,
+    offset: u64,
+    end: u64,
+}
+
+impl Read for ChunkReader {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let left = usize::try_from(self.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
+        let wanted = buffer.len().min(left);
+        let read = self.file.read_at(buffer.get_mut(..wanted).unwrap_or_default(), self.offset)?;
+        self.offset = self.offset.saturating_add(read as u64);
+        Ok(read)
+    }
+}

@@ -1,0 +1,173 @@
+//! Going through a whole B-tree, in the order of keys.
+
+use std::ops::ControlFlow;
+
+use gix_hash::ObjectId;
+
+use super::{
+    BtreeFile, BtreePlace,
+    layout::{NODE_HEADER_LEN, PAGE_BYTES, PAGE_HEADER_LEN, POINTER_LEN, Target, overflow_pages},
+};
+use crate::{Place, ReaderError, Result};
+
+/// How the bytes of a B-tree file are used, beside its values.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Occupancy {
+    /// The file's length in bytes.
+    pub file_bytes: u64,
+    /// Bytes of all values.
+    pub value_bytes: u64,
+    /// Bytes of pages that nothing is in: free room in branches and leaves, the ends of overflow pages, padding.
+    pub unused_bytes: u64,
+}
+
+/// Where a walk stands on one level.
+struct Step {
+    page: u64,
+    position: usize,
+}
+
+/// What was found at one step.
+enum Found {
+    Child(u64),
+    Key(ObjectId, Target),
+    End,
+}
+
+impl BtreeFile {
+    /// Calls `visit` with every id and where its value lies, ascending, from the first that is not below `from`, until it breaks.
+    ///
+    /// # Errors
+    /// A page is damaged or cannot be read, or keys do not ascend.
+    pub fn walk(
+        &self,
+        from: &[u8],
+        visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let Some(root) = self.tree().root else { return Ok(()) };
+        let mut path = vec![self.enter(root, 1, from)?];
+        let mut last: Option<ObjectId> = None;
+        let mut entered = 1;
+        while let Some(level) = u16::try_from(path.len()).ok().filter(|level| *level > 0) {
+            let Some(Step { page, position }) = path.last_mut() else { break };
+            let number = *page;
+            let at = *position;
+            *position += 1;
+            match self.step(number, level, at)? {
+                Found::End => drop(path.pop()),
+                Found::Child(child) => {
+                    // What is below a later child of this page is above `from` altogether.
+                    let bound = if last.is_none() { from } else { &[] };
+                    path.push(self.enter(child, level + 1, bound)?);
+                    entered += 1;
+                    self.check_entered(entered, number)?;
+                }
+                Found::Key(id, target) => {
+                    if last.is_some_and(|last| last >= id) {
+                        let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
+                        let found = format!("{id} behind {}", last.unwrap_or(id));
+                        return Err(ReaderError::corrupt(self.path(), place, "keys that ascend", found));
+                    }
+                    last = Some(id);
+                    if visit(id, self.place(number, target)?)?.is_break() {
+                        return Ok(());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a walk begins in the page `number`: at the first key that is not below `from`.
+    fn enter(&self, number: u64, level: u16, from: &[u8]) -> Result<Step> {
+        let is_leaf = level == self.tree().levels;
+        let position = self.with_page(number, self.role(level), |page| {
+            Ok(match page.search(from)? {
+                None => 0,
+                Some((position, is_equal)) if is_equal || !is_leaf => position,
+                Some((position, _)) => position + 1,
+            })
+        })?;
+        Ok(Step { page: number, position })
+    }
+
+    /// No page is below two others, so a walk that enters more of them than there are goes in circles.
+    fn check_entered(&self, entered: u64, number: u64) -> Result<()> {
+        let pages = self.tree().branch_pages.saturating_add(self.tree().leaf_pages);
+        if entered <= pages {
+            return Ok(());
+        }
+        let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
+        Err(ReaderError::corrupt(self.path(), place, format!("a tree of {pages} pages"), "one page below two others"))
+    }
+
+    fn step(&self, number: u64, level: u16, position: usize) -> Result<Found> {
+        let (target, key) = match self.with_page(number, self.role(level), |page| {
+            if position >= page.len() {
+                return Ok(None);
+            }
+            let node = page.node(position)?;
+            Ok(Some((node.target, ObjectId::try_from(node.key).ok())))
+        })? {
+            None => return Ok(Found::End),
+            Some(found) => found,
+        };
+        match (target, key) {
+            (Target::Child(child), _) => Ok(Found::Child(child)),
+            (target, Some(id)) => Ok(Found::Key(id, target)),
+            (_, None) => {
+                let place = Place::Offset(number.saturating_mul(PAGE_BYTES));
+                Err(ReaderError::corrupt(self.path(), place, "an object's id", "another key"))
+            }
+        }
+    }
+
+    /// Calls `visit` with every id and where its value lies, ascending.
+    ///
+    /// # Errors
+    /// As [`walk`](BtreeFile::walk), and where there are more or fewer keys than the file says.
+    pub fn for_each(&self, visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<()>) -> Result<()> {
+        let mut keys = 0;
+        self.walk(&[], &mut |id, place| {
+            keys += 1;
+            visit(id, place).map(ControlFlow::Continue)
+        })?;
+        if keys != self.len() {
+            let expected = format!("{} objects, as its meta pages say", self.len());
+            return Err(ReaderError::corrupt(self.path(), Place::Whole, expected, keys.to_string()));
+        }
+        Ok(())
+    }
+
+    /// How the bytes of the file are used. Every page but those of values is looked at.
+    ///
+    /// # Errors
+    /// As [`for_each`](BtreeFile::for_each).
+    pub fn occupancy(&self) -> Result<Occupancy> {
+        let tree = self.tree();
+        let mut values = 0u64;
+        let mut keys_and_framing = 0u64;
+        let node_len = (NODE_HEADER_LEN + self.hash_kind().len_in_bytes() + POINTER_LEN) as u64;
+        self.for_each(&mut |_, place| {
+            values += place.len;
+            let reference = if place.is_in_page { 0 } else { size_of::<u64>() as u64 };
+            keys_and_framing += node_len + reference;
+            if !place.is_in_page && overflow_pages(place.len) > 0 {
+                keys_and_framing += PAGE_HEADER_LEN as u64;
+            }
+            Ok(())
+        })?;
+        // A branch has a node for each page below it; the first of each branch has no key.
+        let below = (tree.branch_pages + tree.leaf_pages).saturating_sub(1);
+        let without_key = tree.branch_pages * self.hash_kind().len_in_bytes() as u64;
+        let branches = (below * node_len).saturating_sub(without_key);
+        let headers = (tree.branch_pages + tree.leaf_pages) * PAGE_HEADER_LEN as u64;
+        let meta = 2 * super::layout::META_END as u64;
+        let used = [values, keys_and_framing, branches, headers, meta].into_iter().fold(0, u64::saturating_add);
+        Ok(Occupancy {
+            file_bytes: self.file_len(),
+            value_bytes: values,
+            unused_bytes: self.file_len().saturating_sub(used),
+        })
+    }
+}

@@ -1,0 +1,135 @@
+//! Objects that lie in no pack: loose ones, and values of the B-tree. What was read of them is kept as what was read of a pack
+//! is, so that the same cache serves every store.
+
+use std::{ops::ControlFlow, path::PathBuf, sync::Arc};
+
+use gix_hash::{ObjectId, Prefix, oid};
+
+use super::{Location, ObjectStore, read_file};
+use crate::{
+    ChunkKind, ObjectKind, Result,
+    access::{Access, AccessPart, FileRole, TracedDecode},
+    git::{btree::BtreePlace, loose},
+};
+
+/// In place of a pack's number in the keys of the cache.
+const LOOSE: usize = usize::MAX;
+const BTREE: usize = usize::MAX - 1;
+
+impl ObjectStore {
+    pub(super) fn load_loose(&mut self, at: usize) -> Result<PathBuf> {
+        let path = self.loose.path(at).unwrap_or_default();
+        read_file(&path, &mut self.loose_stored)?;
+        if let Some(log) = &self.log {
+            let len = self.loose_stored.len() as u64;
+            let file = log.file(&path, FileRole::LooseObject, len);
+            log.access(Access { file, part: AccessPart::Chunk, kind: None, offset: 0, len });
+        }
+        Ok(path)
+    }
+
+    pub(super) fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        let key = (LOOSE, at as u64);
+        if let Some(kind) = self.packed.copy_kept(key, content) {
+            return Ok(kind);
+        }
+        let kind = self.decode_loose(at, content)?;
+        self.packed.keep(key, kind, content);
+        Ok(kind)
+    }
+
+    fn decode_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        let path = self.load_loose(at)?;
+        let header = loose::decode(&path, &self.loose_stored, self.packed.decoder(), content)?;
+        if let Some(log) = &self.log {
+            let stored_len = self.loose_stored.len() as u64;
+            log.decode(TracedDecode {
+                file: log.file(&path, FileRole::LooseObject, stored_len),
+                offset: 0,
+                stored_len,
+                payload_limit: header.payload_len(),
+                kind: ChunkKind { object: header.kind, is_delta: false },
+                base: None,
+            });
+        }
+        content.drain(..header.len);
+        Ok(header.kind)
+    }
+
+    pub(super) fn read_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        let key = (BTREE, place.offset);
+        if let Some(kind) = self.packed.copy_kept(key, content) {
+            return Ok(kind);
+        }
+        let kind = self.decode_btree(place, content)?;
+        self.packed.keep(key, kind, content);
+        Ok(kind)
+    }
+
+    fn decode_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        let Some(btree) = &self.btree else { return Err(self.no_pack()) };
+        btree.read(place, self.packed.decoder(), &mut self.btree_value, content)
+    }
+
+    /// The object at `location`, which is in no pack, for one who does not change its content.
+    pub(super) fn read_unpacked_shared(&mut self, location: Location) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        let key = match location {
+            Location::Loose { at } => (LOOSE, at as u64),
+            Location::Btree(place) => (BTREE, place.offset),
+            Location::Pack { .. } => return Err(self.no_pack()),
+        };
+        if let Some(found) = self.packed.shared(key) {
+            return Ok(found);
+        }
+        let mut content = Vec::new();
+        let kind = match location {
+            Location::Loose { at } => self.decode_loose(at, &mut content)?,
+            Location::Btree(place) => self.decode_btree(&place, &mut content)?,
+            Location::Pack { .. } => return Err(self.no_pack()),
+        };
+        let content = Arc::new(content);
+        self.packed.keep_shared(key, kind, &content);
+        Ok((kind, content))
+    }
+
+    pub(super) fn find_in_btree(&self, id: &oid) -> Result<Option<BtreePlace>> {
+        self.btree.as_ref().map_or(Ok(None), |btree| btree.find(id))
+    }
+
+    /// The place of `id`, which was there before.
+    pub(super) fn expect_in_btree(&self, id: &oid) -> Result<BtreePlace> {
+        self.find_in_btree(id)?.ok_or_else(|| self.missing(id))
+    }
+
+    pub(super) fn btree_kind_and_size(&self, place: &BtreePlace) -> Result<(ObjectKind, u64)> {
+        let Some(btree) = &self.btree else { return Err(self.no_pack()) };
+        btree.head(place).map(|head| (head.kind, head.payload_len))
+    }
+
+    /// Adds the ids that begin with `prefix` to `found`, two at most, as more would not change what becomes of them.
+    pub(super) fn find_abbreviated_in_btree(&self, prefix: Prefix, found: &mut Vec<ObjectId>) -> Result<()> {
+        let Some(btree) = &self.btree else { return Ok(()) };
+        let mut left = 2;
+        btree.walk(prefix.as_oid().as_bytes(), &mut |id, _| {
+            if prefix.cmp_oid(&id).is_ne() {
+                return Ok(ControlFlow::Break(()));
+            }
+            found.push(id);
+            left -= 1;
+            Ok(if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })
+    }
+
+    /// Puts the chunk of the object `id` of the B-tree into `chunk`, replacing what is there, and says how long its payload is.
+    ///
+    /// # Errors
+    /// The object is not there, or damaged.
+    pub fn btree_chunk(&self, id: &oid, chunk: &mut Vec<u8>) -> Result<u64> {
+        let place = self.expect_in_btree(id)?;
+        let Some(btree) = &self.btree else { return Err(self.no_pack()) };
+        let (head, stored) = btree.load(&place, chunk)?;
+        let (payload_len, start) = (head.payload_len, stored.len());
+        chunk.drain(..chunk.len() - start);
+        Ok(payload_len)
+    }
+}

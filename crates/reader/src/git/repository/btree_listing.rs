@@ -1,0 +1,27 @@
+//! The B-tree file of a variant.
+
+use std::path::PathBuf;
+
+use crate::{
+    error::{ReaderError, Result},
+    git::btree::BTREE_FILE,
+};
+
+/// The B-tree file of the repository's own object directory, the first of `object_dirs`.
+///
+/// # Errors
+/// Another object directory has one. Its variant's dictionaries and its guard against other programs lie elsewhere, and an
+/// alternate looks at neither.
+pub(super) fn find(object_dirs: &[PathBuf]) -> Result<Option<PathBuf>> {
+    let mut found = None;
+    for (number, path) in object_dirs.iter().enumerate() {
+        let file = path.join(BTREE_FILE);
+        let is_there = file.try_exists().map_err(|error| ReaderError::io("inspect", &file, error))?;
+        match (is_there, number) {
+            (false, _) => {}
+            (true, 0) => found = Some(file),
+            (true, _) => return Err(ReaderError::unsupported(&file, "the B-tree of an alternate object directory")),
+        }
+    }
+    Ok(found)
+}

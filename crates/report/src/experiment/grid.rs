@@ -1,0 +1,92 @@
+//! A table for each quantity: an arm a row, published beside measured, each also as a multiple of its own baseline.
+
+use repackbench_records::{ExperimentColumn, ExperimentRow, ExperimentTable, Unit};
+
+use super::words::{estimate, figure, ratio};
+use crate::grid::{Align, Grid};
+
+/// What a quantity's figures are multiples of.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(crate) struct Baseline {
+    pub(crate) published: Option<f64>,
+    pub(crate) measured: Option<f64>,
+}
+
+/// The figures of the first arm that has both, or the first of each where none has. None for what is a multiple already.
+pub(crate) fn baseline(table: &ExperimentTable, at: usize) -> Baseline {
+    if is_multiple(table, at) {
+        return Baseline::default();
+    }
+    let published = |row: &ExperimentRow| published_at(row, at).filter(|value| *value > 0.0);
+    let measured = |row: &ExperimentRow| measured_at(row, at).filter(|value| *value > 0.0);
+    let both = table.rows.iter().find_map(|row| Some((published(row)?, measured(row)?)));
+    match both {
+        Some((published, measured)) => Baseline { published: Some(published), measured: Some(measured) },
+        None => Baseline {
+            published: table.rows.iter().find_map(published),
+            measured: table.rows.iter().find_map(measured),
+        },
+    }
+}
+
+/// Whether the quantity is a multiple or a share already.
+pub(crate) fn is_multiple(table: &ExperimentTable, at: usize) -> bool {
+    table.columns.get(at).is_none_or(|column| matches!(column.unit, Unit::Ratio | Unit::Share))
+}
+
+/// The published figure of an arm.
+pub(crate) fn published_at(row: &ExperimentRow, at: usize) -> Option<f64> {
+    row.published.get(at).copied().flatten().filter(|value| value.is_finite())
+}
+
+/// The measured one.
+pub(crate) fn measured_at(row: &ExperimentRow, at: usize) -> Option<f64> {
+    row.measured.get(at)?.as_ref().map(|estimate| estimate.value).filter(|value| value.is_finite())
+}
+
+/// The quantities of a table that have figures, each with its arms.
+pub(crate) fn grids(table: &ExperimentTable) -> Vec<(&ExperimentColumn, Grid)> {
+    let grids = table.columns.iter().enumerate().filter_map(|(at, column)| Some((column, grid(table, column, at)?)));
+    grids.collect()
+}
+
+fn grid(table: &ExperimentTable, column: &ExperimentColumn, at: usize) -> Option<Grid> {
+    let has = |of: fn(&ExperimentRow, usize) -> Option<f64>| table.rows.iter().any(|row| of(row, at).is_some());
+    let (is_published, is_measured) = (has(published_at), has(measured_at));
+    if !is_published && !is_measured {
+        return None;
+    }
+    let is_multiple = is_multiple(table, at);
+    let mut columns = vec![(column.name.as_str(), Align::Words)];
+    for (is_there, name) in [(is_published, "published"), (is_measured, "measured")] {
+        columns.extend(is_there.then_some((name, Align::Words)));
+        columns.extend((is_there && !is_multiple).then_some(("multiple", Align::Numbers)));
+    }
+    let mut grid = Grid::new(&columns);
+    let baseline = baseline(table, at);
+    for row in &table.rows {
+        let (published, measured) = (published_at(row, at), measured_at(row, at));
+        if published.is_none() && measured.is_none() {
+            continue;
+        }
+        let shown = row.measured.get(at).and_then(Option::as_ref).map(|found| estimate(found, column.unit));
+        let mut cells = vec![row.label.clone()];
+        for (is_there, value, text, of) in [
+            (is_published, published, published.map(|value| figure(value, column.unit)), baseline.published),
+            (is_measured, measured, shown, baseline.measured),
+        ] {
+            cells.extend(is_there.then(|| text.unwrap_or_else(|| "-".to_owned())));
+            cells.extend((is_there && !is_multiple).then(|| multiple(value, of)));
+        }
+        grid.row(cells);
+    }
+    Some(grid)
+}
+
+fn multiple(value: Option<f64>, of: Option<f64>) -> String {
+    match (value, of) {
+        (Some(value), Some(of)) if value == of => "1".to_owned(),
+        (Some(value), Some(of)) => ratio(value / of),
+        _ => "-".to_owned(),
+    }
+}

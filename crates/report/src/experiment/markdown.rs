@@ -1,0 +1,63 @@
+//! Experiments in GitHub's flavour of Markdown.
+
+use std::fmt::Write;
+
+use repackbench_records::{Experiment, ExperimentTable};
+
+use super::{
+    grid::grids,
+    origin, title,
+    words::{outcome_name, summary},
+};
+use crate::markdown::escaped;
+
+/// A section for each experiment: verdicts first, then the figures.
+pub(crate) fn sections(experiments: &[Experiment]) -> String {
+    experiments.iter().map(section).collect()
+}
+
+fn section(experiment: &Experiment) -> String {
+    let mut text = format!("### {}\n\n", escaped(&title(experiment)));
+    let origin = origin(experiment);
+    if !origin.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&origin));
+    }
+    let _ = writeln!(text, "{}\n", summary(experiment));
+    if !experiment.claims.is_empty() {
+        text.push_str("| claim | published | measured | verdict | why |\n|---|---|---|---|---|\n");
+        for claim in &experiment.claims {
+            let cells = [&claim.claim, &claim.published, &claim.measured, outcome_name(claim.outcome), &claim.reason];
+            text.push_str(&table_row(cells.into_iter()));
+        }
+        text.push('\n');
+    }
+    experiment.tables.iter().for_each(|table| text.push_str(&figures(table)));
+    for (heading, lines) in [("Where the set-up differs", &experiment.differences), ("Notes", &experiment.notes)] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "{heading}:\n");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(text, "- {}", escaped(line));
+            });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A table for each quantity.
+fn figures(table: &ExperimentTable) -> String {
+    let mut text = format!("#### {}\n\n", escaped(&table.title));
+    for (_, grid) in grids(table) {
+        let (columns, rows) = grid.into_cells();
+        text.push_str(&table_row(columns.iter().map(|(name, _)| name.as_str())));
+        text.push_str(&format!("|{}\n", "---|".repeat(columns.len())));
+        rows.iter().for_each(|row| text.push_str(&table_row(row.iter().map(String::as_str))));
+        text.push('\n');
+    }
+    text
+}
+
+fn table_row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let cells: Vec<String> = cells.map(|cell| escaped(cell.trim())).collect();
+    format!("| {} |\n", cells.join(" | "))
+}

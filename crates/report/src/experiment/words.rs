@@ -1,0 +1,80 @@
+//! Verdicts and figures as text.
+
+use std::time::Duration;
+
+use repackbench_records::{ClaimOutcome, Estimate, Experiment, Outcome, Unit};
+
+use crate::number::{megabytes, share, single_time, thousands};
+
+/// All verdicts, the best news first.
+const OUTCOMES: [Outcome; 5] =
+    [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced, Outcome::NotComparable, Outcome::Undecided];
+
+/// A verdict in words.
+pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Reproduced => "reproduced",
+        Outcome::Changed => "changed",
+        Outcome::NotReproduced => "not reproduced",
+        Outcome::NotComparable => "not comparable",
+        Outcome::Undecided => "undecided",
+    }
+}
+
+/// How many claims have which verdict.
+pub(crate) fn summary(experiment: &Experiment) -> String {
+    let counts = OUTCOMES.iter().filter_map(|outcome| {
+        let count = experiment.claims.iter().filter(|claim| claim.outcome == *outcome).count();
+        (count > 0).then(|| format!("{count} {}", outcome_name(*outcome)))
+    });
+    let counts: Vec<String> = counts.collect();
+    match (experiment.claims.len(), counts.is_empty()) {
+        (_, true) => "No claim was tested.".to_owned(),
+        (1, _) => format!("Of one claim: {}.", counts.join(", ")),
+        (claims, _) => format!("Of {claims} claims: {}.", counts.join(", ")),
+    }
+}
+
+/// What was published for a claim, and what was measured.
+pub(crate) fn claim_figures(claim: &ClaimOutcome) -> String {
+    let published = if claim.published.is_empty() { "without a figure" } else { &claim.published };
+    let measured = if claim.measured.is_empty() { "nothing" } else { &claim.measured };
+    format!("published: {published}; measured: {measured}.")
+}
+
+/// A figure in its unit.
+pub(crate) fn figure(value: f64, unit: Unit) -> String {
+    if !value.is_finite() || value < 0.0 {
+        return "-".to_owned();
+    }
+    match unit {
+        Unit::Seconds => match Duration::try_from_secs_f64(value) {
+            Ok(time) => single_time(time),
+            Err(_) => format!("{value:e} s"),
+        },
+        Unit::Bytes => format!("{} MB", megabytes(value.round() as u64)),
+        Unit::Count if value.fract() == 0.0 => thousands(value as u64),
+        Unit::Count => format!("{value:.1}"),
+        Unit::Ratio => ratio(value),
+        Unit::Share => share(value),
+    }
+}
+
+/// A measured figure with its interval.
+pub(crate) fn estimate(estimate: &Estimate, unit: Unit) -> String {
+    let value = figure(estimate.value, unit);
+    match estimate.interval {
+        Some([low, high]) => format!("{value} [{}, {}]", figure(low, unit), figure(high, unit)),
+        None => value,
+    }
+}
+
+/// A multiple: three decimals near 1, where sizes differ by little.
+pub(crate) fn ratio(ratio: f64) -> String {
+    match ratio {
+        0.9..1.1 => format!("{ratio:.3}"),
+        0.0995..9.995 => format!("{ratio:.2}"),
+        9.995.. => format!("{ratio:.1}"),
+        _ => format!("{ratio:.4}"),
+    }
+}

@@ -1,0 +1,166 @@
+//! What the first touch of each page costs when nothing is in memory.
+//!
+//! The pages of a trace are touched in the order of first touches, through maps of the files, as the reader reads packs and their
+//! indexes: so each touch is what a workload's own would be, without the work in between. The kernel reads ahead as it does.
+
+use std::{
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use repackbench_pagecache::{MappedFile, Residency, residency};
+use repackbench_reader::AccessTrace;
+
+use super::{ColdError, io_error, make_cold};
+use crate::{
+    probe::Faults,
+    statistics::median_duration,
+    trace::pages::{PAGE_LEN, PageSpace},
+};
+
+/// What the kernel had to do for a touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PageFault {
+    /// Nothing: it had mapped the page along with a neighbour.
+    None,
+    /// Map a page that was in memory, or on its way there.
+    Minor,
+    /// Read it.
+    Major,
+}
+
+/// The first touch of a page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FirstTouch {
+    /// The file, by its place in [`AccessTrace::files`].
+    pub file: usize,
+    /// The page's number in the file, from 0 on.
+    pub page: u64,
+    /// How long it took.
+    pub time: Duration,
+    /// What the kernel had to do.
+    pub fault: PageFault,
+}
+
+/// The first touches of a cold copy.
+#[derive(Debug, Clone, Default)]
+pub struct FirstTouches {
+    /// In their order. Those of files that are not read through a map are left out.
+    pub touches: Vec<FirstTouch>,
+    /// How much of each of the trace's files was in memory at the end; `None` for those that were left out.
+    pub resident: Vec<Option<Residency>>,
+    /// What touching the last page once more took, in the median: what it costs to look at the clock, for the most part.
+    pub again: Duration,
+}
+
+/// How often a page is touched again.
+const TOUCHES_AGAIN: usize = 1001;
+
+/// Evicts `copy`, a copy of the repository in the folder `traced`, and touches each page that `trace`, which was taken of that, touches in
+/// a mapped file, in the order of first touches.
+///
+/// # Errors
+/// The copy does not become cold, or a file of the trace is not in it.
+pub fn touch_pages(traced: &Path, copy: &Path, trace: &AccessTrace) -> Result<FirstTouches, ColdError> {
+    let space = PageSpace::new(trace);
+    let order = space.first_touches(trace);
+    let mut paths = Vec::with_capacity(trace.files.len());
+    for file in &trace.files {
+        // What lies elsewhere is not in the copy, and would not be cold.
+        let below = file.path.strip_prefix(traced).map_err(|_| {
+            let why = "it reads files that lie elsewhere";
+            ColdError::NotOneFolder { path: traced.to_owned(), why }
+        })?;
+        paths.push(file.role.is_mapped().then(|| copy.join(below)));
+    }
+    make_cold(copy)?;
+    let mut files = Vec::with_capacity(paths.len());
+    for path in &paths {
+        let open = |path| MappedFile::open(path).map_err(io_error("map", path));
+        files.push(path.as_deref().map(open).transpose()?);
+    }
+    let mut touches = Vec::with_capacity(order.len());
+    for (number, page) in order {
+        let (Some(Some(file)), Some(Some(path)), Some(extent)) =
+            (files.get(number), paths.get(number), space.files().get(number))
+        else {
+            continue;
+        };
+        let page = (page - extent.pages.start) as u64;
+        let touched = time_touch(file, page).map_err(io_error("read", path))?;
+        touches.push(FirstTouch { file: number, ..touched });
+    }
+    let again = time_again(&files, &touches).map_err(io_error("read", copy))?;
+    let look = |path: &Option<_>| {
+        let path: &std::path::PathBuf = path.as_ref()?;
+        Some(residency(path).map_err(io_error("look up the pages of", path)))
+    };
+    let resident = paths.iter().map(|path| look(path).transpose()).collect::<Result<_, _>>()?;
+    Ok(FirstTouches { touches, resident, again })
+}
+
+/// The median time of touching the page that was touched last, which is mapped.
+fn time_again(files: &[Option<MappedFile>], touches: &[FirstTouch]) -> std::io::Result<Duration> {
+    let last = touches.last().and_then(|last| Some((files.get(last.file)?.as_ref()?, last.page)));
+    let Some((file, page)) = last else { return Ok(Duration::ZERO) };
+    let mut times = Vec::with_capacity(TOUCHES_AGAIN);
+    for _ in 0..TOUCHES_AGAIN {
+        times.push(time_touch(file, page)?.time);
+    }
+    Ok(median_duration(&mut times).unwrap_or_default())
+}
+
+/// Faults are counted outside of the time.
+fn time_touch(file: &MappedFile, page: u64) -> std::io::Result<FirstTouch> {
+    let before = Faults::now();
+    let started = Instant::now();
+    file.touch(page * PAGE_LEN)?;
+    let time = started.elapsed();
+    let used = before.until(Faults::now());
+    let fault = match (used.major_faults, used.minor_faults) {
+        (Some(1..), _) => PageFault::Major,
+        (_, Some(1..)) => PageFault::Minor,
+        _ => PageFault::None,
+    };
+    Ok(FirstTouch { file: 0, page, time, fault })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use repackbench_reader::FileRole;
+
+    use super::*;
+    use crate::trace::tests::{chunk, trace};
+
+    #[test]
+    fn pages_are_touched_once_in_their_order_and_the_first_is_read() {
+        // On a disk: what lies in memory has nothing to be evicted to.
+        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (traced, copy) = (scratch.path().join("traced"), scratch.path().join("copy"));
+        fs::create_dir(&copy).unwrap();
+        fs::write(copy.join("pack"), vec![3; 20 * PAGE_LEN as usize]).unwrap();
+        fs::write(copy.join("loose"), vec![3; 10]).unwrap();
+        let at = |page: u64| chunk(0, page * PAGE_LEN, 1);
+        let mut trace = trace(&[20 * PAGE_LEN, 10], vec![at(9), at(4), chunk(1, 0, 10), at(9), at(5)]);
+        trace.files[0].path = traced.join("pack");
+        trace.files[1] =
+            repackbench_reader::TracedFile { path: traced.join("loose"), len: 10, role: FileRole::LooseObject };
+        let touched = touch_pages(&traced, &copy, &trace).unwrap();
+        let pages: Vec<(usize, u64)> = touched.touches.iter().map(|touch| (touch.file, touch.page)).collect();
+        assert_eq!(pages, [(0, 9), (0, 4), (0, 5)]);
+        assert_eq!(touched.touches[0].fault, PageFault::Major, "nothing was in memory");
+        assert!(touched.touches.iter().all(|touch| !touch.time.is_zero()));
+        let [Some(pack), None] = touched.resident.as_slice() else { panic!("{:?}", touched.resident) };
+        assert!(pack.pages == 20 && pack.resident >= 3, "{pack:?}");
+    }
+
+    #[test]
+    fn what_lies_elsewhere_is_refused() {
+        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let trace = trace(&[PAGE_LEN], vec![chunk(0, 0, 1)]);
+        let error = touch_pages(Path::new("/repository"), scratch.path(), &trace).unwrap_err();
+        assert!(error.to_string().contains("lie elsewhere"), "{error}");
+    }
+}

@@ -1,0 +1,154 @@
+//! Compressing and uncompressing files where they lie, as `gzip` and its kin do: a new file beside the old one, then the old one goes.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::{FileDecoder, FileEncoder, FileForm};
+use repackbench_reader::{Place, ReaderError};
+
+use crate::{Progress, Result, WriterError};
+
+/// Compresses `files`, names in the folder `root`, each of which gets the form's suffix. Returns the length of all that was
+/// written.
+///
+/// A file whose new name is that of another one is left until that has a new name, too.
+///
+/// # Errors
+/// A file cannot be read, encoded, written or removed, or the user stops it.
+pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progress: &dyn Progress) -> Result<u64> {
+    let suffix = encoder.form().suffix();
+    let (mut content, mut stored) = (Vec::new(), Vec::new());
+    in_turns(files, &mut |file| {
+        let old = root.join(file);
+        read(&old, &mut content)?;
+        stored.clear();
+        encoder.encode(&content, &mut stored)?;
+        replace(&old, &with_suffix(&old, suffix), &stored, progress)
+    })
+}
+
+/// Uncompresses what [`compress`] has written, each file to at most `limit` bytes. Returns the length of all that was written.
+///
+/// # Errors
+/// A file cannot be read, decoded, written or removed, or the user stops it.
+pub fn uncompress(
+    root: &Path,
+    files: &[PathBuf],
+    form: FileForm,
+    decoder: &mut FileDecoder,
+    limit: usize,
+    progress: &dyn Progress,
+) -> Result<u64> {
+    let (mut content, mut stored) = (Vec::new(), Vec::new());
+    in_turns(files, &mut |file| {
+        let new = root.join(file);
+        let old = with_suffix(&new, form.suffix());
+        read(&old, &mut stored)?;
+        content.clear();
+        decoder.decode(&stored, limit, &mut content).map_err(|error| {
+            ReaderError::corrupt(&old, Place::Whole, format!("a file of the form {}", form.name()), error.to_string())
+        })?;
+        replace(&old, &new, &content, progress)
+    })
+}
+
+/// What became of a file.
+enum Replaced {
+    /// It has so many bytes now.
+    Written(u64),
+    /// Another file has the name that it is to get.
+    InTheWay(PathBuf),
+}
+
+/// Replaces each of `files`, and those that others were in the way of when these are gone. Returns the length of all.
+fn in_turns(files: &[PathBuf], replace: &mut dyn FnMut(&Path) -> Result<Replaced>) -> Result<u64> {
+    let mut written = 0;
+    let mut left: Vec<&PathBuf> = files.iter().collect();
+    while !left.is_empty() {
+        let count = left.len();
+        let mut later = Vec::new();
+        let mut blocked = PathBuf::new();
+        for file in left {
+            match replace(file)? {
+                Replaced::Written(len) => written += len,
+                Replaced::InTheWay(path) => {
+                    later.push(file);
+                    blocked = path;
+                }
+            }
+        }
+        if later.len() == count {
+            return Err(WriterError::io("write", blocked, io::ErrorKind::AlreadyExists.into()));
+        }
+        left = later;
+    }
+    Ok(written)
+}
+
+/// `path` with `suffix` behind its name.
+pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
+    bytes.clear();
+    let read = File::open(path).and_then(|mut file| file.read_to_end(bytes));
+    read.map(drop).map_err(|error| WriterError::io("read", path, error))
+}
+
+fn replace(old: &Path, new: &Path, bytes: &[u8], progress: &dyn Progress) -> Result<Replaced> {
+    if progress.is_cancelled() {
+        return Err(WriterError::Interrupted);
+    }
+    // Flat under `store`: there is nothing to do, and nothing must be lost.
+    if old != new {
+        let mut file = match File::create_new(new) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Ok(Replaced::InTheWay(new.to_owned()));
+            }
+            made => made.map_err(|error| WriterError::io("write", new, error))?,
+        };
+        file.write_all(bytes).map_err(|error| WriterError::io("write", new, error))?;
+        drop(file);
+        fs::remove_file(old).map_err(|error| WriterError::io("remove", old, error))?;
+    }
+    Ok(Replaced::Written(bytes.len() as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_codec::{CodecSpec, Decoders};
+
+    use super::*;
+    use crate::NoProgress;
+
+    #[test]
+    fn names_that_are_taken_wait_and_what_no_order_helps_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let spec: CodecSpec = "zlib:9".parse().unwrap();
+        let mut encoder = FileEncoder::new(spec.default_choice()).unwrap();
+        let mut decoder = FileDecoder::new(encoder.form(), Decoders::default());
+        // Whichever comes first.
+        for names in [["a", "a.gz", "a.gz.gz"], ["a.gz.gz", "a.gz", "a"]] {
+            let names = names.map(PathBuf::from);
+            names.iter().for_each(|name| fs::write(folder.path().join(name), name.to_str().unwrap()).unwrap());
+            compress(folder.path(), &names, &mut encoder, &NoProgress).unwrap();
+            assert!(!folder.path().join("a").exists() && folder.path().join("a.gz.gz.gz").exists());
+            let form = encoder.form();
+            let back = uncompress(folder.path(), &names, form, &mut decoder, 100, &NoProgress).unwrap();
+            assert_eq!(back, 12);
+            for name in &names {
+                assert_eq!(fs::read_to_string(folder.path().join(name)).unwrap(), name.to_str().unwrap());
+            }
+        }
+        let only = [PathBuf::from("a")];
+        let error = compress(folder.path(), &only, &mut encoder, &NoProgress).unwrap_err().to_string();
+        assert!(error.contains("a.gz") && error.contains("cannot write"), "{error}");
+        assert_eq!(fs::read_to_string(folder.path().join("a")).unwrap(), "a");
+    }
+}

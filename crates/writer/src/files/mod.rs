@@ -1,0 +1,223 @@
+//! Trees of files: one revision of a repository, each file its own file under a codec, or flat.
+//!
+//! - [`write_files`] writes one, verified;
+//! - [`RevisionFiles`] reads what goes into it;
+//! - [`in_place`] compresses files where they lie, as `gzip` does;
+//! - [`copy_interleaved`] copies several trees so that they lie alike on the disk.
+
+mod copies;
+pub mod in_place;
+mod revision;
+mod tree_writer;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use repackbench_codec::{
+    ChunkKind, CodecChoice, CodecSpec, Decoders, FileDecoder, FileEncoder, FileForm, ObjectKind, ZlibReader,
+};
+use repackbench_reader::{
+    Repository,
+    files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER},
+};
+
+pub use self::copies::{compressed_in_place, copy_interleaved, files_in_folder_order};
+pub use self::revision::{FileVisitor, LeftOutFiles, RevisionFiles};
+use self::{revision::FileBatch, tree_writer::TreeWriter};
+use crate::{
+    OutputPath, Progress, ProgressUnit, Result, WriterError,
+    conversion::unchanged,
+    pipeline::{EncodedBatch, on_threads},
+};
+
+/// A tree of files that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WrittenFiles {
+    /// What it says of itself.
+    pub descriptor: Descriptor,
+    /// How long reading, encoding, verifying and writing took.
+    pub elapsed: Duration,
+    /// How long the final sync to disk took.
+    pub sync: Duration,
+    /// What is worth knowing of the source, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl fmt::Display for WrittenFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Descriptor { spec, form, revision, files, content_bytes, stored_bytes, symlinks, gitlinks, missing } =
+            &self.descriptor;
+        let ratio = if *content_bytes == 0 { 1.0 } else { *stored_bytes as f64 / *content_bytes as f64 };
+        writeln!(f, "{files} files of revision {revision} under {spec}, {} each", form_in_words(*form))?;
+        writeln!(f, "content {content_bytes} bytes, files {stored_bytes} bytes ({ratio:.3} of it)")?;
+        let left_out = [
+            (symlinks, "symbolic links"),
+            (gitlinks, "commits of other repositories"),
+            (missing, "files that the repository lacks"),
+        ];
+        for (count, what) in left_out.into_iter().filter(|(count, _)| **count > 0) {
+            writeln!(f, "left out: {count} {what}")?;
+        }
+        for note in &self.notes {
+            writeln!(f, "{note}")?;
+        }
+        writeln!(f, "{:.2} s, and {:.2} s to sync", self.elapsed.as_secs_f64(), self.sync.as_secs_f64())
+    }
+}
+
+fn form_in_words(form: FileForm) -> &'static str {
+    match form {
+        FileForm::Flat => "a flat file",
+        FileForm::Gzip => "a gzip file",
+        FileForm::Zstd => "a zstd file",
+        FileForm::Bzip2 => "a bzip2 file",
+        FileForm::Xz => "an xz file",
+        FileForm::Chunk => "a chunk of repackbench's",
+    }
+}
+
+/// What files of `source` are encoded with under `spec`.
+///
+/// # Errors
+/// The spec asks for what a file by itself cannot have: a dictionary, or a base.
+pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a CodecChoice> {
+    let object = match source {
+        Repository::Git(_) => ObjectKind::Blob,
+        Repository::Hg(_) => ObjectKind::Filelog,
+    };
+    let choice = spec.choice(ChunkKind { object, is_delta: false });
+    let refused = |why: &str| Err(WriterError::Spec { spec: spec.to_string(), why: why.to_owned() });
+    if choice.dictionary().is_some() {
+        return refused("a tree of files has no dictionaries: expected a spec without dict=");
+    }
+    if choice.prefix() || choice.patch() {
+        return refused("a tree of files has no deltas: expected a spec without prefix and patch");
+    }
+    Ok(choice)
+}
+
+/// Writes the files of a revision of `source` into a new folder `target`, each under `spec`. `revision` is a name as the
+/// version-control system resolves it; without one it is HEAD or the tip.
+///
+/// Every file is decoded again and compared before anything gets its name. Symbolic links and gitlinks are counted and left out.
+///
+/// # Errors
+/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile. Nothing
+/// is left under `target` then.
+pub fn write_files(
+    source: &Repository,
+    spec: &CodecSpec,
+    revision: Option<&str>,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(WrittenFiles, PathBuf)> {
+    let choice = file_choice(source, spec)?;
+    let output = OutputPath::create(target, force, &crate::payloads::folders_of(source))?;
+    let start = Instant::now();
+    let descriptor = unchanged(
+        || source.snapshot(),
+        || {
+            let files = RevisionFiles::open(source, revision)?;
+            let writing = Writing { choice, threads, progress, out: output.building() };
+            writing.write(files, spec)
+        },
+    )?;
+    let elapsed = start.elapsed();
+    let start = Instant::now();
+    output.sync()?;
+    let sync = start.elapsed();
+    let path = output.publish()?;
+    let notes = source.notes().to_vec();
+    Ok((WrittenFiles { descriptor, elapsed, sync, notes }, path))
+}
+
+/// A tree in the making.
+struct Writing<'a> {
+    choice: &'a CodecChoice,
+    threads: usize,
+    progress: &'a dyn Progress,
+    out: &'a Path,
+}
+
+impl Writing<'_> {
+    fn write(&self, mut files: RevisionFiles, spec: &CodecSpec) -> Result<Descriptor> {
+        let form = FileForm::of(self.choice);
+        let mut tree = TreeWriter::new(&self.out.join(FILES_FOLDER), form.suffix())?;
+        let mut batch = FileBatch::default();
+        self.progress.start("writing files", files.len() as u64, ProgressUnit::Items);
+        files.for_each(&mut |path, content| {
+            batch.push(path, content);
+            if batch.is_full() { self.flush(&mut batch, &mut tree) } else { Ok(()) }
+        })?;
+        self.flush(&mut batch, &mut tree)?;
+        self.progress.finish();
+        let left_out = files.left_out();
+        let descriptor = Descriptor {
+            spec: spec.canonical(),
+            form,
+            revision: files.id().to_string(),
+            files: tree.files(),
+            content_bytes: files.content_bytes(),
+            stored_bytes: tree.bytes(),
+            symlinks: left_out.symlinks,
+            gitlinks: left_out.gitlinks,
+            missing: left_out.missing,
+        };
+        write_descriptor(self.out, &descriptor)?;
+        Ok(descriptor)
+    }
+
+    /// Encodes what was gathered, on all threads, and writes it in order.
+    fn flush(&self, batch: &mut FileBatch, tree: &mut TreeWriter) -> Result<()> {
+        if self.progress.is_cancelled() {
+            return Err(WriterError::Interrupted);
+        }
+        let shares = batch.shares(self.threads);
+        let encoded = on_threads(self.threads, &shares, |share| self.encode(batch, share.clone()))?;
+        for (share, encoded) in shares.iter().zip(&encoded) {
+            for (number, stored) in share.clone().zip(encoded.chunks()) {
+                tree.put(batch.path(number), stored)?;
+            }
+        }
+        self.progress.advance(batch.len() as u64);
+        batch.clear();
+        Ok(())
+    }
+
+    fn encode(&self, batch: &FileBatch, share: std::ops::Range<usize>) -> Result<EncodedBatch> {
+        let mut encoder = FileEncoder::new(self.choice)?;
+        let mut decoder = FileDecoder::new(encoder.form(), Decoders::from(ZlibReader::Libdeflate));
+        let mut encoded = EncodedBatch::default();
+        let mut again = Vec::new();
+        for number in share {
+            let content = batch.content(number);
+            let start = encoded.stored.len();
+            let length = encoder.encode(content, &mut encoded.stored)?;
+            encoded.lengths.push(length);
+            again.clear();
+            let stored = encoded.stored.get(start..).unwrap_or_default();
+            let detail = match decoder.decode(stored, content.len(), &mut again) {
+                Ok(_) if again == content => continue,
+                Ok(_) => "other bytes".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            let what = String::from_utf8_lossy(batch.path(number)).into_owned();
+            return Err(WriterError::Unfaithful { path: self.out.to_owned(), what, detail });
+        }
+        Ok(encoded)
+    }
+}
+
+/// Writes the descriptor of the tree in `folder`, replacing one that is there.
+fn write_descriptor(folder: &Path, descriptor: &Descriptor) -> Result<()> {
+    let path = folder.join(DESCRIPTOR_FILE);
+    std::fs::write(&path, descriptor.to_text()).map_err(|e| WriterError::io("write", path, e))
+}
+
+#[cfg(test)]
+mod tests;

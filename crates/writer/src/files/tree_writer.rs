@@ -1,0 +1,123 @@
+//! Where the files of a tree go: nothing is ever replaced, no symbolic link is made, and so none is followed.
+
+use std::{
+    ffi::{OsStr, OsString},
+    fs::{self, File},
+    io::{self, ErrorKind, Write},
+    os::unix::ffi::OsStrExt,
+    path::{Path, PathBuf},
+};
+
+use crate::{Result, WriterError};
+
+/// Folders whose settings can name programs to run: no revision may bring one along.
+const FORBIDDEN: [&[u8]; 2] = [b".git", b".hg"];
+
+/// Writes files into a folder that is its own.
+#[derive(Debug)]
+pub(super) struct TreeWriter {
+    root: PathBuf,
+    suffix: &'static str,
+    /// The folder of the last file.
+    folder: Vec<u8>,
+    files: u64,
+    bytes: u64,
+}
+
+impl TreeWriter {
+    /// Makes the folder `root`. `suffix` stands behind the name of every file.
+    pub(super) fn new(root: &Path, suffix: &'static str) -> Result<Self> {
+        fs::create_dir(root).map_err(|e| WriterError::io("make", root, e))?;
+        Ok(TreeWriter { root: root.to_owned(), suffix, folder: Vec::new(), files: 0, bytes: 0 })
+    }
+
+    /// How many files were written.
+    pub(super) fn files(&self) -> u64 {
+        self.files
+    }
+
+    /// How long they are together.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Writes a file of the revision, with the folders that lead to it.
+    pub(super) fn put(&mut self, path: &[u8], stored: &[u8]) -> Result<()> {
+        let mut name = OsString::from(OsStr::from_bytes(path));
+        name.push(self.suffix);
+        let place = self.root.join(name);
+        let failed = |error: io::Error| WriterError::io("write", &place, error);
+        if !is_allowed(path) {
+            return Err(failed(io::Error::other("its path leads elsewhere, or into a repository's own folder")));
+        }
+        self.make_folders(path).map_err(failed)?;
+        let written = File::create_new(&place).and_then(|mut file| file.write_all(stored));
+        written.map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
+                failed(io::Error::other("another path of the revision is in its way"))
+            }
+            _ => failed(error),
+        })?;
+        self.files += 1;
+        self.bytes += stored.len() as u64;
+        Ok(())
+    }
+
+    /// Makes the folders that lead to `path`, but for those that are known to be there.
+    fn make_folders(&mut self, path: &[u8]) -> io::Result<()> {
+        let folder = path.iter().rposition(|byte| *byte == b'/').and_then(|end| path.get(..end)).unwrap_or_default();
+        if folder != self.folder {
+            let made = fs::create_dir_all(self.root.join(OsStr::from_bytes(folder)));
+            made.map_err(|error| match error.kind() {
+                ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
+                    io::Error::other("another path of the revision is in its way")
+                }
+                _ => error,
+            })?;
+            self.folder.clear();
+            self.folder.extend_from_slice(folder);
+        }
+        Ok(())
+    }
+}
+
+/// Whether `path` stays in the tree, and out of what a version-control system would take for its own.
+fn is_allowed(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').all(|component| {
+        !matches!(component, b"" | b"." | b"..") && !FORBIDDEN.iter().any(|name| component.eq_ignore_ascii_case(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_get_their_folders_and_their_suffix() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("files");
+        let mut tree = TreeWriter::new(&root, ".gz").unwrap();
+        for path in ["a", "sub/a", "sub/b", "sub/deep/c", "sub/d", "a.gz"] {
+            tree.put(path.as_bytes(), path.as_bytes()).unwrap();
+            assert_eq!(fs::read_to_string(root.join(format!("{path}.gz"))).unwrap(), path);
+        }
+        assert_eq!((tree.files(), tree.bytes()), (6, 30));
+    }
+
+    #[test]
+    fn what_leads_elsewhere_or_collides_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tree = TreeWriter::new(&folder.path().join("files"), "").unwrap();
+        tree.put(b"a", b"").unwrap();
+        tree.put(b"sub/b", b"").unwrap();
+        for path in ["../x", "/x", "", "a//b", "./x", "sub/..", ".git/config", "sub/.GIT/x", ".hg/hgrc", "x/", "x\0y"] {
+            assert!(tree.put(path.as_bytes(), b"x").is_err(), "{path:?}");
+        }
+        for path in ["a", "a/b", "a/b/c", "sub", "sub/b"] {
+            let error = tree.put(path.as_bytes(), b"x").unwrap_err().to_string();
+            assert!(error.contains("in its way") && error.contains(path), "{error}");
+        }
+        assert_eq!(tree.files(), 2);
+        assert!(!folder.path().join("x").exists());
+    }
+}

@@ -1,0 +1,142 @@
+//! Every object in a file of its own: what a repository looks like that was never packed.
+
+use std::{
+    fs::{self, File},
+    io::{BufReader, BufWriter, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+};
+
+use gix_hash::ObjectId;
+use repackbench_reader::{
+    Snapshot,
+    dictionaries::DICTIONARY_FOLDER,
+    git::{GitRepository, whole::WholeObject},
+};
+
+use super::{
+    create_read_only, folders, metadata,
+    whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
+};
+use crate::{
+    Encoding, Progress, Result, WriterError,
+    conversion::{Conversion, build_beside, watched},
+};
+
+/// How much of a large new object is read at a time to verify it, in bytes.
+const BUFFER: usize = 128 << 10;
+
+/// Converts the repository `source` into a new bare repository at `target`: each object as a loose one of its own, whole, encoded as `encoding` says of loose
+/// objects.
+///
+/// # Errors
+/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile.
+/// Nothing is left under `target` then.
+pub fn convert(
+    source: &GitRepository,
+    encoding: &Encoding,
+    target: &Path,
+    force: bool,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Conversion, PathBuf)> {
+    build_beside(target, force, &folders(source), |out| {
+        let convert = || convert_parts(source, encoding, out, threads, progress);
+        watched(|| source.snapshot().map(Snapshot::Git), convert)
+    })
+}
+
+fn convert_parts(
+    source: &GitRepository,
+    encoding: &Encoding,
+    out: &Path,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<Vec<String>> {
+    // They are copied byte for byte, which would carry garbage along.
+    source.references()?;
+    let report = metadata::write_metadata(source, encoding.spec(), out)?;
+    let mut notes = whole_objects::notes(source);
+    notes.extend(report.left_aside);
+    let objects = out.join("objects");
+    let encoding = encoding.for_loose_objects().for_whole_objects();
+    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
+    let folders = [const { AtomicBool::new(false) }; 256];
+    let sink = |_| LooseSink::new(source, &encoding, &objects, &folders, progress);
+    let sinks = (0..threads.max(1)).map(sink).collect::<Result<Vec<_>>>()?;
+    store_objects(source, sinks, "writing loose objects", progress)?;
+    Ok(notes)
+}
+
+/// One thread's contexts and buffers.
+struct LooseSink<'a> {
+    encoder: ObjectEncoder<'a>,
+    objects: &'a Path,
+    /// Which of the folders `00` to `ff` are there.
+    folders: &'a [AtomicBool; 256],
+    payload: Vec<u8>,
+    encoded: Vec<u8>,
+}
+
+impl<'a> LooseSink<'a> {
+    fn new(
+        source: &GitRepository,
+        encoding: &'a Encoding,
+        objects: &'a Path,
+        folders: &'a [AtomicBool; 256],
+        progress: &'a dyn Progress,
+    ) -> Result<Self> {
+        let encoder = ObjectEncoder::new(source, encoding, progress)?;
+        Ok(LooseSink { encoder, objects, folders, payload: Vec::new(), encoded: Vec::new() })
+    }
+
+    /// The file of the object `id`, whose folder is made if it is not there.
+    fn target(&self, id: &ObjectId) -> Result<PathBuf> {
+        let hex = id.to_hex().to_string();
+        let (fan_out, rest) = hex.split_at(2);
+        let mut path = self.objects.join(fan_out);
+        let folder = self.folders.get(usize::from(id.first_byte()));
+        if folder.is_none_or(|is_there| !is_there.load(Ordering::Acquire)) {
+            fs::create_dir_all(&path).map_err(|e| WriterError::io("make", &path, e))?;
+            folder.into_iter().for_each(|folder| folder.store(true, Ordering::Release));
+        }
+        path.push(rest);
+        Ok(path)
+    }
+
+    fn store_held(&mut self, name: &ObjectName<'_>, content: &[u8], target: &Path) -> Result<()> {
+        self.payload.clear();
+        write_header(name, content.len() as u64, &mut self.payload);
+        self.payload.extend_from_slice(content);
+        self.encoded.clear();
+        self.encoder.encode(name, &self.payload, &mut self.encoded)?;
+        create_read_only(target)?.write_all(&self.encoded).map_err(|e| WriterError::io("write", target, e))
+    }
+
+    fn store_large(&mut self, name: &ObjectName<'_>, large: LargeContent<'_>, target: &Path) -> Result<()> {
+        self.payload.clear();
+        write_header(name, large.content_len(), &mut self.payload);
+        let mut file = BufWriter::new(create_read_only(target)?);
+        let streamed = self.encoder.stream(name, large, &self.payload, &mut file)?;
+        file.flush().map_err(|e| WriterError::io("write", target, e))?;
+        let written = File::open(target).map_err(|e| WriterError::io("open", target, e))?;
+        self.encoder.check_streamed(name, BufReader::with_capacity(BUFFER, written), &streamed)
+    }
+}
+
+impl ObjectSink for LooseSink<'_> {
+    fn store(&mut self, object: WholeObject<'_>) -> Result<()> {
+        let (name, content) = parts(object);
+        let target = self.target(&name.id)?;
+        match content {
+            Ok(content) => self.store_held(&name, content, &target),
+            Err(large) => self.store_large(&name, large, &target),
+        }
+    }
+}
+
+/// Appends what a loose object of `len` bytes begins with.
+fn write_header(name: &ObjectName<'_>, len: u64, payload: &mut Vec<u8>) {
+    // Writing to a vector does not fail.
+    let _ = write!(payload, "{} {len}\0", name.kind);
+}

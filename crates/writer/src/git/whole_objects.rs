@@ -1,0 +1,227 @@
+//! Encodes whole objects for stores that have no deltas, on several threads.
+
+use std::{
+    io::{BufRead, Read, Write},
+    ops::ControlFlow,
+};
+
+use repackbench_codec::{ChunkDecoder, ChunkKind, KindEncoders, ZlibReader};
+use repackbench_reader::{
+    ObjectKind, ReaderError,
+    git::{
+        GitRepository,
+        chunk::decode_to_vec,
+        whole::{WholeContent, WholeObject, WholeVisitor, count_objects, visit_whole_objects},
+    },
+};
+
+use super::stream::{self, Reframed};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
+
+/// Takes the objects of one thread.
+pub(super) trait ObjectSink: Send {
+    /// Stores `object`.
+    fn store(&mut self, object: WholeObject<'_>) -> Result<()>;
+}
+
+/// Hands every object of `source` to one of `sinks`, each to a thread of its own.
+pub(super) fn store_objects<S: ObjectSink>(
+    source: &GitRepository,
+    sinks: Vec<S>,
+    label: &'static str,
+    progress: &dyn Progress,
+) -> Result<Vec<S>> {
+    progress.start(label, count_objects(source)?, ProgressUnit::Items);
+    let mut visitors: Vec<Visitor<'_, S>> =
+        sinks.into_iter().map(|sink| Visitor { sink, progress, failure: None }).collect();
+    visit_whole_objects(source, &mut visitors)?;
+    progress.finish();
+    visitors.into_iter().map(|visitor| visitor.failure.map_or(Ok(visitor.sink), Err)).collect()
+}
+
+struct Visitor<'a, S> {
+    sink: S,
+    progress: &'a dyn Progress,
+    failure: Option<WriterError>,
+}
+
+impl<S: ObjectSink> WholeVisitor for Visitor<'_, S> {
+    fn visit(&mut self, object: WholeObject<'_>) -> ControlFlow<()> {
+        let stored = if self.progress.is_cancelled() { Err(WriterError::Interrupted) } else { self.sink.store(object) };
+        self.progress.advance(1);
+        match stored {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.failure = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+}
+
+/// One thread's contexts and buffers.
+pub(super) struct ObjectEncoder<'a> {
+    encoding: &'a Encoding,
+    encoders: KindEncoders,
+    /// Decodes what is streamed.
+    decoder: ChunkDecoder,
+    /// Decodes what was encoded.
+    verifier: ChunkDecoder,
+    again: Vec<u8>,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> ObjectEncoder<'a> {
+    pub(super) fn new(source: &GitRepository, encoding: &'a Encoding, progress: &'a dyn Progress) -> Result<Self> {
+        Ok(ObjectEncoder {
+            encoding,
+            encoders: encoding.encoders(),
+            decoder: source.decoder(ZlibReader::Libdeflate)?,
+            verifier: encoding.decoder(),
+            again: Vec::new(),
+            progress,
+        })
+    }
+
+    /// Appends the chunk of `payload` to `out`. `object` says what it belongs to.
+    pub(super) fn encode(&mut self, object: &ObjectName<'_>, payload: &[u8], out: &mut Vec<u8>) -> Result<()> {
+        let start = out.len();
+        let length = self.encoders.for_kind(object.chunk_kind())?.encode(payload, out)? as u64;
+        let chunk = out.get(start..).unwrap_or_default();
+        let detail = match decode_to_vec(&mut self.verifier, chunk, payload.len() as u64, &mut self.again) {
+            Ok(consumed) if consumed != length => format!("{consumed} of {length} stored bytes"),
+            Ok(_) if self.again != payload => "same length, other content".to_owned(),
+            Ok(_) => return Ok(()),
+            Err(error) => error.to_string(),
+        };
+        Err(object.unfaithful(detail))
+    }
+
+    /// Streams the payload of the chunk that `large` yields, reframed, into `sink`, and returns the length of the new chunk and
+    /// what it has to decode to.
+    pub(super) fn stream(
+        &mut self,
+        object: &ObjectName<'_>,
+        large: LargeContent<'_>,
+        header: &[u8],
+        sink: &mut dyn Write,
+    ) -> Result<StreamedChunk> {
+        let LargeContent { stored, payload_len, header_len } = large;
+        let mut encoder = self.encoding.streaming_encoder(object.chunk_kind())?;
+        let reframed = Reframed { skipped: header_len, header };
+        let streamed = stream::convert_reframed(
+            &mut self.decoder,
+            stored,
+            payload_len,
+            reframed,
+            &mut encoder,
+            sink,
+            self.progress,
+        )?;
+        // The source's fault, if there is one, explains the encoder's.
+        streamed.consumed.map_err(|error| object.damaged(&error))?;
+        let new_len = payload_len.saturating_sub(header_len as u64).saturating_add(header.len() as u64);
+        Ok(StreamedChunk { len: streamed.encoded?, payload_len: new_len, digest: streamed.digest })
+    }
+
+    /// Decodes the chunk that `written` yields and compares it with what was `streamed`.
+    pub(super) fn check_streamed(
+        &mut self,
+        object: &ObjectName<'_>,
+        written: impl BufRead,
+        streamed: &StreamedChunk,
+    ) -> Result<()> {
+        match stream::digest(&mut self.verifier, written, streamed.payload_len) {
+            Ok((consumed, digest)) if consumed == streamed.len && digest == streamed.digest => Ok(()),
+            Ok(_) => Err(object.unfaithful("same length, other content".to_owned())),
+            Err(error) => Err(object.unfaithful(error.to_string())),
+        }
+    }
+}
+
+/// What an object is called in messages.
+pub(super) struct ObjectName<'a> {
+    pub(super) id: gix_hash::ObjectId,
+    pub(super) kind: ObjectKind,
+    pub(super) path: &'a std::path::Path,
+}
+
+impl ObjectName<'_> {
+    fn chunk_kind(&self) -> ChunkKind {
+        ChunkKind { object: self.kind, is_delta: false }
+    }
+
+    fn unfaithful(&self, detail: String) -> WriterError {
+        WriterError::Unfaithful { path: self.path.to_owned(), what: format!("object {}", self.id), detail }
+    }
+
+    fn damaged(&self, error: &dyn std::fmt::Display) -> WriterError {
+        let place = repackbench_reader::Place::Object(self.id);
+        ReaderError::corrupt(self.path, place, "a sound chunk", error.to_string()).into()
+    }
+}
+
+/// The parts of [`WholeContent::Large`].
+pub(super) struct LargeContent<'a> {
+    stored: Boxed<'a>,
+    payload_len: u64,
+    header_len: usize,
+}
+
+/// A source of stored bytes that may go to another thread.
+struct Boxed<'a>(&'a mut (dyn BufRead + Send));
+
+impl Read for Boxed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buffer)
+    }
+}
+
+impl BufRead for Boxed<'_> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        self.0.fill_buf()
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.0.consume(amount);
+    }
+}
+
+/// A chunk that was written as it was made.
+pub(super) struct StreamedChunk {
+    /// Its length in bytes.
+    pub(super) len: u64,
+    payload_len: u64,
+    digest: gix_hash::ObjectId,
+}
+
+/// Takes `object` apart: its name, and its content, held or not.
+pub(super) fn parts<'a>(object: WholeObject<'a>) -> (ObjectName<'a>, std::result::Result<&'a [u8], LargeContent<'a>>) {
+    let WholeObject { id, kind, path, content } = object;
+    let name = ObjectName { id, kind, path };
+    match content {
+        WholeContent::Held(content) => (name, Ok(content)),
+        WholeContent::Large { stored, payload_len, header_len } => {
+            (name, Err(LargeContent { stored: Boxed(stored), payload_len, header_len }))
+        }
+    }
+}
+
+impl LargeContent<'_> {
+    /// Length of the content in bytes.
+    pub(super) fn content_len(&self) -> u64 {
+        self.payload_len.saturating_sub(self.header_len as u64)
+    }
+}
+
+/// What there is to say of every conversion to a store without deltas.
+pub(super) fn notes(source: &GitRepository) -> Vec<String> {
+    let mut notes = source.notes().to_vec();
+    if source.packs().iter().any(|pack| pack.promisor.is_some()) {
+        notes.push(
+            "objects that a remote promised cannot be marked so outside of packs: git takes what is not here for missing"
+                .to_owned(),
+        );
+    }
+    notes
+}

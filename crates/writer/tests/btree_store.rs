@@ -1,0 +1,415 @@
+//! B-tree files: what is written is found again, and what is damaged is an error and nothing else.
+
+use std::{
+    fs,
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
+
+use gix_hash::{Kind, ObjectId};
+use repackbench_codec::{ChunkEncoder, ZlibReader};
+use repackbench_reader::{
+    ObjectKind, ReaderError, Repository,
+    git::{
+        GitRepository, ObjectStore,
+        btree::{
+            BTREE_FILE, BtreeFile, BtreePlace,
+            layout::{LONGEST_NODE, META_END, NODE_HEADER_LEN, PAGE_HEADER_LEN, PAGE_LEN, POINTER_LEN},
+        },
+        hash::object_id,
+        verify::verify_objects,
+    },
+};
+use repackbench_writer::{
+    Encoding, Layout, NoProgress, WriterError, convert as convert_repository,
+    git::{btree_store, loose_store},
+};
+
+/// An object to be.
+type Object = (ObjectKind, Vec<u8>);
+
+/// Bytes that hardly compress.
+fn noise(seed: usize, len: usize) -> Vec<u8> {
+    let mut state = seed as u64 + 1;
+    let next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+/// Objects whose values lie in leaves and on one or several overflow pages, and at the border of both.
+fn objects(count: usize) -> Vec<Object> {
+    let lens = [0, 1, 30, 700, LONGEST_NODE - 60, LONGEST_NODE - 20, LONGEST_NODE, 4000, 4096, 9000];
+    let object = |number: usize| {
+        let kind = [ObjectKind::Blob, ObjectKind::Commit, ObjectKind::Tag][number % 3];
+        let mut content = format!("object {number}\n").into_bytes();
+        content.extend(noise(number, lens[number % lens.len()]));
+        (kind, content)
+    };
+    (0..count).map(object).collect()
+}
+
+/// A repository that holds `objects` as loose ones.
+fn source(folder: &Path, hash: Kind, objects: &[Object]) -> GitRepository {
+    let repository = folder.join("source.git");
+    for name in ["objects", "refs/heads"] {
+        fs::create_dir_all(repository.join(name)).unwrap();
+    }
+    fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    if hash == Kind::Sha256 {
+        let config = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n";
+        fs::write(repository.join("config"), config).unwrap();
+    }
+    let mut encoder = ChunkEncoder::new(&"zlib:1".parse().unwrap()).unwrap();
+    for (kind, content) in objects {
+        let hex = object_id(hash, *kind, content).to_string();
+        let folder = repository.join("objects").join(&hex[..2]);
+        fs::create_dir_all(&folder).unwrap();
+        let payload = [format!("{kind} {}\0", content.len()).as_bytes(), content].concat();
+        let mut stored = Vec::new();
+        encoder.encode(&payload, &mut stored).unwrap();
+        fs::write(folder.join(&hex[2..]), stored).unwrap();
+    }
+    GitRepository::open(&repository).unwrap()
+}
+
+/// Converts `source` into the variant `name` beside it.
+fn convert(source: &GitRepository, spec: &str, threads: usize, name: &str) -> PathBuf {
+    let target = source.git_dir().with_file_name(name);
+    let encoding = Encoding::plain(&spec.parse().unwrap());
+    btree_store::convert(source, &encoding, &target, true, threads, &NoProgress).unwrap();
+    target
+}
+
+fn open(variant: &Path) -> BtreeFile {
+    let repository = GitRepository::open(variant).unwrap();
+    BtreeFile::open(repository.btree().unwrap(), repository.object_hash()).unwrap()
+}
+
+fn places(btree: &BtreeFile) -> Vec<(ObjectId, BtreePlace)> {
+    let mut places = Vec::new();
+    btree
+        .for_each(&mut |id, place| {
+            places.push((id, place));
+            Ok(())
+        })
+        .unwrap();
+    places
+}
+
+fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = objects(count);
+    let source = source(folder.path(), hash, &objects);
+    let variant = convert(&source, spec, 2, "variant");
+    assert_eq!(open(&variant).tree().levels, levels, "{count} objects");
+    let repository = GitRepository::open(&variant).unwrap();
+    let mut store = ObjectStore::open(&repository, ZlibReader::Stock).unwrap();
+    assert_eq!(store.len(), count);
+    let mut read = Vec::new();
+    let mut ids = Vec::new();
+    for (kind, content) in &objects {
+        let id = object_id(hash, *kind, content);
+        for _ in 0..2 {
+            assert_eq!(store.read(&id, &mut read).unwrap(), Some(*kind), "{id}");
+            assert_eq!(&read, content, "{id}");
+        }
+        store.forget();
+        let place = store.place(&id).unwrap().unwrap();
+        assert_eq!(store.kind_and_size(&place).unwrap(), (*kind, content.len() as u64));
+        assert!(store.contains(&id).unwrap());
+        assert_eq!(store.find_abbreviated(&id.to_string()[..16]).unwrap(), id);
+        ids.push(id);
+    }
+    ids.sort_unstable();
+    let absent = object_id(hash, ObjectKind::Blob, b"absent");
+    assert_eq!(store.read(&absent, &mut read).unwrap(), None);
+    assert!(!store.contains(&absent).unwrap());
+    let listed: Vec<ObjectId> = store.every_object().unwrap().iter().map(|place| place.id).collect();
+    assert_eq!(listed, ids);
+    let verification = verify_objects(&repository, 2).unwrap();
+    assert_eq!((verification.ids, verification.damage.len()), (ids, 0));
+    let again = Repository::open(&variant).unwrap();
+    let spec = "zlib:6".parse().unwrap();
+    let target = folder.path().join("again");
+    let refused = convert_repository(&again, &spec, Layout::default(), &target, false, 1, &NoProgress);
+    assert!(matches!(refused, Err(WriterError::Reader(ReaderError::Unsupported { .. }))), "{refused:?}");
+}
+
+#[test]
+fn trees_of_no_to_three_levels_are_read_as_they_were_written() {
+    reads_as_written(Kind::Sha1, 0, "zlib:6", 0);
+    reads_as_written(Kind::Sha1, 1, "zlib:6", 1);
+    reads_as_written(Kind::Sha256, 5, "zstd:3", 1);
+    reads_as_written(Kind::Sha1, 400, "store", 2);
+    reads_as_written(Kind::Sha256, 1500, "lz4", 3);
+}
+
+#[test]
+fn the_number_of_threads_changes_no_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path(), Kind::Sha1, &objects(300));
+    let bytes = |threads| fs::read(convert(&source, "zlib:6", threads, "variant").join("objects").join(BTREE_FILE));
+    let expected = bytes(1).unwrap();
+    assert_eq!(bytes(3).unwrap(), expected);
+    assert_eq!(bytes(3).unwrap(), expected);
+}
+
+#[test]
+fn what_is_unused_is_counted_to_the_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    // Values of 1 + 2 + 6 + 9 + 4 and 3 + 2 + 6 + 9 + ... bytes: a head, a stored chunk.
+    for (content, in_page) in [(vec![7; 9], true), (noise(1, 5000), false)] {
+        let source = source(&folder.path().join(format!("{in_page}")), Kind::Sha1, &[(ObjectKind::Blob, content)]);
+        let btree = open(&convert(&source, "store", 1, "variant"));
+        let [(_, place)] = places(&btree).try_into().unwrap();
+        assert_eq!(place.is_in_page, in_page);
+        let occupancy = btree.occupancy().unwrap();
+        let data = if in_page { place.len as usize } else { 8 };
+        let node = NODE_HEADER_LEN + 20 + data;
+        let leaf = PAGE_LEN - PAGE_HEADER_LEN - POINTER_LEN - node;
+        let overflow = if in_page { 0 } else { 2 * PAGE_LEN - PAGE_HEADER_LEN - place.len as usize };
+        let meta = 2 * (PAGE_LEN - META_END);
+        assert_eq!(occupancy.unused_bytes, (leaf + overflow + meta) as u64);
+        assert_eq!(occupancy.value_bytes, place.len);
+        assert_eq!(occupancy.file_bytes, fs::metadata(btree.path()).unwrap().len());
+    }
+}
+
+/// What reading all of a variant comes to: the ids of sound objects, or what is wrong.
+fn read_all(variant: &Path) -> Result<Vec<ObjectId>, String> {
+    let repository = GitRepository::open(variant).map_err(|error| error.to_string())?;
+    let verification = verify_objects(&repository, 1).map_err(|error| error.to_string())?;
+    match verification.damage.first() {
+        Some(damage) => Err(damage.to_string()),
+        None => Ok(verification.ids),
+    }
+}
+
+/// Looks every one of `ids` up, as a workload does; the first error.
+fn look_up(variant: &Path, ids: &[ObjectId]) -> Result<(), String> {
+    let repository = GitRepository::open(variant).map_err(|error| error.to_string())?;
+    let mut store = ObjectStore::open(&repository, ZlibReader::Stock).map_err(|error| error.to_string())?;
+    let mut content = Vec::new();
+    for id in ids {
+        store.read(id, &mut content).map_err(|error| error.to_string())?;
+        let _ = store.find_abbreviated(&id.to_string()[..7]);
+    }
+    Ok(())
+}
+
+/// A variant to be damaged, with the bytes that it has while it is whole.
+struct Victim {
+    _folder: tempfile::TempDir,
+    variant: PathBuf,
+    file: PathBuf,
+    bytes: Vec<u8>,
+    ids: Vec<ObjectId>,
+}
+
+impl Victim {
+    fn new(count: usize) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let source = source(folder.path(), Kind::Sha1, &objects(count));
+        let variant = convert(&source, "zlib:6", 1, "variant");
+        let file = variant.join("objects").join(BTREE_FILE);
+        let bytes = fs::read(&file).unwrap();
+        let ids = read_all(&variant).unwrap();
+        Victim { _folder: folder, variant, file, bytes, ids }
+    }
+
+    fn write(&self, bytes: &[u8]) {
+        match fs::remove_file(&self.file) {
+            Err(error) if error.kind() != ErrorKind::NotFound => panic!("{error}"),
+            _ => fs::write(&self.file, bytes).unwrap(),
+        }
+    }
+
+    /// What reading all comes to with `bytes` put at `at`.
+    fn with(&self, at: usize, bytes: &[u8]) -> String {
+        let mut damaged = self.bytes.clone();
+        damaged[at..at + bytes.len()].copy_from_slice(bytes);
+        self.write(&damaged);
+        let _ = look_up(&self.variant, &self.ids);
+        read_all(&self.variant).expect_err("damage")
+    }
+
+    /// Where the value of the first object that `is_wanted` is, and where its page starts.
+    fn value(&self, is_wanted: impl Fn(&BtreePlace) -> bool) -> BtreePlace {
+        self.write(&self.bytes);
+        places(&open(&self.variant)).into_iter().map(|(_, place)| place).find(is_wanted).unwrap()
+    }
+
+    /// Where the page starts that is a leaf (2) or a branch (1).
+    fn page(&self, flag: u8) -> usize {
+        (2..).map(|number| number * PAGE_LEN).find(|at| self.bytes[at + 10] == flag).unwrap()
+    }
+}
+
+#[test]
+fn every_page_may_be_damaged_and_nothing_but_an_error_comes_of_it() {
+    let victim = Victim::new(30);
+    let pages = victim.bytes.len() / PAGE_LEN;
+    let (mut found, mut tried) = (0, 0);
+    for page in 0..pages {
+        // Header and first pointers byte by byte, the rest here and there.
+        for at in (0..20).chain((20..PAGE_LEN).step_by(211)) {
+            for flip in [0x01, 0xff] {
+                let at = page * PAGE_LEN + at;
+                let mut damaged = victim.bytes.clone();
+                damaged[at] ^= flip;
+                victim.write(&damaged);
+                let _ = look_up(&victim.variant, &victim.ids);
+                tried += 1;
+                match read_all(&victim.variant) {
+                    Err(message) => {
+                        found += 1;
+                        assert!(message.contains(BTREE_FILE), "byte {at} ^ {flip:#x}: {message}");
+                    }
+                    // Where nothing lies, nothing is lost.
+                    Ok(ids) => assert_eq!(ids, victim.ids, "byte {at} ^ {flip:#x}"),
+                }
+            }
+        }
+    }
+    assert!(found * 2 > tried, "{found} of {tried}");
+}
+
+#[test]
+fn a_file_that_is_cut_short_or_too_long_is_refused_when_it_is_opened() {
+    let victim = Victim::new(60);
+    let lens = (0..victim.bytes.len()).step_by(PAGE_LEN).chain([1, 4095, 8191, victim.bytes.len() - 1]);
+    for len in lens {
+        victim.write(&victim.bytes[..len]);
+        let message = read_all(&victim.variant).unwrap_err();
+        assert!(message.contains(BTREE_FILE) && message.contains(&format!("found {len}")), "{len}: {message}");
+    }
+    victim.write(&[victim.bytes.as_slice(), &[0; PAGE_LEN]].concat());
+    let message = read_all(&victim.variant).unwrap_err();
+    assert!(message.contains(&format!("expected {} bytes", victim.bytes.len())), "{message}");
+}
+
+#[test]
+fn values_that_are_no_whole_objects_are_named() {
+    let victim = Victim::new(60);
+    let value = victim.value(|place| place.is_in_page && place.len > 20);
+    let at = value.offset as usize;
+    for (kind, what) in [(0, "the reserved type 0"), (5, "the reserved type 5"), (7, "a delta")] {
+        let message = victim.with(at, &[kind << 4]);
+        let expected = format!("{BTREE_FILE} at offset {at}: expected kind and size of a whole object, found {what}");
+        assert!(message.contains(&expected), "{message}");
+    }
+    let message = victim.with(at, &[victim.bytes[at] ^ 0x70]);
+    assert!(message.contains("content whose id is") || message.contains("found"), "{message}");
+}
+
+#[test]
+fn lengths_that_lie_are_not_believed() {
+    let victim = Victim::new(60);
+    let value = victim.value(|place| place.is_in_page && place.len > 20);
+    // A payload of 2^63 bytes, and one of 63 MiB.
+    let huge = [0xb0, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x10];
+    for length in [&huge[..], &[0xb0, 0x80, 0x80, 0xfc, 0x01]] {
+        let message = victim.with(value.offset as usize, length);
+        assert!(message.contains(&format!("at offset {}", value.offset)), "{message}");
+    }
+    // The node of the leaf's first key: at the end of the page.
+    let leaf = victim.page(2);
+    let pointer = |at: usize| usize::from(u16::from_le_bytes([victim.bytes[at], victim.bytes[at + 1]]));
+    let node = leaf + pointer(leaf + PAGE_HEADER_LEN);
+    let message = victim.with(node, &u32::MAX.to_le_bytes());
+    assert!(
+        message.contains("expected a node within the page") || message.contains("expected a value within"),
+        "{message}"
+    );
+    let message = victim.with(node + 6, &u16::MAX.to_le_bytes());
+    assert!(message.contains("expected a key of 20 bytes, found one of 65535"), "{message}");
+    // A value on overflow pages that goes beyond the file, one whose pages are fewer, and one of another value's pages.
+    let large = victim.value(|place| !place.is_in_page);
+    let first = large.offset as usize - PAGE_HEADER_LEN;
+    let message = victim.with(first + 12, &1_000_000_u32.to_le_bytes());
+    assert!(message.contains("pages for a value of"), "{message}");
+    let message = victim.with(first, &1_000_000_u64.to_le_bytes());
+    assert!(message.contains("the number 1000000"), "{message}");
+}
+
+#[test]
+fn trees_that_go_in_circles_or_out_of_the_file_are_refused() {
+    let victim = Victim::new(200);
+    let branch = victim.page(1);
+    let number = (branch / PAGE_LEN) as u32;
+    let first = usize::from(u16::from_le_bytes([victim.bytes[branch + 16], victim.bytes[branch + 17]]));
+    let second = usize::from(u16::from_le_bytes([victim.bytes[branch + 18], victim.bytes[branch + 19]]));
+    let message = victim.with(branch + first, &number.to_le_bytes());
+    assert!(message.contains("expected a leaf page"), "{message}");
+    let message = victim.with(branch + first, &u32::MAX.to_le_bytes());
+    assert!(message.contains("found page 4294967295"), "{message}");
+    // Two keys that lead to one leaf.
+    let child: [u8; 4] = victim.bytes[branch + first..branch + first + 4].try_into().unwrap();
+    let message = victim.with(branch + second, &child);
+    assert!(message.contains("expected keys that ascend"), "{message}");
+}
+
+#[test]
+fn meta_pages_have_to_agree_and_to_be_possible() {
+    let victim = Victim::new(60);
+    for page in [0, PAGE_LEN] {
+        for (at, what) in [(16, "beefc0de"), (20, "format version 1"), (40, "pages of 4096 bytes"), (92, "one value")] {
+            let message = victim.with(page + at, &[0x5a]);
+            assert!(message.contains(what) && message.contains(BTREE_FILE), "{at}: {message}");
+        }
+        for at in [94, 96, 104, 112, 120, 128, 136] {
+            let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
+            assert!(message.contains(BTREE_FILE), "{at}: {message}");
+        }
+    }
+    // Both say that there are more keys.
+    let mut damaged = victim.bytes.clone();
+    damaged[120] += 1;
+    damaged[PAGE_LEN + 120] += 1;
+    victim.write(&damaged);
+    let message = read_all(&victim.variant).unwrap_err();
+    assert!(message.contains("expected 61 objects, as its meta pages say, found 60"), "{message}");
+}
+
+#[test]
+fn loose_stores_hold_the_same_objects_and_are_converted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = objects(100);
+    let source = source(folder.path(), Kind::Sha1, &objects);
+    let encoding = Encoding::plain(&"zstd:3".parse().unwrap());
+    let target = folder.path().join("loose");
+    loose_store::convert(&source, &encoding, &target, false, 3, &NoProgress).unwrap();
+    let loose = GitRepository::open(&target).unwrap();
+    let verification = verify_objects(&loose, 2).unwrap();
+    let mut ids: Vec<ObjectId> = objects.iter().map(|(kind, content)| object_id(Kind::Sha1, *kind, content)).collect();
+    ids.sort_unstable();
+    assert_eq!((verification.ids, verification.damage.len()), (ids, 0));
+    assert_eq!(open(&convert(&loose, "zlib:6", 1, "btree")).len(), 100);
+}
+
+#[test]
+fn a_damaged_source_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let objects = objects(40);
+    let source = source(folder.path(), Kind::Sha1, &objects);
+    let (kind, content) = &objects[7];
+    let hex = object_id(Kind::Sha1, *kind, content).to_string();
+    let file = source.git_dir().join("objects").join(&hex[..2]).join(&hex[2..]);
+    // A sound object under another's name.
+    let (kind, content) = &objects[8];
+    let other = object_id(Kind::Sha1, *kind, content).to_string();
+    fs::copy(source.git_dir().join("objects").join(&other[..2]).join(&other[2..]), &file).unwrap();
+    let encoding = Encoding::plain(&"zlib:6".parse().unwrap());
+    let target = folder.path().join("variant");
+    for error in [
+        btree_store::convert(&source, &encoding, &target, false, 2, &NoProgress).unwrap_err(),
+        loose_store::convert(&source, &encoding, &target, false, 2, &NoProgress).unwrap_err(),
+    ] {
+        let message = error.to_string();
+        assert!(message.contains(&hex[2..]) && message.contains(&format!("content whose id is {other}")), "{message}");
+    }
+    let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["source.git"]);
+}
