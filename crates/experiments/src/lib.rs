@@ -23,6 +23,7 @@ mod interleaved;
 mod measuring;
 mod probe;
 mod registry;
+mod revision_alone;
 mod setting;
 #[cfg(test)]
 mod tests;

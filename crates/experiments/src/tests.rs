@@ -1,11 +1,6 @@
 //! What tests of whole experiments have in common: a small repository that git wrote, and a cache beside it on a disk.
 
-use std::{
-    fs, io,
-    path::Path,
-    process::Command,
-    sync::Mutex,
-};
+use std::{fs, io, path::Path, process::Command, sync::Mutex};
 
 use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Record};
@@ -34,7 +29,8 @@ impl Recorder for KeepsNothing {
 
 /// So many files with names and contents that shrink.
 pub(crate) fn files_of(count: usize) -> Vec<(String, Vec<u8>)> {
-    let line = |number: usize, line: usize| format!("int function_{number}_{line}(void) {{ return {}; }}\n", number * line);
+    let line =
+        |number: usize, line: usize| format!("int function_{number}_{line}(void) {{ return {}; }}\n", number * line);
     let content = |number: usize| (0..=number % 20).map(|at| line(number, at)).collect::<String>();
     (0..count).map(|number| (format!("sub-{}/file {number}.c", number % 7), content(number).into_bytes())).collect()
 }

@@ -192,7 +192,10 @@ fn size_lines(writer: &mut Writer, size: &SizeRecord) -> Result<(), csv::Error> 
         ("other", size.other_bytes),
         ("total", size.total_bytes),
     ];
-    for (kind, bytes) in others {
+    // Older records and most stores have none of these.
+    let more =
+        [("B-tree", size.btree_bytes), ("B-tree unused", size.btree_unused_bytes), ("allocated", size.allocated_bytes)];
+    for (kind, bytes) in others.into_iter().chain(more.into_iter().filter(|(_, bytes)| *bytes > 0)) {
         writer.write_record([&*label, kind, "", "", &bytes.to_string(), ""])?;
     }
     Ok(())

@@ -135,8 +135,9 @@ impl Bench<'_> {
     /// As the programs do it, and back.
     fn in_place(&self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
         let (root, names, clock) = (&self.root, &self.names, self.context.clock);
-        let (stored, sample) = measure(clock, || in_place::compress(root, names, &mut coder.encoder, self.context.progress))
-            .map_err(clock_error)?;
+        let (stored, sample) =
+            measure(clock, || in_place::compress(root, names, &mut coder.encoder, self.context.progress))
+                .map_err(clock_error)?;
         timings.stored = Some(stored?);
         timings.compress.push(sample.wall.as_secs_f64());
         timings.allocated = Some(self.allocated(coder.form)?);
@@ -206,9 +207,10 @@ impl Bench<'_> {
         fs::create_dir_all(made).map_err(|error| ExperimentError::io("make", made, error))?;
         let names: Vec<PathBuf> = (0..lengths.len()).map(|number| made.join(format!("file{number}"))).collect();
         let (written, sample) = measure(self.context.clock, || {
-            names.iter().zip(pieces(stored, lengths)).try_for_each(|(name, bytes)| {
-                fs::File::create_new(name).and_then(|mut file| file.write_all(bytes))
-            })
+            names
+                .iter()
+                .zip(pieces(stored, lengths))
+                .try_for_each(|(name, bytes)| fs::File::create_new(name).and_then(|mut file| file.write_all(bytes)))
         })
         .map_err(clock_error)?;
         written.map_err(|error| ExperimentError::io("write into", made, error))?;

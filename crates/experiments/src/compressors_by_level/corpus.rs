@@ -79,7 +79,8 @@ impl Corpus {
 fn choose(lengths: &[u64], most: usize, bytes: u64) -> Vec<bool> {
     let total: u64 = lengths.iter().sum();
     // By bytes as by files: what is too much of either is thinned out.
-    let by_bytes = if total > bytes { (lengths.len() as u64 as f64 * bytes as f64 / total as f64) as usize } else { most };
+    let by_bytes =
+        if total > bytes { (lengths.len() as u64 as f64 * bytes as f64 / total as f64) as usize } else { most };
     let most = most.min(by_bytes).max(1);
     let mut held = 0_u64;
     let is_chosen = |(number, len): (usize, &u64)| {

@@ -5,6 +5,7 @@
 //! - [`arms`]: which compressors, timed in place as the programs were, and from memory to memory;
 //! - [`phases`]: what opening, writing and closing files takes, each;
 //! - [`commits`]: the processor time of a big commit by level;
+//! - [`stores`]: a B-tree beside files;
 //! - [`verdicts`]: what the figures say of each claim;
 //! - [`tables`]: the figures beside the published ones.
 
@@ -12,6 +13,7 @@ mod arms;
 mod commits;
 mod corpus;
 mod phases;
+mod stores;
 mod tables;
 mod verdicts;
 
@@ -35,8 +37,8 @@ pub(crate) const NAME: &str = "compressors-by-level";
 /// How many times each compressor is run unless the user says otherwise: as few as give an interval.
 const DEFAULT_RUNS: u32 = 6;
 
-/// The parts of the budget: compressors, the same on the second corpus, phases, commits.
-const WEIGHTS: [u32; 4] = [6, 3, 1, 2];
+/// The parts of the budget: compressors, the same on the second corpus, phases, commits, stores.
+const WEIGHTS: [u32; 5] = [6, 3, 1, 2, 1];
 
 /// All that was measured.
 #[derive(Debug, Default)]
@@ -47,6 +49,7 @@ struct Figures {
     compressors: Vec<Compressors>,
     phases: phases::Phases,
     commits: commits::Commits,
+    stores: stores::Stores,
     /// What was left out, and why, a sentence each.
     left_out: Vec<String>,
 }
@@ -95,9 +98,11 @@ fn measure(
     budget: &mut Budget<'_>,
     figures: &mut Figures,
 ) -> Result<bool, ExperimentError> {
-    let [first, second, of_phases, of_commits] = WEIGHTS;
+    let [first, second, of_phases, of_commits, of_stores] = WEIGHTS;
     let scratch = context.cache.scratch();
-    let scratch = scratch.map_err(|error| ExperimentError::Bench(GetOrMakeError::Cache(error).into()))?;
+    let scratch = scratch.map_err(|error| {
+        ExperimentError::from(repackbench_timing::bench::BenchError::from(GetOrMakeError::Cache(error)))
+    })?;
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
     let corpora = Corpus::choose(context)?;
     figures.revision = corpora.revision;
@@ -117,7 +122,13 @@ fn measure(
     if keep(figures, runs) {
         return Ok(true);
     }
-    commits::measure(context, wanted, budget.share(of_commits)?, figures)
+    if commits::measure(context, wanted, budget.share(of_commits)?, figures)? {
+        return Ok(true);
+    }
+    let revision = figures.revision.clone();
+    let (stores, runs) = stores::measure_stores(context, &revision, scratch.path(), wanted, budget.share(of_stores)?)?;
+    figures.stores = stores;
+    Ok(keep(figures, runs))
 }
 
 /// Keeps what runs left out; says whether the user stopped them.

@@ -86,7 +86,8 @@ pub(super) fn time_phases(
     phases.iter_mut().for_each(|times| times.truncate(runs.done));
     if many < MANY && runs.left_out.is_none() {
         let share = share.map(time).unwrap_or_default();
-        runs.left_out = Some(format!("{what}: {many} instead of {MANY} files, as the share of the budget was {share}."));
+        runs.left_out =
+            Some(format!("{what}: {many} instead of {MANY} files, as the share of the budget was {share}."));
     }
     Ok((Phases(phases), runs))
 }

@@ -8,6 +8,7 @@ use super::{
     Compressors, Figures,
     arms::{ARMS, Timings},
     phases::{FEW, LENGTH, MANY, PhaseTimes},
+    stores::STORES,
 };
 use crate::{
     estimates::{Ratio, median_estimate},
@@ -20,7 +21,8 @@ fn column(name: &str, unit: Unit) -> ExperimentColumn {
 }
 
 /// The columns that the published table has.
-const PUBLISHED: [(&str, Unit); 3] = [("size", Unit::Bytes), ("compress", Unit::Seconds), ("uncompress", Unit::Seconds)];
+const PUBLISHED: [(&str, Unit); 3] =
+    [("size", Unit::Bytes), ("compress", Unit::Seconds), ("uncompress", Unit::Seconds)];
 
 /// All tables.
 pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<ExperimentTable> {
@@ -34,6 +36,7 @@ pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<Experiment
     tables.push(corpus_table(published.table("corpora"), figures));
     tables.push(phase_table(figures));
     tables.push(commit_table(figures));
+    tables.push(store_table(figures));
     tables
 }
 
@@ -156,6 +159,30 @@ fn commit_table(figures: &Figures) -> ExperimentTable {
     ExperimentTable { title, columns: vec![column("time", Unit::Ratio)], rows }
 }
 
+fn store_table(figures: &Figures) -> ExperimentTable {
+    let files = figures.stores.0.first();
+    let rows = STORES.iter().zip(&figures.stores.0).enumerate().map(|(number, ((label, _), times))| {
+        let to_files = files.filter(|_| number > 0).and_then(|files| ratio_of(&times.write, &files.write));
+        let measured = vec![
+            exact(times.size.map(|size| size.allocated)),
+            exact(times.size.map(|size| size.bytes)),
+            median(&times.write),
+            median(&times.sync),
+            to_files.map(|found| found.estimate),
+        ];
+        ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
+    });
+    let columns = vec![
+        column("size", Unit::Bytes),
+        column("length", Unit::Bytes),
+        column("write", Unit::Seconds),
+        column("sync", Unit::Seconds),
+        column("write / files", Unit::Ratio),
+    ];
+    let title = "The revision's objects, uncompressed: loose files, and one B-tree".to_owned();
+    ExperimentTable { title, columns, rows: rows.collect() }
+}
+
 /// Where the set-up differs from the published one.
 pub(super) fn differences(figures: &Figures) -> Vec<String> {
     let mut differences = vec![format!(
@@ -171,12 +198,19 @@ pub(super) fn differences(figures: &Figures) -> Vec<String> {
     differences.push(
         "Sizes are what the files take of the disk, as du counts, without the folders that du counts too; lengths stand beside them.".to_owned(),
     );
+    differences.push(
+        "The B-tree is this program's own in LMDB's format, written from left to right in the order of keys, and not Berkeley DB with a put for each \
+         file in the order of their names."
+            .to_owned(),
+    );
     let sizes: Vec<u32> = figures.phases.0.iter().map(|times| times.files).collect();
     if let Some(many) = sizes.iter().max().filter(|many| **many < MANY) {
         differences.push(format!("Phases are timed with {many} files in place of {MANY}."));
     }
-    differences
-        .push("Each phase is timed around its system call; the published figures come from a profiler that samples (gprof).".to_owned());
+    differences.push(
+        "Each phase is timed around its system call; the published figures come from a profiler that samples (gprof)."
+            .to_owned(),
+    );
     differences
 }
 

@@ -18,10 +18,10 @@
 use repackbench_records::{ClaimOutcome, Outcome, Published};
 
 use super::{
-    Figures,
+    Figures, arm,
     arms::Timings,
-    arm,
     phases::{LENGTH, Phases},
+    stores::{StoreTimes, Stores},
 };
 use crate::{
     estimates::Ratio,
@@ -47,13 +47,13 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
     let timings = figures.compressors.first().map(|corpus| corpus.timings.as_slice()).unwrap_or_default();
     let found = Found { timings };
     let value = |id: &str| published.claim(id).and_then(|claim| claim.value);
-    let btree = || {
+    let btree = |measured: Option<String>| {
         let why = "The published store was Berkeley DB's, which is no part of this program: another engine says nothing of it.";
-        Judgement::new(Outcome::NotComparable, String::new(), why.to_owned())
+        Judgement::new(Outcome::NotComparable, measured.unwrap_or_default(), why.to_owned())
     };
-    let lzo_time = |id: &str, what: &str, measured: Option<Ratio>| {
-        of_lzo(takes(what, value(id).as_slice(), measured.as_ref()))
-    };
+    let (btree_size, btree_time) = btree_figures(&figures.stores);
+    let lzo_time =
+        |id: &str, what: &str, measured: Option<Ratio>| of_lzo(takes(what, value(id).as_slice(), measured.as_ref()));
     let lzo_size = |id: &str, what: &str, label: &str| {
         of_lzo(is_as_large(what, value(id).as_slice(), found.size(label, "gzip 3")))
     };
@@ -63,24 +63,38 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ("factor-of-two", judge_factor(value("factor-of-two"), &figures.phases)),
         (
             "little-memory",
-            Judgement::missing("It takes a limit on the memory of the whole machine, or of a control group, which no run here had."),
+            Judgement::missing(
+                "It takes a limit on the memory of the whole machine, or of a control group, which no run here had.",
+            ),
         ),
-        ("btree-size", btree()),
-        ("btree-time", btree()),
-        ("btree-small", btree()),
+        ("btree-size", btree(btree_size)),
+        ("btree-time", btree(btree_time)),
+        ("btree-small", btree(None)),
         ("level-3", judge_level_3(value("level-3"), figures)),
         ("lzo-7-size", lzo_size("lzo-7-size", "lzo -7", "lzop 7")),
         (
             "lzo-decompress",
-            lzo_time("lzo-decompress", "Decompressing gzip -3", found.cpu("gzip 3", "lzop 7", |timings| &timings.uncompress_cpu)),
+            lzo_time(
+                "lzo-decompress",
+                "Decompressing gzip -3",
+                found.cpu("gzip 3", "lzop 7", |timings| &timings.uncompress_cpu),
+            ),
         ),
         (
             "lzo-7-compress",
-            lzo_time("lzo-7-compress", "Compressing by lzo -7", found.cpu("lzop 7", "gzip 3", |timings| &timings.compress_cpu)),
+            lzo_time(
+                "lzo-7-compress",
+                "Compressing by lzo -7",
+                found.cpu("lzop 7", "gzip 3", |timings| &timings.compress_cpu),
+            ),
         ),
         (
             "lzo-3-compress",
-            lzo_time("lzo-3-compress", "Compressing by gzip -3", found.cpu("gzip 3", "lzop 3", |timings| &timings.compress_cpu)),
+            lzo_time(
+                "lzo-3-compress",
+                "Compressing by gzip -3",
+                found.cpu("gzip 3", "lzop 3", |timings| &timings.compress_cpu),
+            ),
         ),
         ("lzo-3-size", lzo_size("lzo-3-size", "lzo -3", "lzop 3")),
         ("lzo-level", judge_lzo_level(&found)),
@@ -128,7 +142,12 @@ fn interval(ratio: &Ratio) -> Result<[f64; 2], Judgement> {
 }
 
 fn judge_gzip_6(found: &Found<'_>) -> Judgement {
-    let all = (found.size("gzip 9", "gzip 6"), found.size("gzip 3", "gzip 6"), found.compress("gzip 9", "gzip 6"), found.compress("gzip 3", "gzip 6"));
+    let all = (
+        found.size("gzip 9", "gzip 6"),
+        found.size("gzip 3", "gzip 6"),
+        found.compress("gzip 9", "gzip 6"),
+        found.compress("gzip 3", "gzip 6"),
+    );
     let (Some(size_9), Some(size_3), Some(time_9), Some(time_3)) = all else {
         return Judgement::missing("gzip was not measured.");
     };
@@ -152,10 +171,17 @@ fn judge_gzip_6(found: &Found<'_>) -> Judgement {
     } else if low_9 <= 1.0 {
         (Outcome::Undecided, "Whether level 9 takes longer is not clear.".to_owned())
     } else if low_3 >= 0.5 {
-        let why = format!("Level 9 gains no more than {} and takes longer; level 3 is larger by more, and saves at most half of the time.", percent(LITTLE));
+        let why = format!(
+            "Level 9 gains no more than {} and takes longer; level 3 is larger by more, and saves at most half of the time.",
+            percent(LITTLE)
+        );
         (Outcome::Reproduced, why)
     } else if high_3 < 0.5 {
-        let why = format!("Level 9 gains no more than {} and takes longer; but level 3, larger by {}, saves more than half of the time.", percent(LITTLE), percent(size_3 - 1.0));
+        let why = format!(
+            "Level 9 gains no more than {} and takes longer; but level 3, larger by {}, saves more than half of the time.",
+            percent(LITTLE),
+            percent(size_3 - 1.0)
+        );
         (Outcome::Changed, why)
     } else {
         (Outcome::Undecided, "Whether level 3 saves more than half of the time is not clear.".to_owned())
@@ -182,12 +208,19 @@ fn judge_bzip2(found: &Found<'_>, saving: Option<f64>) -> Judgement {
         return Judgement::new(Outcome::Undecided, shown, why);
     }
     let is_little = 1.0 - size <= saving + SLACK;
-    let size_words = format!("bzip2 -9 saves {} of gzip -6's size, where {} was published", percent(1.0 - size), percent(saving));
+    let size_words =
+        format!("bzip2 -9 saves {} of gzip -6's size, where {} was published", percent(1.0 - size), percent(saving));
     let (outcome, reason) = match (is_little, low >= SEVERAL) {
         (true, true) => (Outcome::Reproduced, format!("{size_words}, and takes {} times as long or more.", ratio(low))),
-        (false, true) => (Outcome::Changed, format!("It takes {} times as long or more; but {size_words}.", ratio(low))),
-        (true, false) => (Outcome::Changed, format!("{size_words}; but it does not take {} times as long.", ratio(SEVERAL))),
-        (false, false) => (Outcome::NotReproduced, format!("{size_words}, and it does not take {} times as long.", ratio(SEVERAL))),
+        (false, true) => {
+            (Outcome::Changed, format!("It takes {} times as long or more; but {size_words}.", ratio(low)))
+        }
+        (true, false) => {
+            (Outcome::Changed, format!("{size_words}; but it does not take {} times as long.", ratio(SEVERAL)))
+        }
+        (false, false) => {
+            (Outcome::NotReproduced, format!("{size_words}, and it does not take {} times as long.", ratio(SEVERAL)))
+        }
     };
     Judgement::new(outcome, shown, reason)
 }
@@ -216,9 +249,23 @@ fn judge_factor(published: Option<f64>, phases: &Phases) -> Judgement {
     } else if high > limit {
         (Outcome::Undecided, format!("Whether empty files gain more than a factor of {} is not clear.", ratio(limit)))
     } else if is_alike {
-        (Outcome::Reproduced, format!("Empty files gain less than a factor of {}, and opening and closing takes as long as writing, within a factor of {}.", ratio(limit), ratio(AS_LONG)))
+        (
+            Outcome::Reproduced,
+            format!(
+                "Empty files gain less than a factor of {}, and opening and closing takes as long as writing, within a factor of {}.",
+                ratio(limit),
+                ratio(AS_LONG)
+            ),
+        )
     } else {
-        (Outcome::Changed, format!("Empty files gain less than a factor of {}, but opening and closing takes {} of the time of writing.", ratio(limit), ratio(parts.estimate.value)))
+        (
+            Outcome::Changed,
+            format!(
+                "Empty files gain less than a factor of {}, but opening and closing takes {} of the time of writing.",
+                ratio(limit),
+                ratio(parts.estimate.value)
+            ),
+        )
     };
     Judgement::new(outcome, shown, reason)
 }
@@ -227,7 +274,8 @@ fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
     let (Some(ingest), Some(half)) = (&figures.commits.ingest, published) else {
         return Judgement::missing("Commits were not measured.");
     };
-    let mut shown = vec![format!("{} of the processor time in user mode of writing commits", estimate(&ingest.estimate))];
+    let mut shown =
+        vec![format!("{} of the processor time in user mode of writing commits", estimate(&ingest.estimate))];
     if let Some(encode) = &figures.commits.encode {
         shown.push(format!("{} of that of compressing alone", estimate(&encode.estimate)));
     }
@@ -248,10 +296,23 @@ fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
     Judgement::new(outcome, shown, reason)
 }
 
+/// What this program's own B-tree takes beside files: of the disk, and of time.
+fn btree_figures(stores: &Stores) -> (Option<String>, Option<String>) {
+    let [files, btree] = stores.0.as_slice() else { return (None, None) };
+    let allocated = |times: &StoreTimes| times.size.map(|size| size.allocated as f64);
+    let size = allocated(btree).zip(allocated(files)).map(|(btree, files)| btree / files);
+    let time = ratio_of(&btree.write, &files.write).map(|found| estimate(&found.estimate));
+    let size = size.filter(|ratio| ratio.is_finite()).map(size_ratio);
+    (
+        size.map(|size| format!("{size} of the files, by this program's own")),
+        time.map(|time| format!("{time}, by this program's own")),
+    )
+}
+
 /// Processor time decides; what the published table has is elapsed time with the file system in it, and stands beside it.
 fn judge_lzo_level(found: &Found<'_>) -> Judgement {
     let cpu = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress_cpu);
-    let judgement = of_lzo(takes_the_same("Decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
+    let judgement = of_lzo(takes_the_same("decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
     match found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress) {
         Some(elapsed) => {
             let reason = format!(

@@ -15,21 +15,18 @@ use repackbench_timing::{
     cold::ColdCopies,
     workloads::{Counter, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
-use repackbench_writer::{Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, run_program};
+use repackbench_writer::{Layout, StoreKind, WriterError, cache::GetOrMakeError, convert};
 
 use super::{Readings, reading::chill, trees::COPIES};
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
-    probe,
+    revision_alone::{BRANCH, disk_use, fetch_alone},
 };
 
 /// What loose objects are encoded with: not at all, as published, and as git does by default today.
 pub(super) const ARMS: [(&str, &str); 3] =
     [("loose objects, flat", "store"), ("loose objects, zlib 9", "zlib:9"), ("loose objects, zlib 1", "zlib:1")];
-
-/// The branch of the repository that holds the revision alone.
-const BRANCH: &str = "main";
 
 /// What was measured.
 #[derive(Debug, Default)]
@@ -56,7 +53,8 @@ pub(super) fn measure_checkouts(
     share: Option<Duration>,
 ) -> Result<(GitArm, Runs), ExperimentError> {
     let what = "checking out of loose objects, cold";
-    let left_out = |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
+    let left_out =
+        |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
     let Repository::Git(_) = context.source else {
         return Ok((GitArm::default(), left_out("this is no Git repository.")));
     };
@@ -64,7 +62,7 @@ pub(super) fn measure_checkouts(
         return Ok((GitArm::default(), left_out("the budget was used up before.")));
     }
     let scratch = context.cache.scratch();
-    let scratch = scratch.map_err(|error| ExperimentError::Bench(GetOrMakeError::Cache(error).into()))?;
+    let scratch = scratch.map_err(|error| ExperimentError::from(BenchError::from(GetOrMakeError::Cache(error))))?;
     let root = scratch.path();
     let variants = match variants(context, revision, root) {
         Ok(variants) => variants,
@@ -77,7 +75,7 @@ pub(super) fn measure_checkouts(
     let paths: Vec<&Path> = variants.iter().map(PathBuf::as_path).collect();
     let mut arm = GitArm { readings: vec![Readings::default(); ARMS.len()], bytes: Vec::new() };
     for path in &paths {
-        arm.bytes.push(bytes_below(&path.join("objects"))?);
+        arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
     let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |run, number| {
@@ -111,32 +109,6 @@ fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result
     Ok(variants)
 }
 
-/// Lets the user's git fetch one revision, without what came before it, into a new repository: the history would be copied many times
-/// and never be read.
-fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Result<(), ExperimentError> {
-    let run = |arguments: &[&str], name: &str| -> Result<(), ExperimentError> {
-        let mut command = probe::git(context, target);
-        command.args(["-c", "safe.directory=*", "-c", "protocol.file.allow=always"]).args(arguments);
-        Ok(run_program(command, name, context.progress)?)
-    };
-    // An id of SHA-256 has 64 digits.
-    let format = if id.len() > 40 { "--object-format=sha256" } else { "--object-format=sha1" };
-    run(&["init", "-q", "--bare", "-b", BRANCH, format], "git init")?;
-    let upload = format!(
-        "{} -c safe.directory='*' -c uploadpack.allowAnySHA1InWant=true upload-pack",
-        quoted(&context.options.git.to_string_lossy())
-    );
-    let source = context.source.folder().to_string_lossy().into_owned();
-    let upload = format!("--upload-pack={upload}");
-    run(&["fetch", "-q", "--no-tags", "--depth=1", &upload, "--", &source, id], "git fetch --depth=1")?;
-    run(&["update-ref", &format!("refs/heads/{BRANCH}"), id], "git update-ref")
-}
-
-/// A word for a shell.
-fn quoted(word: &str) -> String {
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
 /// Checks the revision out of `copy`, of which nothing is in memory, into `folder`, which is removed again. Opening the repository is part
 /// of the time, as it is for git.
 fn check_out(context: &Context<'_>, copy: &Path, folder: &Path, drops_all: bool) -> Result<Sample, ExperimentError> {
@@ -159,27 +131,4 @@ fn check_out(context: &Context<'_>, copy: &Path, folder: &Path, drops_all: bool)
     workload.clean_up().map_err(BenchError::from)?;
     fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))?;
     Ok(sample)
-}
-
-fn bytes_below(folder: &Path) -> Result<u64, ExperimentError> {
-    let mut bytes = 0;
-    for entry in walkdir::WalkDir::new(folder) {
-        let metadata = entry.and_then(|entry| entry.metadata());
-        let metadata = metadata.map_err(|error| ExperimentError::io("list", folder, error.into()))?;
-        bytes += if metadata.is_file() { metadata.len() } else { 0 };
-    }
-    Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_a_quoted_word_as_it_is() {
-        for word in ["git", "/a b/git", "it's", "$(x)"] {
-            let output = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output();
-            assert_eq!(String::from_utf8(output.unwrap().stdout).unwrap(), word);
-        }
-    }
 }

@@ -98,9 +98,11 @@ fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, Experi
     }
     let mut budget = Budget::new(context.clock, context.options.budget, WEIGHTS.iter().sum())?;
     let raw = read_published(context, &trees, &mut budget, &mut figures)?;
-    let decoded = if raw.is_interrupted { None } else { Some(read_decoding(context, &trees, &mut budget, &mut figures)?) };
+    let decoded =
+        if raw.is_interrupted { None } else { Some(read_decoding(context, &trees, &mut budget, &mut figures)?) };
     let is_interrupted = decoded.as_ref().is_none_or(|runs| runs.is_interrupted);
-    let commanded = if is_interrupted { None } else { Some(read_as_published(context, &trees, &mut budget, &mut figures)?) };
+    let commanded =
+        if is_interrupted { None } else { Some(read_as_published(context, &trees, &mut budget, &mut figures)?) };
     let is_interrupted = commanded.as_ref().is_none_or(|runs| runs.is_interrupted);
     let checked_out = if is_interrupted { None } else { Some(check_out(context, &trees, &mut budget, &mut figures)?) };
     if raw.done == 0 {
@@ -112,7 +114,9 @@ fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, Experi
     experiment.differences = tables::differences(&trees, &figures)?;
     experiment.notes = published.remarks.clone();
     experiment.notes.extend(tables::notes(&trees)?);
-    experiment.notes.extend([Some(raw), decoded, commanded, checked_out].into_iter().flatten().filter_map(|runs| runs.left_out));
+    experiment
+        .notes
+        .extend([Some(raw), decoded, commanded, checked_out].into_iter().flatten().filter_map(|runs| runs.left_out));
     Ok(experiment)
 }
 
@@ -214,7 +218,8 @@ fn check_out(
         return Ok(Runs { done: 0, left_out: None, is_interrupted: false });
     };
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
-    let (arm, runs) = measure_checkouts(context, &flat.descriptor()?, figures.drops_all, wanted, budget.share(weight)?)?;
+    let (arm, runs) =
+        measure_checkouts(context, &flat.descriptor()?, figures.drops_all, wanted, budget.share(weight)?)?;
     figures.git = arm;
     Ok(runs)
 }

@@ -240,7 +240,9 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
         "gzip -9 is stock zlib at level 9 in files of gzip's format without a name; zstd -5, which is in no published row, is libzstd."
             .to_owned(),
     );
-    differences.push("Mount options are those of this machine; the published file system had noatime and nodiratime.".to_owned());
+    differences.push(
+        "Mount options are those of this machine; the published file system had noatime and nodiratime.".to_owned(),
+    );
     Ok(differences)
 }
 

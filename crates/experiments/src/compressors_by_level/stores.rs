@@ -1,0 +1,98 @@
+//! A B-tree beside files: the objects of the revision, uncompressed, as loose objects and in one B-tree.
+//!
+//! Berkeley DB is no part of this program, so that no figure here says anything of the published one.
+
+use std::{fs, path::Path, time::Duration};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::Repository;
+use repackbench_writer::{Layout, StoreKind, WriterError, convert};
+
+use crate::{
+    Context, ExperimentError,
+    interleaved::{Runs, interleaved},
+    revision_alone::{DiskUse, disk_use, fetch_alone},
+};
+
+/// Uncompressed, as the published store was.
+const SPEC: &str = "store";
+
+/// The stores.
+pub(super) const STORES: [(&str, StoreKind); 2] = [("files", StoreKind::Loose), ("B-tree", StoreKind::Btree)];
+
+/// What one store took.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct StoreTimes {
+    pub(super) size: Option<DiskUse>,
+    /// Seconds of reading the source, and writing; one for each run.
+    pub(super) write: Vec<f64>,
+    /// Seconds until all of it was on the disk.
+    pub(super) sync: Vec<f64>,
+}
+
+/// For each of [`STORES`]; none if nothing was measured.
+#[derive(Debug, Default)]
+pub(super) struct Stores(pub(super) Vec<StoreTimes>);
+
+/// Writes each store `wanted` times, in new folders below `folder`.
+pub(super) fn measure_stores(
+    context: &Context<'_>,
+    revision: &str,
+    folder: &Path,
+    wanted: u32,
+    share: Option<Duration>,
+) -> Result<(Stores, Runs), ExperimentError> {
+    let what = "a B-tree beside files";
+    let left_out =
+        |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
+    let Repository::Git(_) = context.source else {
+        return Ok((Stores::default(), left_out("this is no Git repository.")));
+    };
+    let root = folder.join("stores");
+    let mut stores = Stores(vec![StoreTimes::default(); STORES.len()]);
+    let measured = (|| {
+        fs::create_dir_all(&root).map_err(|error| ExperimentError::io("make", &root, error))?;
+        let alone = root.join("revision.git");
+        fetch_alone(context, revision, &alone)?;
+        let source = Repository::open(&alone)?;
+        interleaved(context, what, STORES.len(), wanted, share, &mut |_, number| match (
+            STORES.get(number),
+            stores.0.get_mut(number),
+        ) {
+            (Some((_, store)), Some(times)) => write_store(context, &source, *store, &root.join("store.git"), times),
+            _ => Ok(()),
+        })
+    })();
+    let runs = match measured {
+        Ok(runs) => runs,
+        // git refuses to hand out some revisions, such as those of partial clones.
+        Err(ExperimentError::Writer(error @ (WriterError::Program { .. } | WriterError::Spec { .. }))) => {
+            return Ok((Stores::default(), left_out(&format!("{error}."))));
+        }
+        Err(error) => return Err(error),
+    };
+    let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
+    for times in &mut stores.0 {
+        times.write.truncate(done);
+        times.sync.truncate(done);
+    }
+    Ok((stores, runs))
+}
+
+/// Writes the store at `target`, which is removed again.
+fn write_store(
+    context: &Context<'_>,
+    source: &Repository,
+    store: StoreKind,
+    target: &Path,
+    times: &mut StoreTimes,
+) -> Result<(), ExperimentError> {
+    let spec = SPEC.parse::<CodecSpec>();
+    let spec = spec.map_err(|error| WriterError::Spec { spec: SPEC.to_owned(), why: format!("{error}") })?;
+    let layout = Layout { store, ..Layout::default() };
+    let (conversion, _) = convert(source, &spec, layout, target, false, context.options.threads, context.progress)?;
+    times.size = Some(disk_use(&target.join("objects"))?);
+    times.write.push(conversion.elapsed.as_secs_f64());
+    times.sync.push(conversion.sync.as_secs_f64());
+    fs::remove_dir_all(target).map_err(|error| ExperimentError::io("remove", target, error))
+}

@@ -1,0 +1,84 @@
+//! A repository of one revision, without what came before it: its history would be copied many times and never be read.
+
+use std::{os::unix::fs::MetadataExt, path::Path};
+
+use repackbench_writer::run_program;
+use walkdir::WalkDir;
+
+use crate::{Context, ExperimentError, probe};
+
+/// The branch that is the revision.
+pub(crate) const BRANCH: &str = "main";
+
+/// Lets the user's git fetch the revision `id` of the repository into a new one at `target`.
+pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Result<(), ExperimentError> {
+    let run = |arguments: &[&str], name: &str| -> Result<(), ExperimentError> {
+        let mut command = probe::git(context, target);
+        command.args(["-c", "safe.directory=*", "-c", "protocol.file.allow=always"]).args(arguments);
+        Ok(run_program(command, name, context.progress)?)
+    };
+    // An id of SHA-256 has 64 digits.
+    let format = if id.len() > 40 { "--object-format=sha256" } else { "--object-format=sha1" };
+    run(&["init", "-q", "--bare", "-b", BRANCH, format], "git init")?;
+    let upload = format!(
+        "{} -c safe.directory='*' -c uploadpack.allowAnySHA1InWant=true upload-pack",
+        quoted(&context.options.git.to_string_lossy())
+    );
+    let source = context.source.folder().to_string_lossy().into_owned();
+    let upload = format!("--upload-pack={upload}");
+    run(&["fetch", "-q", "--no-tags", "--depth=1", &upload, "--", &source, id], "git fetch --depth=1")?;
+    run(&["update-ref", &format!("refs/heads/{BRANCH}"), id], "git update-ref")
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+/// What files take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct DiskUse {
+    /// Their lengths.
+    pub(crate) bytes: u64,
+    /// What they take of the disk.
+    pub(crate) allocated: u64,
+}
+
+/// What the files below `folder` take, together.
+pub(crate) fn disk_use(folder: &Path) -> Result<DiskUse, ExperimentError> {
+    let mut sum = DiskUse::default();
+    for entry in WalkDir::new(folder) {
+        let metadata = entry.and_then(|entry| entry.metadata());
+        let metadata = metadata.map_err(|error| ExperimentError::io("list", folder, error.into()))?;
+        if metadata.is_file() {
+            sum.bytes += metadata.len();
+            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            sum.allocated += metadata.blocks() * 512;
+        }
+    }
+    Ok(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_a_quoted_word_as_it_is() {
+        for word in ["git", "/a b/git", "it's", "$(x)"] {
+            let output = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output();
+            assert_eq!(String::from_utf8(output.unwrap().stdout).unwrap(), word);
+        }
+    }
+
+    #[test]
+    fn files_are_added_up_with_and_without_their_blocks() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("sub")).unwrap();
+        std::fs::write(folder.path().join("a"), [1; 100]).unwrap();
+        std::fs::write(folder.path().join("sub/b"), [1; 5000]).unwrap();
+        let found = disk_use(folder.path()).unwrap();
+        assert_eq!(found.bytes, 5100);
+        assert_eq!(found.allocated % 512, 0);
+    }
+}
