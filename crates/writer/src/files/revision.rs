@@ -22,6 +22,9 @@ pub struct LeftOutFiles {
     pub missing: u64,
 }
 
+/// Told of path and content of a file.
+pub type FileVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
 /// The files of one revision. Symbolic links and gitlinks are counted, and left out.
 pub struct RevisionFiles {
     history: Box<dyn History>,
@@ -70,7 +73,7 @@ impl RevisionFiles {
     ///
     /// # Errors
     /// What `visit` returns; content that cannot be read.
-    pub fn for_each(&mut self, visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    pub fn for_each(&mut self, visit: &mut FileVisitor<'_>) -> Result<()> {
         (self.left_out, self.content_bytes) = (LeftOutFiles::default(), 0);
         let mut content = Vec::new();
         for (path, change) in self.files.iter() {

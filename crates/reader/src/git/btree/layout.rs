@@ -55,6 +55,9 @@ use std::cmp::Ordering;
 pub const PAGE_LEN: usize = 4096;
 /// The same as a length in the file.
 pub const PAGE_BYTES: u64 = PAGE_LEN as u64;
+
+/// The same as the file says it.
+pub const PAGE_LEN_FIELD: u32 = 4096;
 /// Length of a page's header.
 pub const PAGE_HEADER_LEN: usize = 16;
 /// Length of a node before its key.
