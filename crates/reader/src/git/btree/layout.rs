@@ -63,7 +63,7 @@ pub const NODE_HEADER_LEN: usize = 8;
 pub const POINTER_LEN: usize = 2;
 /// The longest node of a leaf, key and value included: two of them and their pointers fit a page. A longer value goes to
 /// overflow pages.
-pub const LONGEST_NODE: usize = ((PAGE_LEN - PAGE_HEADER_LEN) / 2 & !1) - POINTER_LEN;
+pub const LONGEST_NODE: usize = (((PAGE_LEN - PAGE_HEADER_LEN) / 2) & !1) - POINTER_LEN;
 /// The longest value.
 pub const LONGEST_VALUE: u64 = u32::MAX as u64;
 /// How many meta pages a file begins with.

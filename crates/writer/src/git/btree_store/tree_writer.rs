@@ -168,7 +168,7 @@ impl TreeWriter {
         put(&mut page, META_AT + 4, &VERSION.to_le_bytes());
         put(&mut page, META_AT + 16, &(self.next_page * PAGE_BYTES).to_le_bytes());
         let [free_at, keys_at] = TREES_AT;
-        put(&mut page, free_at, &(PAGE_LEN as u32).to_le_bytes());
+        put(&mut page, free_at, &u32::try_from(PAGE_LEN).unwrap_or(u32::MAX).to_le_bytes());
         put(&mut page, free_at + 4, &NUMBERED_KEYS.to_le_bytes());
         put(&mut page, free_at + 40, &NO_PAGE.to_le_bytes());
         let Tree { root, levels, branch_pages, leaf_pages, overflow_pages, keys } = self.tree;
