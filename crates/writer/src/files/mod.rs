@@ -25,7 +25,7 @@ use repackbench_reader::{
 };
 
 pub use self::copies::{compressed_in_place, copy_interleaved, files_in_folder_order};
-pub use self::revision::{LeftOutFiles, RevisionFiles};
+pub use self::revision::{LeftOutFiles, RevisionFiles, VisitFile};
 use self::{revision::FileBatch, tree_writer::TreeWriter};
 use crate::{
     Layout, OutputPath, Progress, ProgressUnit, Result, WriterError,

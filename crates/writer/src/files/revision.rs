@@ -11,6 +11,9 @@ use crate::Result;
 /// About so many bytes of content are gathered before they are encoded.
 const BATCH_BYTES: usize = 32 << 20;
 
+/// Told path and content of a file.
+pub type VisitFile<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
+
 /// What of a revision is no file of its own in a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOutFiles {
@@ -70,7 +73,7 @@ impl RevisionFiles {
     ///
     /// # Errors
     /// What `visit` returns; content that cannot be read.
-    pub fn for_each(&mut self, visit: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    pub fn for_each(&mut self, visit: &mut VisitFile<'_>) -> Result<()> {
         (self.left_out, self.content_bytes) = (LeftOutFiles::default(), 0);
         let mut content = Vec::new();
         for (path, change) in self.files.iter() {
