@@ -6,13 +6,32 @@ use clap::{
 };
 use repackbench_writer::{Layout, Order, StoreKind};
 
+use crate::failure::{Failure, USAGE};
+
+/// What a conversion writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    /// A repository.
+    Repository(Layout),
+    /// One revision as a tree of files.
+    Files,
+}
+
+/// The name of a tree of files among those of stores.
+const FILES: &str = "files";
+
 /// One layout.
 #[derive(Debug, Args)]
 pub(crate) struct LayoutArguments {
     /// What holds the objects: pack, packs and loose objects or revlogs as in the source; loose, a file each, none of them a delta;
-    /// btree, one B-tree, none of them a delta.
-    #[arg(long, value_name = "STORE", default_value = StoreKind::AsFound.name(), value_parser = stores())]
-    store: StoreKind,
+    /// btree, one B-tree, none of them a delta; files, no repository but the files of one revision, each compressed by itself,
+    /// as a .gz, .zst, .bz2 or .xz where the codec has such a format.
+    #[arg(long, value_name = "STORE", default_value = StoreKind::AsFound.name(), value_parser = stores_and_files())]
+    store: StoreOrFiles,
+
+    /// The revision whose files --store files writes [default: HEAD, or Mercurial's tip].
+    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    pub(crate) rev: Option<String>,
 
     /// The order of the entries of each pack: source, as they lie; recency, as git would write them now; kind, commits, tags, trees,
     /// blobs; path, all versions of a file together; checkout, what a checkout of HEAD reads, as it reads it, then recency;
@@ -26,8 +45,21 @@ pub(crate) struct LayoutArguments {
 }
 
 impl LayoutArguments {
-    pub(crate) fn layout(&self) -> Layout {
-        Layout { store: self.store, order: self.order, reference_deltas: self.order_refs }
+    /// What is to be written; an error for options that do not go together.
+    pub(crate) fn written(&self, is_rechosen: bool) -> Result<Written, Failure> {
+        let is_ordered = self.order != Order::Source || self.order_refs;
+        match self.store {
+            StoreOrFiles::Files if is_ordered => Err(Failure::new(USAGE, "--order: a tree of files has no packs")),
+            StoreOrFiles::Files if is_rechosen => Err(Failure::new(USAGE, "--rechosen: a tree of files has no deltas")),
+            StoreOrFiles::Files => Ok(Written::Files),
+            StoreOrFiles::Store(_) if self.rev.is_some() => Err(Failure::new(
+                USAGE,
+                "--rev: a repository is converted whole; only --store files writes one revision",
+            )),
+            StoreOrFiles::Store(store) => {
+                Ok(Written::Repository(Layout { store, order: self.order, reference_deltas: self.order_refs }))
+            }
+        }
     }
 }
 
@@ -75,6 +107,21 @@ impl LayoutAxes {
         }
         layouts
     }
+}
+
+/// What can be written in place of the source's store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StoreOrFiles {
+    Store(StoreKind),
+    Files,
+}
+
+fn stores_and_files() -> impl TypedValueParser<Value = StoreOrFiles> {
+    let names = StoreKind::ALL.map(StoreKind::name).into_iter().chain([FILES]);
+    PossibleValuesParser::new(names).try_map(|name| match name.as_str() {
+        FILES => Ok(StoreOrFiles::Files),
+        name => name.parse().map(StoreOrFiles::Store),
+    })
 }
 
 fn stores() -> impl TypedValueParser<Value = StoreKind> {

@@ -109,7 +109,7 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
 type Writer = csv::Writer<Vec<u8>>;
 
 fn experiment_lines(writer: &mut Writer, experiment: &Experiment) -> Result<(), csv::Error> {
-    for table in &experiment.tables {
+    for table in experiment.tables.iter().chain(&experiment.listings) {
         for row in &table.rows {
             for (at, column) in table.columns.iter().enumerate() {
                 let measured = row.measured.get(at).and_then(Option::as_ref);
@@ -192,7 +192,10 @@ fn size_lines(writer: &mut Writer, size: &SizeRecord) -> Result<(), csv::Error> 
         ("other", size.other_bytes),
         ("total", size.total_bytes),
     ];
-    for (kind, bytes) in others {
+    // Older records and most stores have none of these.
+    let more =
+        [("B-tree", size.btree_bytes), ("B-tree unused", size.btree_unused_bytes), ("allocated", size.allocated_bytes)];
+    for (kind, bytes) in others.into_iter().chain(more.into_iter().filter(|(_, bytes)| *bytes > 0)) {
         writer.write_record([&*label, kind, "", "", &bytes.to_string(), ""])?;
     }
     Ok(())

@@ -252,6 +252,25 @@ stored           0          0         1      30.0
     }
 
     #[test]
+    fn disk_blocks_and_a_btree_are_shown_where_they_say_something() {
+        let (mut loose, mut btree) = (sample("loose", 1), sample("btree", 1));
+        loose.allocated_bytes = loose.total_bytes + loose.total_bytes / 200;
+        assert!(!size_table(&[loose.clone()]).contains("disk blocks"), "half a percent");
+        (btree.btree_bytes, btree.btree_unused_bytes) = (1_000_000, 3_000_000);
+        btree.total_bytes = btree.sum_of_parts();
+        loose.allocated_bytes = 2 * loose.total_bytes;
+        btree.allocated_bytes = btree.total_bytes;
+        let text = size_table(&[loose, btree]);
+        let row = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+            line[name.len()..].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(row("B-tree keys and pages"), ["0", "1.00", "-"]);
+        assert_eq!(row("B-tree, unused"), ["0", "3.00", "-"]);
+        assert_eq!(row("total in disk blocks"), ["72.6", "40.3", "0.555"]);
+    }
+
+    #[test]
     fn one_repository_has_no_ratio_and_none_has_no_lines_but_the_total() {
         assert!(!size_table(&[sample("only", 1)]).contains("ratio"));
         assert_eq!(size_table(&[]).lines().count(), 4);

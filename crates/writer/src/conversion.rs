@@ -8,7 +8,11 @@ use std::{
 use repackbench_codec::{CodecSpec, ObjectKind};
 use repackbench_reader::{ReaderError, Repository, Snapshot};
 
-use crate::{Layout, OutputPath, Progress, Result, StoreKind, WriterError, dictionaries::encoding_for, git, hg};
+use crate::{
+    Layout, OutputPath, Progress, Result, StoreKind, WriterError,
+    dictionaries::{encoding_for, encoding_for_whole},
+    git, hg,
+};
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default)]
@@ -41,7 +45,10 @@ pub fn convert(
         Repository::Git(source) => git::refuse_bases(source)?,
         Repository::Hg(source) => hg::refuse_bases(source)?,
     }
-    let (encoding, notes) = encoding_for(source, spec, threads, progress)?;
+    let (encoding, notes) = match layout.store {
+        StoreKind::AsFound => encoding_for(source, spec, threads, progress)?,
+        StoreKind::Loose | StoreKind::Btree => encoding_for_whole(source, spec, threads, progress)?,
+    };
     let (mut conversion, path) = match source {
         Repository::Git(source) => match layout.store {
             StoreKind::AsFound => git::convert_in_order(source, &encoding, layout, target, force, threads, progress)?,

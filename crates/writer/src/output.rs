@@ -16,10 +16,10 @@ use repackbench_reader::{
     hg::repository::KEPT_IN_HG_DIR,
 };
 
-use crate::{Layout, Result, WriterError, pipeline::on_threads};
+use crate::{Result, WriterError, pipeline::on_threads};
 
-/// The default output for `source` under `spec` and `layout`: a sibling named after them, `repo.zstd-5`, `repo.zstd-5.loose`.
-pub fn default_output(source: &Path, spec: &CodecSpec, layout: Layout) -> Result<PathBuf> {
+/// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
+pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
     // By name and not by what symbolic links lead to, as the user sees it; only `..` has to be followed.
     let mut path = std::path::absolute(source).map_err(|e| WriterError::io("find", source, e))?;
     if path.components().any(|component| component == Component::ParentDir) {
@@ -36,7 +36,7 @@ pub fn default_output(source: &Path, spec: &CodecSpec, layout: Layout) -> Result
     })?;
     name.push(".");
     name.push(spec.file_stem());
-    name.push(layout.file_suffix());
+    name.push(suffix);
     Ok(path.with_file_name(name))
 }
 

@@ -2,15 +2,21 @@
 
 use std::{path::Path, process::ExitCode};
 
+use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_report::convert_summary;
 use repackbench_timing::sizes::measure;
-use repackbench_writer::{Conversion, convert, default_output, git, hg};
+use repackbench_writer::{
+    Conversion, convert, default_output,
+    files::{default_files_output, write_files},
+    git, hg,
+};
 
 use super::{name_of, open, print};
 use crate::{
     args::ConvertArguments,
     failure::{Failure, print_note},
+    layout_arguments::Written,
     progress::Bar,
 };
 
@@ -21,10 +27,15 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Repository::Git(_) => &codec,
         Repository::Hg(_) => &codec.for_revlogs(),
     };
-    let layout = arguments.layout.layout();
-    let target = match &arguments.output {
-        Some(path) => path.clone(),
-        None => default_output(&arguments.repository, codec, layout)?,
+    let written = arguments.layout.written(arguments.rechosen)?;
+    let target = match (&arguments.output, written) {
+        (Some(path), _) => path.clone(),
+        (None, Written::Repository(layout)) => default_output(&arguments.repository, codec, &layout.file_suffix())?,
+        (None, Written::Files) => default_files_output(&arguments.repository, codec)?,
+    };
+    let layout = match written {
+        Written::Repository(layout) => layout,
+        Written::Files => return write_revision(arguments, &source, codec, &target),
     };
     if arguments.rechosen {
         layout.check_rechosen(codec)?;
@@ -46,6 +57,22 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         if let Err(failure) = summarise(&source, &arguments.repository, conversion, &path) {
             print_note(format!("{} is complete, but cannot be summarised: {failure}", path.display()));
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Writes the files of one revision.
+fn write_revision(
+    arguments: &ConvertArguments,
+    source: &Repository,
+    codec: &CodecSpec,
+    target: &Path,
+) -> Result<ExitCode, Failure> {
+    let bar = Bar::new(arguments.effort.quiet);
+    let revision = arguments.layout.rev.as_deref();
+    let (files, _) = write_files(source, codec, revision, target, arguments.force, arguments.effort.threads(), &bar)?;
+    if !arguments.effort.quiet {
+        print(&files.to_string())?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -60,7 +60,7 @@ fn the_list_tells_what_each_asked_found_and_needs() {
 #[test]
 fn what_cannot_be_run_is_refused_by_name() {
     let scratch = Scratch::new();
-    let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("history").repo());
+    let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("chains").repo());
     for (words, repositories, expected) in [
         (&["no-such-experiment"][..], vec![&*git], "zlib-vs-zstd-pack"),
         (&["all"], vec![&*git], "--out"),
@@ -84,7 +84,7 @@ fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let [json, html, markdown] = ["found.jsonl", "found.html", "found.md"].map(|name| scratch.join(name));
-    let options = ["zlib-vs-zstd-pack", "--runs", "2", "--budget", "60s", "--repack", "--seed", "7", "--quiet"];
+    let options = ["zlib-vs-zstd-pack", "--runs", "2", "--budget", "none", "--repack", "--seed", "7", "--quiet"];
     let files = ["--json", path(&json), "--html", path(&html), "--markdown", path(&markdown)];
     let text = run(&scratch, &[&options[..], &files].concat(), &[&repo]).exits(exit::OK).text();
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
@@ -135,7 +135,7 @@ fn what_does_not_fit_into_the_budget_is_named() {
 
 #[test]
 fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
-    let (repo, scratch) = (Fixture::hg("history").repo(), Scratch::new());
+    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
     let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "none", "--quiet", "--json", path(&json)];
@@ -166,7 +166,7 @@ fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
 
 #[test]
 fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
-    let (repo, scratch) = (Fixture::hg("history").repo(), Scratch::new());
+    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
     let json = scratch.join("found.jsonl");
     let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--quiet", "--hg", "/no/such/hg", "--json", path(&json)];
     run(&scratch, &options, &[&repo]).exits(exit::OK);
@@ -184,7 +184,7 @@ fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
 fn all_runs_what_fits_each_repository_and_makes_one_report() {
     let scratch = Scratch::new();
     let (git, hg, other) =
-        (Fixture::get("history").repo(), Fixture::hg("history").repo(), Fixture::hg("branches").repo());
+        (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Fixture::hg("branches").repo());
     let out = scratch.join("out");
     // Without hg, which takes its time to start.
     let options = ["all", "--runs", "1", "--budget", "5s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];

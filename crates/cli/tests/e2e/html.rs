@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Value, json};
+
 use super::support::browser::{Browser, Page, View};
 use super::support::program::{self, command, exit};
 use super::support::{Fixture, Scratch};
@@ -28,9 +30,31 @@ fn page_of_results(scratch: &Scratch) -> PathBuf {
             run(arguments, &[files.last().expect("a file"), &repo]);
         }
     }
+    files.push(scratch.join("experiment.jsonl"));
+    fs::write(files.last().expect("a file"), experiment().to_string()).expect("a file");
     let files: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
     run(&["report", "--quiet", "--html"], &files);
     scratch.join("report.html")
+}
+
+/// The result of an experiment, with two arms.
+fn experiment() -> Value {
+    let row = |label: &str, published: f64, measured: f64| {
+        let estimate = json!({"value": measured, "interval": [measured * 0.9, measured * 1.1]});
+        json!({"label": label, "published": [published], "measured": [estimate]})
+    };
+    json!({
+        "record": "experiment", "schema": 2, "experiment_schema": 1, "name": "zlib-vs-zstd-pack", "command": null,
+        "began_unix_ms": 1, "host": {}, "repository": {"name": "history", "fingerprint": "f", "head": null},
+        "differences": ["The repository is another one."],
+        "tables": [{
+            "title": "Commands", "columns": [{"name": "rev-list", "unit": "seconds"}],
+            "rows": [row("zlib:6", 27.4, 0.5), row("zstd:5", 25.7, 0.4)]
+        }],
+        "claims": [{"claim": "It is faster.", "published": "0.94", "measured": "0.80 [0.72, 0.88]", "outcome": "changed",
+            "reason": "The direction holds, and the effect is more than the published 0.94."}],
+        "notes": ["A note."]
+    })
 }
 
 /// The boxes of what a selector finds: how many there are, and how many of them are empty.

@@ -28,20 +28,8 @@ fn in_order(source: &Path, order: &str, refs: bool, scratch: &Scratch) -> PathBu
 
 /// The ids of the entries of each pack, in file order.
 fn packed_ids(repo: &Path) -> Vec<Vec<String>> {
-    let ids = |index: &PathBuf| {
-        let listed = program::run(git::command(repo).arg("show-index").stdin(fs::File::open(index).expect("an index")));
-        let mut entries: Vec<(u64, String)> = listed.text().lines().map(entry).collect();
-        entries.sort();
-        entries.into_iter().map(|(_, id)| id).collect()
-    };
-    git::pack_files(repo, "idx").iter().map(ids).collect()
-}
-
-/// Offset and id from a line of `git show-index`.
-fn entry(line: &str) -> (u64, String) {
-    let mut words = line.split(' ');
-    let offset = words.next().and_then(|offset| offset.parse().ok()).expect("an offset");
-    (offset, words.next().expect("an id").to_owned())
+    let ids = |pack: &String| pack.lines().filter_map(|line| line.split(' ').next()).map(str::to_owned).collect();
+    git::delta_structure(repo).iter().map(ids).collect()
 }
 
 /// The ids of the only pack, in file order.
@@ -306,9 +294,9 @@ fn damage_is_told_in_the_same_words_as_without_an_order() {
             let mut pack = OpenPack::open(&repo);
             flip(at)(&mut pack);
             if is_resealed {
-                pack.reseal_and_write()
+                pack.reseal_and_write();
             } else {
-                pack.write()
+                pack.write();
             }
             let refused = |options: &[&str]| {
                 let outcome = converted(&repo, options, &scratch.join("out")).exits(exit::BAD_INPUT);
@@ -327,7 +315,7 @@ fn damage_is_told_in_the_same_words_as_without_an_order() {
 #[test]
 fn what_cannot_be_is_refused() {
     let scratch = Scratch::new();
-    let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("history").repo());
+    let (git, hg) = (Fixture::get("history").repo(), Fixture::hg("default").repo());
     let cases: [(&Path, &[&str], &str); 7] = [
         (&git, &["--order-refs"], "order=source"),
         (&git, &["--store", "loose", "--order", "path"], "only packs have an order"),

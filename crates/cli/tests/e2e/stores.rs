@@ -46,10 +46,12 @@ fn replay(repo: &Path, workload: &str) -> (Option<i32>, Vec<u8>) {
 
 #[track_caller]
 fn sizes(repositories: &[&Path]) -> Vec<Value> {
-    let outcome = program::run(command().args(["size", "--json", "-"]).args(repositories)).exits(exit::OK);
-    let records = outcome.text().lines().filter_map(|line| serde_json::from_str(line).ok()).collect::<Vec<Value>>();
-    assert!(!records.is_empty(), "{}", outcome.text());
-    records
+    let scratch = Scratch::new();
+    let file = scratch.join("sizes.jsonl");
+    program::run(command().args(["size", "--json"]).arg(&file).args(repositories)).exits(exit::OK);
+    let records = fs::read_to_string(&file).expect("the records");
+    let record = |line: &str| serde_json::from_str::<Value>(line).expect("a record")["size"].take();
+    records.lines().map(record).collect()
 }
 
 #[test]
@@ -65,7 +67,7 @@ fn every_store_holds_the_same_objects() {
                 convert(&source, store, codec, &variant);
                 let what = format!("{name}, {store}, {codec}");
                 repackbench([Path::new("verify"), &source, &variant]).exits(exit::OK);
-                assert_eq!(git::pack_files(&variant, "pack").len(), 0, "{what}");
+                assert_eq!(fs::read_dir(variant.join("objects/pack")).expect("a folder").count(), 0, "{what}");
                 assert_eq!(variant.join(BTREE).is_file(), store == "btree", "{what}");
                 for (workload, expected) in REPLAYS.iter().zip(&expected) {
                     let found = replay(&variant, workload);

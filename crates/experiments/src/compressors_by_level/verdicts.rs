@@ -76,7 +76,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-decompress",
             lzo_time(
                 "lzo-decompress",
-                "decompressing gzip -3",
+                "Decompressing gzip -3",
                 found.cpu("gzip 3", "lzop 7", |timings| &timings.uncompress_cpu),
             ),
         ),
@@ -84,7 +84,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-7-compress",
             lzo_time(
                 "lzo-7-compress",
-                "compressing by lzo -7",
+                "Compressing by lzo -7",
                 found.cpu("lzop 7", "gzip 3", |timings| &timings.compress_cpu),
             ),
         ),
@@ -92,7 +92,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-3-compress",
             lzo_time(
                 "lzo-3-compress",
-                "compressing by gzip -3",
+                "Compressing by gzip -3",
                 found.cpu("gzip 3", "lzop 3", |timings| &timings.compress_cpu),
             ),
         ),

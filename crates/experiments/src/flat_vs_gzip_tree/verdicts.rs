@@ -51,7 +51,7 @@ pub(super) fn claims(published: &Published, trees: &Trees, figures: &Figures) ->
         (
             "sparse",
             judge_time(
-                "the tree compressed in place",
+                "The tree compressed in place",
                 value("sparse"),
                 ratio_between(figures, "gzip-1", "flat-1").as_ref(),
             ),

@@ -133,7 +133,8 @@ fn parts(size: &SizeRecord) -> Vec<Part> {
             bytes: sizes.stored_bytes,
         })
         .collect();
-    let indexes = size.index_bytes.saturating_add(size.reverse_index_bytes).saturating_add(size.revlog_index_bytes);
+    let indexes = [size.index_bytes, size.reverse_index_bytes, size.revlog_index_bytes, size.btree_bytes];
+    let indexes = indexes.into_iter().fold(0, u64::saturating_add);
     for (name, class, bytes) in [
         ("indexes", "k4", indexes),
         ("headers", "k5", size.entry_header_bytes.saturating_add(size.pack_frame_bytes)),
@@ -142,6 +143,7 @@ fn parts(size: &SizeRecord) -> Vec<Part> {
     ] {
         parts.push(Part { name: name.to_owned(), class, look: "fill", bytes });
     }
+    parts.push(Part { name: "B-tree, unused".to_owned(), class: "k7", look: "pale", bytes: size.btree_unused_bytes });
     parts.retain(|part| part.bytes > 0);
     parts
 }

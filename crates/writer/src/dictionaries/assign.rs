@@ -22,12 +22,35 @@ pub fn encoding_for(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Encoding, Vec<String>)> {
+    encoding_for_kinds(source, spec, kinds(source).collect(), threads, progress)
+}
+
+/// As [`encoding_for`], for a store that has no deltas.
+///
+/// # Errors
+/// As [`encoding_for`].
+pub fn encoding_for_whole(
+    source: &Repository,
+    spec: &CodecSpec,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Encoding, Vec<String>)> {
+    let kinds = kinds(source).filter(|kind| !kind.is_delta).collect();
+    encoding_for_kinds(source, spec, kinds, threads, progress)
+}
+
+fn encoding_for_kinds(
+    source: &Repository,
+    spec: &CodecSpec,
+    kinds: Vec<ChunkKind>,
+    threads: usize,
+    progress: &dyn Progress,
+) -> Result<(Encoding, Vec<String>)> {
     if !spec.uses_dictionaries() {
         return Ok((Encoding::plain(spec), Vec::new()));
     }
     let mut dictionaries: Vec<Dictionary> = Vec::new();
     let mut by_kind = BTreeMap::new();
-    let kinds: Vec<ChunkKind> = kinds(source).collect();
     let from_file = |kind: &ChunkKind| matches!(spec.choice(*kind).dictionary(), Some(DictionarySource::File { .. }));
     if kinds.iter().any(from_file) {
         let missing = || ReaderError::unsupported(source.folder(), format!("{spec} without the dictionary's file"));

@@ -22,7 +22,7 @@ use std::{
 
 use repackbench_reader::{ChunkKind, Repository};
 
-pub use self::assign::encoding_for;
+pub use self::assign::{encoding_for, encoding_for_whole};
 use self::{
     sample::Sample,
     training::{NotTrained, Purpose, Trained},

@@ -108,7 +108,9 @@ fn replace(old: &Path, new: &Path, bytes: &[u8], progress: &dyn Progress) -> Res
     // Flat under `store`: there is nothing to do, and nothing must be lost.
     if old != new {
         let mut file = match File::create_new(new) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(Replaced::InTheWay(new.to_owned())),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Ok(Replaced::InTheWay(new.to_owned()));
+            }
             made => made.map_err(|error| WriterError::io("write", new, error))?,
         };
         file.write_all(bytes).map_err(|error| WriterError::io("write", new, error))?;

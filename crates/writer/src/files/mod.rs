@@ -25,10 +25,10 @@ use repackbench_reader::{
 };
 
 pub use self::copies::{compressed_in_place, copy_interleaved, files_in_folder_order};
-pub use self::revision::{LeftOutFiles, RevisionFiles, VisitFile};
+pub use self::revision::{FileVisitor, LeftOutFiles, RevisionFiles};
 use self::{revision::FileBatch, tree_writer::TreeWriter};
 use crate::{
-    Layout, OutputPath, Progress, ProgressUnit, Result, WriterError,
+    OutputPath, Progress, ProgressUnit, Result, WriterError,
     conversion::unchanged,
     default_output,
     pipeline::{EncodedBatch, on_threads},
@@ -105,7 +105,7 @@ pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a C
 /// # Errors
 /// As [`default_output`].
 pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
-    Ok(in_place::with_suffix(&default_output(source, spec, Layout::default())?, ".files"))
+    default_output(source, spec, ".files")
 }
 
 /// Writes the files of a revision of `source` into a new folder `target`, each under `spec`. `revision` is a name as the

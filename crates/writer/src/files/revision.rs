@@ -11,9 +11,6 @@ use crate::Result;
 /// About so many bytes of content are gathered before they are encoded.
 const BATCH_BYTES: usize = 32 << 20;
 
-/// Told path and content of a file.
-pub type VisitFile<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
-
 /// What of a revision is no file of its own in a tree.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOutFiles {
@@ -24,6 +21,9 @@ pub struct LeftOutFiles {
     /// Files that a partial clone lacks.
     pub missing: u64,
 }
+
+/// Told of path and content of a file.
+pub type FileVisitor<'a> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'a;
 
 /// The files of one revision. Symbolic links and gitlinks are counted, and left out.
 pub struct RevisionFiles {
@@ -73,7 +73,7 @@ impl RevisionFiles {
     ///
     /// # Errors
     /// What `visit` returns; content that cannot be read.
-    pub fn for_each(&mut self, visit: &mut VisitFile<'_>) -> Result<()> {
+    pub fn for_each(&mut self, visit: &mut FileVisitor<'_>) -> Result<()> {
         (self.left_out, self.content_bytes) = (LeftOutFiles::default(), 0);
         let mut content = Vec::new();
         for (path, change) in self.files.iter() {

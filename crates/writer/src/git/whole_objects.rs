@@ -219,7 +219,7 @@ pub(super) fn notes(source: &GitRepository) -> Vec<String> {
     let mut notes = source.notes().to_vec();
     if source.packs().iter().any(|pack| pack.promisor.is_some()) {
         notes.push(
-            "objects that a remote promised are not marked so outside of packs: git takes those that lack for missing"
+            "objects that a remote promised cannot be marked so outside of packs: git takes what is not here for missing"
                 .to_owned(),
         );
     }

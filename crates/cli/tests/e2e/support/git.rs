@@ -124,8 +124,9 @@ fn index_pack(repo: &Path, pack: &Path, scratch: &Path) -> (Option<i32>, String)
     let index = scratch.join("index-pack.idx");
     let outcome = program::run(command(repo).args(["index-pack", "--strict", "-o"]).arg(&index).arg(pack));
     let _ = std::fs::remove_file(&index);
-    let masked = outcome.stderr.replace(|letter: char| letter.is_ascii_digit(), "#");
-    (outcome.code, masked)
+    let mut masked: Vec<char> = outcome.stderr.replace(|letter: char| letter.is_ascii_digit(), "#").chars().collect();
+    masked.dedup_by(|second, first| (*first, *second) == ('#', '#'));
+    (outcome.code, masked.into_iter().collect())
 }
 
 /// Clones through the pack protocol, so that every object is sent, checked and indexed anew.

@@ -55,6 +55,9 @@ use std::cmp::Ordering;
 pub const PAGE_LEN: usize = 4096;
 /// The same as a length in the file.
 pub const PAGE_BYTES: u64 = PAGE_LEN as u64;
+
+/// The same as the file says it.
+pub const PAGE_LEN_FIELD: u32 = 4096;
 /// Length of a page's header.
 pub const PAGE_HEADER_LEN: usize = 16;
 /// Length of a node before its key.
@@ -63,7 +66,7 @@ pub const NODE_HEADER_LEN: usize = 8;
 pub const POINTER_LEN: usize = 2;
 /// The longest node of a leaf, key and value included: two of them and their pointers fit a page. A longer value goes to
 /// overflow pages.
-pub const LONGEST_NODE: usize = ((PAGE_LEN - PAGE_HEADER_LEN) / 2 & !1) - POINTER_LEN;
+pub const LONGEST_NODE: usize = (((PAGE_LEN - PAGE_HEADER_LEN) / 2) & !1) - POINTER_LEN;
 /// The longest value.
 pub const LONGEST_VALUE: u64 = u32::MAX as u64;
 /// How many meta pages a file begins with.

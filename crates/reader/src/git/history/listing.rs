@@ -49,17 +49,24 @@ pub struct CheckoutListing {
     pub files: Vec<ObjectId>,
 }
 
-/// A tree or file that is still to be listed.
+/// A tree, file or tag that is still to be listed.
 struct Pending {
     id: ObjectId,
-    is_tree: bool,
+    kind: ObjectKind,
     path: PathNumber,
+}
+
+impl Pending {
+    /// What has no path.
+    fn at_root(kind: ObjectKind, id: ObjectId) -> Self {
+        Pending { id, kind, path: PathTable::ROOT }
+    }
 }
 
 impl GitHistory {
     /// Visits everything reachable from every reference in the order of `git rev-list --objects --all`: commits, newest first;
-    /// tags; then trees and files of one commit after the other, each tree before what is in it, in the order of paths. Paths get
-    /// their numbers from `paths`. Files are not looked at.
+    /// what else references name, tags above all, and what these lead to; then trees and files of one commit after the other, each
+    /// tree before what is in it, in the order of paths. Paths get their numbers from `paths`. Files are not looked at.
     ///
     /// # Errors
     /// A commit, tag or tree is damaged, or missing where nothing says that it may be.
@@ -80,15 +87,8 @@ impl GitHistory {
             trees.push(revision.manifest);
         }
         drop(walk);
-        for tag in &tips.tags {
-            let tag = ListedObject { kind: ObjectKind::Tag, id: tag, place: None, path: PathTable::ROOT };
-            if visit(&store, &tag).is_break() {
-                return Ok(());
-            }
-        }
-        let root = |id| Pending { id, is_tree: true, path: PathTable::ROOT };
-        let roots = tips.others.into_iter().chain(trees.into_iter().map(root));
-        list_trees(&mut store, roots, paths, visit)
+        let trees = trees.into_iter().map(|tree| Pending::at_root(ObjectKind::Tree, tree));
+        list_trees(&mut store, tips.others.into_iter().chain(trees), paths, visit)
     }
 
     /// What a checkout of `commit` reads, each object once. A tree that is missing is left out with what is in it.
@@ -165,8 +165,8 @@ impl GitHistory {
 /// What references lead to besides commits.
 #[derive(Default)]
 struct Tips {
-    tags: Vec<ObjectId>,
     known: FxHashSet<ObjectId>,
+    /// In the order of references; a tag is followed by what it names, unless that is a commit.
     others: Vec<Pending>,
 }
 
@@ -185,11 +185,11 @@ impl Tips {
                 None => return store.note_missing(&id),
                 Some(ObjectKind::Commit) => return walk.queue_tip(store, id),
                 Some(ObjectKind::Tag) if self.known.insert(id) => {
-                    self.tags.push(id);
+                    self.others.push(Pending::at_root(ObjectKind::Tag, id));
                     id = target_of_tag(store, id, content)?;
                 }
                 Some(kind @ (ObjectKind::Tree | ObjectKind::Blob)) => {
-                    self.others.push(Pending { id, is_tree: kind == ObjectKind::Tree, path: PathTable::ROOT });
+                    self.others.push(Pending::at_root(kind, id));
                     return Ok(());
                 }
                 // Met before; and what no Git store holds.
@@ -221,10 +221,10 @@ fn list_trees(
         let hash = root.id.kind();
         let seen = seen.get_or_insert_with(|| SeenObjects::new(hash, store));
         pending.push(root);
-        while let Some(Pending { id, is_tree, path }) = pending.pop() {
+        while let Some(Pending { id, kind, path }) = pending.pop() {
             let Sighting::New(place) = seen.insert(store, &id) else { continue };
-            if !is_tree {
-                if visit(store, &ListedObject { kind: ObjectKind::Blob, id: &id, place, path }).is_break() {
+            if kind != ObjectKind::Tree {
+                if visit(store, &ListedObject { kind, id: &id, place, path }).is_break() {
                     return Ok(());
                 }
                 continue;
@@ -237,7 +237,7 @@ fn list_trees(
                 Some((ObjectKind::Tree, content)) => content,
                 Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
             };
-            if visit(store, &ListedObject { kind: ObjectKind::Tree, id: &id, place, path }).is_break() {
+            if visit(store, &ListedObject { kind, id: &id, place, path }).is_break() {
                 return Ok(());
             }
             let first_child = pending.len();
@@ -246,7 +246,8 @@ fn list_trees(
             for_each_new_entry(store, &mut last_trees, &mut starts, tree, hash, |_, _, entry, child| {
                 if entry.mode != Some(FileMode::Gitlink) {
                     let path = paths.number(path, entry.name);
-                    pending.push(Pending { id: child.to_owned(), is_tree: entry.is_tree(), path });
+                    let kind = if entry.is_tree() { ObjectKind::Tree } else { ObjectKind::Blob };
+                    pending.push(Pending { id: child.to_owned(), kind, path });
                 }
                 Ok(())
             })?;

@@ -10,7 +10,7 @@ use std::{
 
 use repackbench_reader::git::btree::layout::{
     LAST_PAGE_AT, LONGEST_NODE, MAGIC, META_AT, META_PAGES, NO_PAGE, NODE_HEADER_LEN, ON_OVERFLOW_PAGES, PAGE_BYTES,
-    PAGE_HEADER_LEN, PAGE_LEN, POINTER_LEN, PageRole, TREES_AT, Tree, VERSION, overflow_pages,
+    PAGE_HEADER_LEN, PAGE_LEN, PAGE_LEN_FIELD, POINTER_LEN, PageRole, TREES_AT, Tree, VERSION, overflow_pages,
 };
 
 use crate::{Result, WriterError, git::create_read_only};
@@ -168,7 +168,7 @@ impl TreeWriter {
         put(&mut page, META_AT + 4, &VERSION.to_le_bytes());
         put(&mut page, META_AT + 16, &(self.next_page * PAGE_BYTES).to_le_bytes());
         let [free_at, keys_at] = TREES_AT;
-        put(&mut page, free_at, &(PAGE_LEN as u32).to_le_bytes());
+        put(&mut page, free_at, &PAGE_LEN_FIELD.to_le_bytes());
         put(&mut page, free_at + 4, &NUMBERED_KEYS.to_le_bytes());
         put(&mut page, free_at + 40, &NO_PAGE.to_le_bytes());
         let Tree { root, levels, branch_pages, leaf_pages, overflow_pages, keys } = self.tree;
