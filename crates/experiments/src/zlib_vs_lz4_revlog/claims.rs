@@ -5,7 +5,8 @@ use repackbench_records::{ClaimOutcome, Outcome, Published};
 use super::{
     OLD,
     tables::{
-        CLONE, DECODE, ENCODE, LZ4, LZ4HC, LayoutFindings, PUBLISHED_REPOSITORIES, SIZE, UPDATE, UPDATE_COLUMN, ZLIB,
+        CLONE, DECODE, ENCODE, LZ4, LZ4HC, LayoutFindings, MEMORY_JOBS, PUBLISHED_REPOSITORIES, SIZE, UPDATE,
+        UPDATE_COLUMN, ZLIB,
     },
 };
 use crate::{
@@ -235,11 +236,11 @@ fn manifest(layouts: &[LayoutFindings<'_>]) -> Judgement {
 }
 
 fn memory(found: &LayoutFindings<'_>) -> Judgement {
-    let peaks = [("hg clone --pull", CLONE), ("hg update", UPDATE)].into_iter().find_map(|(what, job)| {
-        Some((what, found.peak(job, ZLIB)?.value, found.peak(job, LZ4)?.value)).filter(|(_, zlib, _)| *zlib > 0.0)
+    let peaks = MEMORY_JOBS.into_iter().find_map(|job| {
+        Some((job.label, found.peak(job, ZLIB)?.value, found.peak(job, LZ4)?.value)).filter(|(_, zlib, _)| *zlib > 0.0)
     });
     let Some((what, zlib, lz4)) = peaks else {
-        return Judgement::missing("The memory of hg's commands under lz4 was not measured.");
+        return Judgement::missing("Memory under lz4 was not measured.");
     };
     let grown = lz4 / zlib - 1.0;
     let outcome = if grown > PRESSES { Outcome::Reproduced } else { Outcome::NotReproduced };

@@ -23,6 +23,21 @@ pub(super) const PULL: JobName = JobName::newest("fetch:same");
 const FLOOR_SEND_NEWEST: JobName = JobName::newest("floor:serve:zlib");
 const FLOOR_WRITE_NEWEST: JobName = JobName::newest("floor:ingest");
 
+/// A job whose memory is looked at.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct MemoryJob {
+    pub(super) label: &'static str,
+    name: JobName,
+    is_replayed: bool,
+}
+
+/// What tells most first.
+pub(super) const MEMORY_JOBS: [MemoryJob; 3] = [
+    MemoryJob { label: "hg clone --pull", name: CLONE, is_replayed: false },
+    MemoryJob { label: "hg update", name: UPDATE, is_replayed: false },
+    MemoryJob { label: "update, replayed", name: UPDATE, is_replayed: true },
+];
+
 /// Columns that others look for.
 pub(super) const SIZE: &str = "size";
 pub(super) const UPDATE_COLUMN: &str = "update";
@@ -138,9 +153,10 @@ impl<'a> LayoutFindings<'a> {
         Some(of(FLOOR_UPDATE)? / of(UPDATE)?)
     }
 
-    /// The median peak of memory of a command under a codec, with the extension where the codec needs it.
-    pub(super) fn peak(&self, job: JobName, row: &str) -> Option<Estimate> {
-        peak_resident(self.records, job, &arm(Who::client(row != ZLIB), row)?)
+    /// The median peak of memory of a job under a codec: of a command with the extension where the codec needs it.
+    pub(super) fn peak(&self, job: MemoryJob, row: &str) -> Option<Estimate> {
+        let who = if job.is_replayed { Who::Replay } else { Who::client(row != ZLIB) };
+        peak_resident(self.records, job.name, &arm(who, row)?)
     }
 
     /// The published repository that is nearest in size.
@@ -330,15 +346,14 @@ fn shares(layout: &LayoutFindings<'_>) -> ExperimentTable {
 }
 
 fn memory(layout: &LayoutFindings<'_>) -> ExperimentTable {
-    let jobs = [("hg update", UPDATE), ("hg clone --pull", CLONE)];
     let rows = ROWS.iter().map(|(row, _)| ExperimentRow {
         label: (*row).to_owned(),
-        published: vec![None; jobs.len()],
-        measured: jobs.iter().map(|(_, job)| layout.peak(*job, row)).collect(),
+        published: vec![None; MEMORY_JOBS.len()],
+        measured: MEMORY_JOBS.iter().map(|job| layout.peak(*job, row)).collect(),
     });
     ExperimentTable {
         title: format!("Peak resident memory, {}", layout.name),
-        columns: jobs.iter().map(|(name, _)| column(*name, Unit::Bytes)).collect(),
+        columns: MEMORY_JOBS.iter().map(|job| column(job.label, Unit::Bytes)).collect(),
         rows: rows.filter(has_figure).collect(),
     }
 }
