@@ -294,9 +294,9 @@ fn damage_is_told_in_the_same_words_as_without_an_order() {
             let mut pack = OpenPack::open(&repo);
             flip(at)(&mut pack);
             if is_resealed {
-                pack.reseal_and_write()
+                pack.reseal_and_write();
             } else {
-                pack.write()
+                pack.write();
             }
             let refused = |options: &[&str]| {
                 let outcome = converted(&repo, options, &scratch.join("out")).exits(exit::BAD_INPUT);
