@@ -155,7 +155,7 @@ impl From<BenchError> for Failure {
 impl From<ExperimentError> for Failure {
     fn from(error: ExperimentError) -> Self {
         match error {
-            ExperimentError::Bench(error) => error.into(),
+            ExperimentError::Bench(error) => (*error).into(),
             ExperimentError::Reader(error) => error.into(),
             ExperimentError::Writer(error) => error.into(),
             ExperimentError::Refused { .. } => Failure::new(USAGE, error),

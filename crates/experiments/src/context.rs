@@ -36,9 +36,9 @@ impl Context<'_> {
     ///
     /// # Errors
     /// What stopped it.
-    pub(crate) fn bench(&self, source: &Repository, name: &str, plan: &BenchPlan) -> Result<Measured, BenchError> {
+    pub(crate) fn bench(&self, source: &Repository, name: &str, plan: &BenchPlan) -> Result<Measured, Box<BenchError>> {
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
-        bench(source, name, plan, self.cache, self.clock, self.progress, &mut *recorder)
+        Ok(bench(source, name, plan, self.cache, self.clock, self.progress, &mut *recorder)?)
     }
 }
 

@@ -11,7 +11,7 @@ use repackbench_writer::WriterError;
 pub enum ExperimentError {
     /// A benchmark that it is made of stopped.
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Bench(Box<BenchError>),
     /// The repository could not be read.
     #[error(transparent)]
     Reader(#[from] ReaderError),
@@ -44,16 +44,22 @@ pub enum ExperimentError {
     Interrupted,
 }
 
+impl From<BenchError> for ExperimentError {
+    fn from(error: BenchError) -> Self {
+        ExperimentError::Bench(Box::new(error))
+    }
+}
+
 impl ExperimentError {
     /// Whether it only says that the user stopped the work.
     pub(crate) fn is_interruption(&self) -> bool {
-        matches!(
-            self,
+        match self {
             ExperimentError::Interrupted
-                | ExperimentError::Writer(WriterError::Interrupted)
-                | ExperimentError::Cold(ColdError::Interrupted)
-                | ExperimentError::Bench(BenchError::Interrupted)
-        )
+            | ExperimentError::Writer(WriterError::Interrupted)
+            | ExperimentError::Cold(ColdError::Interrupted) => true,
+            ExperimentError::Bench(error) => matches!(**error, BenchError::Interrupted),
+            _ => false,
+        }
     }
 
     /// A failed operating-system call on `path`.

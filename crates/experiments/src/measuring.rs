@@ -119,16 +119,18 @@ impl<'a> Measuring<'a> {
                 self.records.extend(measured.records);
                 Ok(())
             }
-            Err(BenchError::Interrupted) => {
-                self.is_interrupted = true;
-                Ok(())
-            }
-            // Other jobs need no such program, or no such codec.
-            Err(error @ (BenchError::Stock(_) | BenchError::Workload(WorkloadError::Refused { .. }))) => {
-                self.left_out.push(format!("{} was left out: {error}.", job.what));
-                Ok(())
-            }
-            Err(error) => Err(error.into()),
+            Err(error) => match *error {
+                BenchError::Interrupted => {
+                    self.is_interrupted = true;
+                    Ok(())
+                }
+                // Other jobs need no such program, or no such codec.
+                BenchError::Stock(_) | BenchError::Workload(WorkloadError::Refused { .. }) => {
+                    self.left_out.push(format!("{} was left out: {error}.", job.what));
+                    Ok(())
+                }
+                _ => Err(ExperimentError::Bench(error)),
+            },
         }
     }
 

@@ -39,6 +39,7 @@ pub(crate) fn begin(context: &Context<'_>, published: &Published) -> Result<Expe
         repository,
         differences: Vec::new(),
         tables: Vec::new(),
+        listings: Vec::new(),
         claims: Vec::new(),
         notes: Vec::new(),
     })

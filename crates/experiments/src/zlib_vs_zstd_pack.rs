@@ -106,7 +106,7 @@ impl Variants {
     }
 }
 
-/// Measures what fits into the budget: reads first, then what people do every day, then full repacks.
+/// Measures what fits into the budget: reads first, then full repacks, then what people do every day.
 fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(), ExperimentError> {
     let context = measuring.context;
     let mut budget = Budget::new(context.clock, context.options.budget, weight::ALL)?;
@@ -133,10 +133,12 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
         Job::new("git log -S", command(pickaxe()), weight::LOG_S, &specs).taking(log_s).with_rows(3, 1),
     ];
     jobs.iter().try_for_each(|job| measuring.measure(job, &mut budget))?;
-    measure_daily(measuring, variants, specs.get(..DAILY).unwrap_or(&specs), &mut budget)?;
+    let daily = specs.get(..DAILY).unwrap_or(&specs);
+    serve(measuring, variants, daily, &mut budget)?;
     let one = look_at_repack(measuring, variants, budget.look(weight::REPACK)?)?;
     let work = Work::Commands(vec![StockWorkload::Repack]);
-    measuring.measure(&Job::new("git repack -adF", work, weight::REPACK, &specs).taking(one), &mut budget)
+    measuring.measure(&Job::new("git repack -adF", work, weight::REPACK, &specs).taking(one), &mut budget)?;
+    measure_daily(measuring, daily, &mut budget)
 }
 
 fn replay(workload: WorkloadSpec) -> Work {
@@ -147,17 +149,25 @@ fn command(workload: WorkloadSpec) -> Work {
     Work::Commands(vec![StockWorkload::Replayed(workload)])
 }
 
-/// What people do instead of a full repack, and what a server would have to do for clients that only know zlib.
+/// What people do instead of a full repack.
 fn measure_daily(
     measuring: &mut Measuring<'_>,
-    variants: &Variants,
     codecs: &[CodecSpec],
     budget: &mut Budget<'_>,
 ) -> Result<(), ExperimentError> {
     let fetch = [Receiver::Same, Receiver::Zlib].map(StockWorkload::Fetch);
     let commands = Work::Commands([StockWorkload::RepackIncremental].into_iter().chain(fetch).collect());
     let job = Job::new("An incremental repack, and a fetch, by git", commands, weight::DAILY, codecs);
-    measuring.measure(&job.of_newest(NEW_COMMITS), budget)?;
+    measuring.measure(&job.of_newest(NEW_COMMITS), budget)
+}
+
+/// What a server would have to do for clients that only know zlib.
+fn serve(
+    measuring: &mut Measuring<'_>,
+    variants: &Variants,
+    codecs: &[CodecSpec],
+    budget: &mut Budget<'_>,
+) -> Result<(), ExperimentError> {
     let payload = variants.baseline.size.objects.sum().payload_bytes;
     let one = Probe::Took(Duration::from_secs_f64(payload as f64 / RECOMPRESSED));
     let serve = Work::Replays([Exchange::Same, Exchange::Zlib].map(WorkloadSpec::Serve).to_vec());

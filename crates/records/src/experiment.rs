@@ -27,6 +27,9 @@ pub struct Experiment {
     pub differences: Vec<String>,
     /// What was measured, beside what was published.
     pub tables: Vec<ExperimentTable>,
+    /// What is read line by line, all quantities of a line together, such as a trace: its rows are not held against a first one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub listings: Vec<ExperimentTable>,
     /// What is to be said of each claim.
     pub claims: Vec<ClaimOutcome>,
     /// What else is worth knowing, a sentence each: what does not agree in the published text, what was left out and why.

@@ -338,6 +338,7 @@ mod tests {
                     measured: vec![Some(estimate)],
                 }],
             }],
+            listings: vec![],
             claims: vec![ClaimOutcome {
                 claim: "it is".into(),
                 published: String::new(),

@@ -109,7 +109,7 @@ pub fn csv(results: &Results) -> Result<String, csv::Error> {
 type Writer = csv::Writer<Vec<u8>>;
 
 fn experiment_lines(writer: &mut Writer, experiment: &Experiment) -> Result<(), csv::Error> {
-    for table in &experiment.tables {
+    for table in experiment.tables.iter().chain(&experiment.listings) {
         for row in &table.rows {
             for (at, column) in table.columns.iter().enumerate() {
                 let measured = row.measured.get(at).and_then(Option::as_ref);

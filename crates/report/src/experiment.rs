@@ -1,6 +1,6 @@
 //! Published experiments, run again: what was measured beside what was published, and what is to be said of each claim.
 //!
-//! - `grid`: a table for each quantity, an arm a row;
+//! - `grid`: a table for each quantity, an arm a row, or a listing of all of them;
 //! - `words`: verdicts and figures as text;
 //! - `markdown`: the same for a pull request.
 //!
@@ -13,7 +13,7 @@ pub(crate) mod words;
 use repackbench_records::{Experiment, Published, published_experiment};
 
 use self::{
-    grid::grids,
+    grid::{grids, listing},
     words::{claim_figures, outcome_name, summary},
 };
 use crate::{
@@ -80,6 +80,12 @@ fn text_of(experiment: &Experiment, style: Style) -> String {
         text.push_str(&format!("\n{}", style.paragraph(&plain_text(&table.title))));
         for (_, grid) in grids(table) {
             text.push('\n');
+            text.push_str(&grid.render_in(style));
+        }
+    }
+    for table in &experiment.listings {
+        if let Some(grid) = listing(table) {
+            text.push_str(&format!("\n{}\n", style.paragraph(&plain_text(&table.title))));
             text.push_str(&grid.render_in(style));
         }
     }

@@ -6,7 +6,11 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_report::convert_summary;
 use repackbench_timing::sizes::measure;
-use repackbench_writer::{Conversion, convert, default_output, files::write_files, git, hg};
+use repackbench_writer::{
+    Conversion, convert, default_output,
+    files::{default_files_output, write_files},
+    git, hg,
+};
 
 use super::{name_of, open, print};
 use crate::{
@@ -16,9 +20,6 @@ use crate::{
     progress::Bar,
 };
 
-/// What the name of a tree of files ends with, behind the codec's.
-const FILES_SUFFIX: &str = ".files";
-
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     let source = open(&arguments.repository)?;
     let codec = arguments.codec()?;
@@ -27,13 +28,10 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Repository::Hg(_) => &codec.for_revlogs(),
     };
     let written = arguments.layout.written(arguments.rechosen)?;
-    let suffix = match written {
-        Written::Repository(layout) => layout.file_suffix(),
-        Written::Files => FILES_SUFFIX.to_owned(),
-    };
-    let target = match &arguments.output {
-        Some(path) => path.clone(),
-        None => default_output(&arguments.repository, codec, &suffix)?,
+    let target = match (&arguments.output, written) {
+        (Some(path), _) => path.clone(),
+        (None, Written::Repository(layout)) => default_output(&arguments.repository, codec, &layout.file_suffix())?,
+        (None, Written::Files) => default_files_output(&arguments.repository, codec)?,
     };
     let layout = match written {
         Written::Repository(layout) => layout,

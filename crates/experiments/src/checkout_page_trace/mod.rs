@@ -89,6 +89,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     };
     experiment.differences = results.differences();
     experiment.tables = results.tables();
+    experiment.listings = results.listings();
     experiment.claims = results.claims();
     experiment.notes = results.notes();
     Ok(experiment)

@@ -88,7 +88,7 @@ pub(super) fn line_by_line(
             line.and_then(|line| exact(line.modelled)),
         ];
         let (page, cycles) = (published.pages.get(number).copied(), published.cycles.get(number).copied());
-        ExperimentRow { label: format!("line {}", number + 1), published: vec![page, cycles, None, None], measured }
+        ExperimentRow { label: format!("{}", number + 1), published: vec![page, cycles, None, None], measured }
     };
     let rows = (0..published.len().max(here.len())).map(row).collect();
     ExperimentTable { title: title.to_owned(), columns, rows }
@@ -197,6 +197,20 @@ pub(super) fn opens(measured: &Measured, arms: &[Arm], loose: Option<usize>) -> 
         _ => "Futile opens beside the checkout, folders and inodes in memory",
     };
     ExperimentTable { title: title.to_owned(), columns, rows }
+}
+
+/// How long each job takes cold in each order.
+pub(super) fn cold(jobs: &Jobs, arms: &[Arm], measured: &Measured) -> ExperimentTable {
+    let columns: Vec<ExperimentColumn> = (0..jobs.len()).map(|job| column(jobs.name(job), Unit::Seconds)).collect();
+    let row = |(number, arm): (usize, &Arm)| ExperimentRow {
+        label: arm.label.clone(),
+        published: vec![None; columns.len()],
+        measured: (0..jobs.len())
+            .map(|job| measured.cold.get(&(number, job)).and_then(|samples| estimate(samples)))
+            .collect(),
+    };
+    let rows = arms.iter().enumerate().map(row).collect();
+    ExperimentTable { title: "Cold, in each order".to_owned(), columns, rows }
 }
 
 /// What one job reads in each order, and how long it takes cold. The first arm is what the others are held against.

@@ -61,12 +61,11 @@ impl Results<'_> {
         self.published.claim("read-ahead")?.value
     }
 
+    /// What has a published figure beside it, or is held against a first row.
     pub(super) fn tables(&self) -> Vec<ExperimentTable> {
-        let devices = Device::defaults();
         let mut tables = Vec::new();
         let (pack, index) = (self.lines("pack"), self.lines("index"));
         if !self.measured.touches.is_empty() {
-            tables.extend(self.excerpts(&Device::hdd()));
             tables.push(tables::first_touches(
                 (&self.role(FileRole::Pack), &pack, self.published_hits()),
                 (&self.role(FileRole::PackIndex), &index, None),
@@ -76,12 +75,22 @@ impl Results<'_> {
         if self.measured.machine.is_cold.is_some() {
             tables.push(tables::opens(self.measured, self.arms, self.loose));
         }
-        for job in 0..self.jobs.len() {
-            tables.push(tables::orders(job, self.jobs, self.arms, self.measured, &devices));
+        if !self.measured.cold.is_empty() {
+            tables.push(tables::cold(self.jobs, self.arms, self.measured));
         }
-        tables.push(tables::trees(self.arms));
-        tables.push(tables::sizes(self.arms));
         tables
+    }
+
+    /// What is read line by line.
+    pub(super) fn listings(&self) -> Vec<ExperimentTable> {
+        let devices = Device::defaults();
+        let mut listings = self.excerpts(&Device::hdd());
+        for job in 0..self.jobs.len() {
+            listings.push(tables::orders(job, self.jobs, self.arms, self.measured, &devices));
+        }
+        listings.push(tables::trees(self.arms));
+        listings.push(tables::sizes(self.arms));
+        listings
     }
 
     /// The first lines of the first round beside the published ones, and the last ones of the index.

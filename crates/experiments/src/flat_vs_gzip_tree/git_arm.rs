@@ -62,7 +62,7 @@ pub(super) fn measure_checkouts(
         return Ok((GitArm::default(), left_out("the budget was used up before.")));
     }
     let scratch = context.cache.scratch();
-    let scratch = scratch.map_err(|error| ExperimentError::Bench(GetOrMakeError::Cache(error).into()))?;
+    let scratch = scratch.map_err(|error| ExperimentError::from(BenchError::from(GetOrMakeError::Cache(error))))?;
     let root = scratch.path();
     let variants = match variants(context, revision, root) {
         Ok(variants) => variants,

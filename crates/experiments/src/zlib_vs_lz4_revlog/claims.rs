@@ -265,7 +265,10 @@ mod tests {
         size
     }
 
-    fn judged(layouts: &[(&'static str, &[Record], &[(&'static str, SizeRecord)])], id: &str) -> ClaimOutcome {
+    /// Name, records and sizes of a layout.
+    type MadeUp<'a> = (&'static str, &'a [Record], &'a [(&'static str, SizeRecord)]);
+
+    fn judged(layouts: &[MadeUp<'_>], id: &str) -> ClaimOutcome {
         let published = published_experiment(NAME).unwrap();
         let layouts: Vec<LayoutFindings<'_>> = layouts
             .iter()

@@ -83,6 +83,35 @@ fn grid(table: &ExperimentTable, column: &ExperimentColumn, at: usize) -> Option
     Some(grid)
 }
 
+/// A line for each row with all its quantities; `None` if there is not one figure.
+pub(crate) fn listing(table: &ExperimentTable) -> Option<Grid> {
+    let has = |of: fn(&ExperimentRow, usize) -> Option<f64>, at| table.rows.iter().any(|row| of(row, at).is_some());
+    let mut columns = vec![(String::new(), Align::Words)];
+    let mut shown = Vec::new();
+    for (at, column) in table.columns.iter().enumerate() {
+        let (is_published, is_measured) = (has(published_at, at), has(measured_at, at));
+        columns.extend(is_published.then(|| (format!("{}, published", column.name), Align::Words)));
+        columns.extend(is_measured.then(|| (column.name.clone(), Align::Words)));
+        shown.extend((is_published || is_measured).then_some((at, column.unit, is_published, is_measured)));
+    }
+    if shown.is_empty() {
+        return None;
+    }
+    let names: Vec<(&str, Align)> = columns.iter().map(|(name, align)| (name.as_str(), *align)).collect();
+    let mut grid = Grid::new(&names);
+    for row in &table.rows {
+        let mut cells = vec![row.label.clone()];
+        for (at, unit, is_published, is_measured) in &shown {
+            let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+            let measured = row.measured.get(*at).and_then(Option::as_ref);
+            cells.extend(is_published.then(|| or_dash(published_at(row, *at).map(|value| figure(value, *unit)))));
+            cells.extend(is_measured.then(|| or_dash(measured.map(|found| estimate(found, *unit)))));
+        }
+        grid.row(cells);
+    }
+    Some(grid)
+}
+
 fn multiple(value: Option<f64>, of: Option<f64>) -> String {
     match (value, of) {
         (Some(value), Some(of)) if value == of => "1".to_owned(),

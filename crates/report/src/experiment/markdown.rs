@@ -5,11 +5,11 @@ use std::fmt::Write;
 use repackbench_records::{Experiment, ExperimentTable};
 
 use super::{
-    grid::grids,
+    grid::{grids, listing},
     origin, title,
     words::{outcome_name, summary},
 };
-use crate::markdown::escaped;
+use crate::{grid::Grid, markdown::escaped};
 
 /// A section for each experiment: verdicts first, then the figures.
 pub(crate) fn sections(experiments: &[Experiment]) -> String {
@@ -32,6 +32,11 @@ fn section(experiment: &Experiment) -> String {
         text.push('\n');
     }
     experiment.tables.iter().for_each(|table| text.push_str(&figures(table)));
+    for table in &experiment.listings {
+        if let Some(grid) = listing(table) {
+            let _ = write!(text, "#### {}\n\n{}", escaped(&table.title), grid_rows(grid));
+        }
+    }
     for (heading, lines) in [("Where the set-up differs", &experiment.differences), ("Notes", &experiment.notes)] {
         if !lines.is_empty() {
             let _ = writeln!(text, "{heading}:\n");
@@ -48,12 +53,17 @@ fn section(experiment: &Experiment) -> String {
 fn figures(table: &ExperimentTable) -> String {
     let mut text = format!("#### {}\n\n", escaped(&table.title));
     for (_, grid) in grids(table) {
-        let (columns, rows) = grid.into_cells();
-        text.push_str(&table_row(columns.iter().map(|(name, _)| name.as_str())));
-        text.push_str(&format!("|{}\n", "---|".repeat(columns.len())));
-        rows.iter().for_each(|row| text.push_str(&table_row(row.iter().map(String::as_str))));
-        text.push('\n');
+        text.push_str(&grid_rows(grid));
     }
+    text
+}
+
+fn grid_rows(grid: Grid) -> String {
+    let (columns, rows) = grid.into_cells();
+    let mut text = table_row(columns.iter().map(|(name, _)| name.as_str()));
+    text.push_str(&format!("|{}\n", "---|".repeat(columns.len())));
+    rows.iter().for_each(|row| text.push_str(&table_row(row.iter().map(String::as_str))));
+    text.push('\n');
     text
 }
 

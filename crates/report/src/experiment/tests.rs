@@ -39,6 +39,7 @@ pub(crate) fn experiment(name: &str) -> Experiment {
                 row("lz4", [Some(10.0), None], [None, None]),
             ],
         }],
+        listings: vec![],
         claims: vec![
             ClaimOutcome {
                 claim: "It is faster.".to_owned(),
@@ -135,6 +136,26 @@ fn the_page_has_verdicts_a_chart_and_every_figure() {
         assert!(page.contains(id), "{id}");
     }
     assert!(page.contains("<title>2 published experiments, run again</title>"));
+}
+
+#[test]
+fn a_listing_has_all_quantities_of_a_line_in_it_and_no_multiples() {
+    let mut listed = experiment("sample");
+    listed.listings.extend(listed.tables.pop());
+    let text = experiment_table(std::slice::from_ref(&listed), Style::PLAIN);
+    let (_, from) = text.split_once("commands of sample\n").unwrap();
+    let expected = "
+        rev-list, published  rev-list                 ratio, published  ratio
+-------------------------------------------------------------------------------------------
+zlib:6  20.0 s               500 ms [450 ms, 550 ms]  -                 -
+zstd:3  15.0 s               400 ms [360 ms, 440 ms]  0.75              0.80 [0.72, 0.88]
+lz4     10.0 s               -                        -                 -
+";
+    assert!(from.starts_with(expected), "{from}");
+    let results = Results { experiments: vec![listed], ..Results::default() };
+    assert!(markdown(&results).contains("| zstd:3 | 15.0 s | 400 ms"), "{}", markdown(&results));
+    assert!(html_report(&results).contains("rev-list, published"));
+    assert_eq!(csv(&results).unwrap().lines().count(), 1 + 4);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::{
     Results,
     chart::experiment_figures,
     experiment::{
-        grid::grids,
+        grid::{grids, listing},
         origin, title,
         words::{outcome_name, summary},
     },
@@ -54,7 +54,10 @@ fn page_experiment(number: u32, experiment: &Experiment, figures: Vec<crate::Fig
         summary: summary(experiment),
         claims: claims(experiment),
         figures: figures.into_iter().map(PageFigure::new).collect(),
-        tables: experiment.tables.iter().map(quantities).filter(|table| !table.quantities.is_empty()).collect(),
+        tables: (experiment.tables.iter().map(quantities))
+            .chain(experiment.listings.iter().map(lines))
+            .filter(|table| !table.quantities.is_empty())
+            .collect(),
         differences: experiment.differences.clone(),
         notes: experiment.notes.clone(),
     }
@@ -69,6 +72,12 @@ fn claims(experiment: &Experiment) -> PageTable {
         grid.row([claim.clone(), outcome, or_dash(published), or_dash(measured), reason.clone()]);
     }
     PageTable::from_grid(format!("What is to be said of each claim of {}", experiment.name), grid)
+}
+
+/// A listing, which is one table of all its quantities.
+fn lines(table: &ExperimentTable) -> QuantityTables {
+    let page_table = |grid| PageTable::from_grid(table.title.clone(), grid);
+    QuantityTables { title: table.title.clone(), quantities: listing(table).map(page_table).into_iter().collect() }
 }
 
 fn quantities(table: &ExperimentTable) -> QuantityTables {

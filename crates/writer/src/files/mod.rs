@@ -30,6 +30,7 @@ use self::{revision::FileBatch, tree_writer::TreeWriter};
 use crate::{
     OutputPath, Progress, ProgressUnit, Result, WriterError,
     conversion::unchanged,
+    default_output,
     pipeline::{EncodedBatch, on_threads},
 };
 
@@ -97,6 +98,14 @@ pub fn file_choice<'a>(source: &Repository, spec: &'a CodecSpec) -> Result<&'a C
         return refused("a tree of files has no deltas: expected a spec without prefix and patch");
     }
     Ok(choice)
+}
+
+/// The default output for files of `source` under `spec`: a sibling named after the codec, `repo.zlib-9.files`.
+///
+/// # Errors
+/// As [`default_output`].
+pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> {
+    default_output(source, spec, ".files")
 }
 
 /// Writes the files of a revision of `source` into a new folder `target`, each under `spec`. `revision` is a name as the

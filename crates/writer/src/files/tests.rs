@@ -152,6 +152,14 @@ fn what_a_file_cannot_have_is_refused_and_nothing_is_left() {
 }
 
 #[test]
+fn the_default_output_lies_beside_the_source() {
+    let found = default_files_output(Path::new("/a/b.git"), &"zlib:9".parse().unwrap()).unwrap();
+    assert_eq!(found, Path::new("/a/b.git.zlib-9.files"));
+    let found = default_files_output(Path::new("/a/b/.git"), &"store".parse().unwrap()).unwrap();
+    assert_eq!(found, Path::new("/a/b.store.files"));
+}
+
+#[test]
 fn force_replaces_a_tree_of_files_and_nobody_s_work() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());

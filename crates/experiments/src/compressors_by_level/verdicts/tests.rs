@@ -28,8 +28,11 @@ fn timings(figures: [(u64, f64, f64, f64); 10]) -> Vec<Timings> {
     made.collect()
 }
 
+/// Size, times and speed of each arm.
+type AsPublished = [(u64, f64, f64, f64); 10];
+
 /// As the text has it: sizes and times of the published table, and the claims on lzo.
-fn as_published() -> [(u64, f64, f64, f64); 10] {
+fn as_published() -> AsPublished {
     [
         (2800, 79.0, 60.0, 3.0),
         (2800, 31.7, 12.0, 3.0),
@@ -111,7 +114,7 @@ fn without_figures_nothing_is_decided() {
 
 #[test]
 fn gzip_6_is_the_best_only_if_its_neighbours_are_not_better() {
-    let with = |change: fn(&mut [(u64, f64, f64, f64); 10])| {
+    let with = |change: fn(&mut AsPublished)| {
         let mut all = as_published();
         change(&mut all);
         outcome(&figures(timings(all)), "gzip-6")

@@ -70,7 +70,7 @@ mod tests {
         }
         file.set_len(6 * sets * PAGE_BYTES).unwrap();
         let mut cache = PageCache::new();
-        let mut read = |cache: &mut PageCache, number: u64| {
+        let read = |cache: &mut PageCache, number: u64| {
             let (bytes, was_read) = cache.page(&file, number).unwrap();
             assert_eq!(bytes[..8], number.to_le_bytes());
             was_read
