@@ -112,6 +112,6 @@ fn where_nothing_becomes_cold_the_result_says_so() {
 #[test]
 fn what_has_no_packs_is_refused() {
     let scratch = Scratch::new();
-    let refused = experiment(&Fixture::hg("default").repo(), &scratch.join("cache"), &[]).exits(exit::FAILURE);
+    let refused = experiment(&Fixture::hg("default").repo(), &scratch.join("cache"), &[]).exits(exit::USAGE);
     assert!(refused.error_line().contains("checkout-page-trace"), "{}", refused.error_line());
 }
