@@ -110,7 +110,7 @@ fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, Experi
     }
     experiment.repository.head = trees.all.first().map(|tree| tree.descriptor()).transpose()?.map(|flat| flat.revision);
     experiment.tables = tables::tables(published, &trees, &figures)?;
-    experiment.claims = verdicts::claims(published, &trees, &figures);
+    experiment.claims = verdicts::claims(published, &figures);
     experiment.differences = tables::differences(&trees, &figures)?;
     experiment.notes = published.remarks.clone();
     experiment.notes.extend(tables::notes(&trees)?);
