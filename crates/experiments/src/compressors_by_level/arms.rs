@@ -9,6 +9,7 @@ use std::{
 };
 
 use repackbench_codec::{CodecSpec, Decoders, FileDecoder, FileEncoder, FileForm};
+use repackbench_pagecache::sync_file_system;
 use repackbench_timing::clock::{Sample, measure};
 use repackbench_writer::{NoProgress, files::in_place};
 
@@ -140,6 +141,8 @@ impl Bench<'_> {
                 .map_err(clock_error)?;
         timings.stored = Some(stored?);
         timings.compress.push(sample.wall.as_secs_f64());
+        // A file system may give files their blocks only when it writes them out.
+        sync_file_system(root).map_err(|error| ExperimentError::io("write out", root, error))?;
         timings.allocated = Some(self.allocated(coder.form)?);
         let limit = self.corpus.files.iter().map(|(_, content)| content.len()).max().unwrap_or_default();
         let (content, sample) = measure(clock, || {

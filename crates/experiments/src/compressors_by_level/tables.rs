@@ -218,7 +218,7 @@ pub(super) fn differences(figures: &Figures) -> Vec<String> {
 pub(super) fn notes() -> Vec<String> {
     vec![
         "Times in place are elapsed, with a warm page cache: reading, compressing, writing the new file, removing the old one. Nothing is \
-         synced, and nothing is subtracted."
+         synced while the clock runs, and nothing is subtracted."
             .to_owned(),
         "Processor times are those of compressing from memory to memory, on one thread, with contexts that are kept from file to file: a program \
          makes new ones for each."
