@@ -80,7 +80,14 @@ pub(super) fn time_compressors(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(Vec<Timings>, Runs), ExperimentError> {
-    let mut bench = Bench { context, corpus, root: folder.join("tree"), names: Vec::new(), made: folder.join("made") };
+    let mut bench = Bench {
+        context,
+        corpus,
+        root: folder.join("tree"),
+        names: Vec::new(),
+        made: folder.join("made"),
+        buffers: Buffers::new(corpus),
+    };
     bench.write_flat()?;
     let mut timings = vec![Timings::default(); ARMS.len()];
     let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |_, arm| {
@@ -111,6 +118,34 @@ impl Coder {
     }
 }
 
+/// What memory the runs need, taken and touched before the clock starts.
+struct Buffers {
+    stored: Vec<u8>,
+    lengths: Vec<usize>,
+    content: Vec<u8>,
+}
+
+impl Buffers {
+    /// So much more than its content may a file take that nothing compresses.
+    const FRAME: usize = 1 << 10;
+
+    fn new(corpus: &Corpus) -> Self {
+        let touched = |len: usize| {
+            let mut buffer = Vec::new();
+            // Another value than that of pages that the kernel hands out untouched.
+            buffer.resize(len, 1);
+            buffer.clear();
+            buffer
+        };
+        let lengths = corpus.files.iter().map(|(_, content)| content.len());
+        Buffers {
+            stored: touched(lengths.clone().map(|len| len + len / 64 + Self::FRAME).sum()),
+            lengths: Vec::with_capacity(corpus.files.len()),
+            content: touched(lengths.max().unwrap_or_default()),
+        }
+    }
+}
+
 /// A corpus in memory and on disk.
 struct Bench<'a> {
     context: &'a Context<'a>,
@@ -119,6 +154,7 @@ struct Bench<'a> {
     names: Vec<PathBuf>,
     /// Where compressed files are written from memory.
     made: PathBuf,
+    buffers: Buffers,
 }
 
 impl Bench<'_> {
@@ -150,12 +186,24 @@ impl Bench<'_> {
             in_place::uncompress(root, names, coder.form, &mut coder.decoder, limit, &NoProgress)
         })
         .map_err(clock_error)?;
-        if content? != self.corpus.bytes() {
+        let is_first = timings.uncompress.is_empty();
+        if content? != self.corpus.bytes() || is_first && !self.is_as_it_was()? {
             let why = format!("{:?} files do not uncompress to what they were", coder.form.name());
             return Err(ExperimentError::Refused { experiment: super::NAME, why });
         }
         timings.uncompress.push(sample.wall.as_secs_f64());
         Ok(())
+    }
+
+    /// Whether every file on the disk holds what the corpus does.
+    fn is_as_it_was(&self) -> Result<bool, ExperimentError> {
+        for (name, content) in &self.corpus.files {
+            let path = self.root.join(name);
+            if fs::read(&path).map_err(|error| ExperimentError::io("read", &path, error))? != *content {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// What the compressed files take of the disk.
@@ -171,42 +219,51 @@ impl Bench<'_> {
     }
 
     /// The processor's part alone, and then that of the file system.
-    fn in_memory(&self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
-        let clock = self.context.clock;
+    fn in_memory(&mut self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
+        let (clock, files) = (self.context.clock, &self.corpus.files);
         let failed = |error| ExperimentError::from(repackbench_writer::WriterError::Codec(error));
-        let (mut stored, mut lengths) = (Vec::new(), Vec::new());
+        let Buffers { stored, lengths, content } = &mut self.buffers;
+        stored.clear();
+        lengths.clear();
         let (encoded, sample) = measure(clock, || {
-            self.corpus.files.iter().try_for_each(|(_, content)| {
-                coder.encoder.encode(content, &mut stored).map(|length| lengths.push(length))
-            })
+            files
+                .iter()
+                .try_for_each(|(_, content)| coder.encoder.encode(content, stored).map(|length| lengths.push(length)))
         })
         .map_err(clock_error)?;
         encoded.map_err(failed)?;
         timings.compress_cpu.push(cpu(sample));
-        let mut content = Vec::new();
         let mut is_same = true;
         let (decoded, sample) = measure(clock, || {
-            pieces(&stored, &lengths).zip(&self.corpus.files).try_for_each(|(stored, (_, expected))| {
+            pieces(stored, lengths).zip(files).try_for_each(|(stored, (_, expected))| {
                 content.clear();
-                let len = coder.decoder.decode(stored, expected.len(), &mut content)?;
+                let len = coder.decoder.decode(stored, expected.len(), content)?;
                 is_same &= len == expected.len();
                 Ok(())
             })
         })
         .map_err(clock_error)?;
         decoded.map_err(failed)?;
+        if timings.uncompress_cpu.is_empty() {
+            // Once, and while no clock runs.
+            for (stored, (_, expected)) in pieces(stored, lengths).zip(files) {
+                content.clear();
+                coder.decoder.decode(stored, expected.len(), content).map_err(failed)?;
+                is_same &= content == expected;
+            }
+        }
         if !is_same {
             let why = format!("{:?} files do not decode to what they were", coder.form.name());
             return Err(ExperimentError::Refused { experiment: super::NAME, why });
         }
         timings.uncompress_cpu.push(cpu(sample));
-        timings.write.push(self.write(&stored, &lengths)?);
+        timings.write.push(self.write()?);
         Ok(())
     }
 
     /// Writes compressed files from memory into one folder, and removes them again; the elapsed time of writing.
-    fn write(&self, stored: &[u8], lengths: &[usize]) -> Result<f64, ExperimentError> {
-        let made = &self.made;
+    fn write(&self) -> Result<f64, ExperimentError> {
+        let (made, Buffers { stored, lengths, .. }) = (&self.made, &self.buffers);
         fs::create_dir_all(made).map_err(|error| ExperimentError::io("make", made, error))?;
         let names: Vec<PathBuf> = (0..lengths.len()).map(|number| made.join(format!("file{number}"))).collect();
         let (written, sample) = measure(self.context.clock, || {

@@ -81,14 +81,19 @@ pub(super) fn measure_checkouts(
         arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
+    let mut counted: Option<Counter> = None;
     let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |run, number| {
         let (Some(copy), Some(readings)) =
             (copies.of(number).get((run % COPIES) as usize), arm.readings.get_mut(number))
         else {
             return Ok(());
         };
-        let sample = check_out(context, copy, &root.join("checkout"), drops_all)?;
-        readings.push(sample, None);
+        let (sample, counter) = check_out(context, copy, &root.join("checkout"), drops_all)?;
+        if counted.get_or_insert_with(|| counter.clone()) != &counter {
+            let why = format!("{}: a checkout wrote something else than the one before", copy.display());
+            return Err(ExperimentError::Refused { experiment: super::NAME, why });
+        }
+        readings.push(sample);
         Ok(())
     })?;
     arm.readings.iter_mut().for_each(|readings| readings.truncate(runs.done));
@@ -114,7 +119,12 @@ fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result
 
 /// Checks the revision out of `copy`, of which nothing is in memory, into `folder`, which is removed again. Opening the repository is part
 /// of the time, as it is for git.
-fn check_out(context: &Context<'_>, copy: &Path, folder: &Path, drops_all: bool) -> Result<Sample, ExperimentError> {
+fn check_out(
+    context: &Context<'_>,
+    copy: &Path,
+    folder: &Path,
+    drops_all: bool,
+) -> Result<(Sample, Counter), ExperimentError> {
     let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
@@ -133,5 +143,5 @@ fn check_out(context: &Context<'_>, copy: &Path, folder: &Path, drops_all: bool)
     result.map_err(|error: WorkloadError| BenchError::from(error))?;
     workload.clean_up().map_err(BenchError::from)?;
     fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))?;
-    Ok(sample)
+    Ok((sample, counter))
 }

@@ -22,7 +22,7 @@ use repackbench_timing::clock::Sample;
 
 use self::{
     git_arm::{GitArm, measure_checkouts},
-    reading::{Amount, How, chill, read_by_command, read_cold},
+    reading::{How, chill, read_by_command, read_cold},
     seeks::DiskReads,
     trees::{COPIES, Kind, Trees},
 };
@@ -47,14 +47,12 @@ const WEIGHTS: [u32; 4] = [6, 3, 1, 3];
 struct Readings {
     elapsed: Vec<f64>,
     cpu: Vec<f64>,
-    amount: Option<Amount>,
 }
 
 impl Readings {
-    fn push(&mut self, sample: Sample, amount: Option<Amount>) {
+    fn push(&mut self, sample: Sample) {
         self.elapsed.push(sample.wall.as_secs_f64());
         self.cpu.push((sample.user + sample.sys).as_secs_f64());
-        self.amount = amount.or(self.amount);
     }
 
     /// Drops what belongs to a run that was not finished.
@@ -154,8 +152,8 @@ fn read_published(
     let runs = interleaved(context, what, arms.len(), wanted, share, &mut |_, arm| {
         let Some(tree) = arms.get(arm) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
-        let (amount, sample) = read_cold(tree, How::Raw, context.clock)?;
-        figures.raw.entry(tree.label()).or_default().push(sample, Some(amount));
+        let sample = read_cold(tree, How::Raw, context.clock)?;
+        figures.raw.entry(tree.label()).or_default().push(sample);
         Ok(())
     })?;
     figures.raw.values_mut().for_each(|readings| readings.truncate(runs.done));
@@ -183,9 +181,9 @@ fn read_decoding(
         let Some((kind, how)) = arms.get(arm) else { return Ok(()) };
         let Some(tree) = trees.get(*kind, 2 + run % COPIES) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
-        let (amount, sample) = read_cold(tree, *how, context.clock)?;
+        let sample = read_cold(tree, *how, context.clock)?;
         let of = if *how == How::Decoded { &mut figures.decoded } else { &mut figures.beside_decoded };
-        of.entry(*kind).or_default().push(sample, Some(amount));
+        of.entry(*kind).or_default().push(sample);
         Ok(())
     })?;
     let both = [&mut figures.decoded, &mut figures.beside_decoded];
@@ -213,7 +211,7 @@ fn read_as_published(
         let Some(tree) = arms.get(arm).filter(|_| !is_missing) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
         match read_by_command(tree, context.clock)? {
-            Some(sample) => figures.by_command.entry(tree.label()).or_default().push(sample, None),
+            Some(sample) => figures.by_command.entry(tree.label()).or_default().push(sample),
             None => is_missing = true,
         }
         Ok(())

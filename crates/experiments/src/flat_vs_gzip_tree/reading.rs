@@ -21,7 +21,7 @@ use crate::ExperimentError;
 /// How much `cat` reads at a time.
 const BUFFER: usize = 128 << 10;
 
-/// What a reading came to: the same for every reading of a tree, or something is wrong.
+/// What a reading comes to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) files: u64,
@@ -52,11 +52,26 @@ pub(super) fn chill(folder: &Path, drops_all: bool) -> Result<(), ExperimentErro
     Ok(())
 }
 
-/// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does.
-pub(super) fn read_cold(tree: &Tree, how: How, clock: &dyn Clock) -> Result<(Amount, Sample), ExperimentError> {
+/// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does. What was read must be all
+/// that the tree holds.
+pub(super) fn read_cold(tree: &Tree, how: How, clock: &dyn Clock) -> Result<Sample, ExperimentError> {
     let mut reader = Reader::new(tree, how);
     let (result, sample) = measure(clock, || reader.read_all()).map_err(clock_error)?;
-    Ok((result?, sample))
+    check(tree, how, result?)?;
+    Ok(sample)
+}
+
+/// Refuses another amount than that of the tree.
+pub(super) fn check(tree: &Tree, how: How, found: Amount) -> Result<(), ExperimentError> {
+    let expected = match how {
+        How::Raw => Amount { content: tree.holds.stored, ..tree.holds },
+        How::Decoded => tree.holds,
+    };
+    if found == expected {
+        return Ok(());
+    }
+    let why = format!("{}: reading it came to {found:?}, where {expected:?} was expected", tree.label());
+    Err(ExperimentError::Refused { experiment: super::NAME, why })
 }
 
 /// Buffers and contexts, which are there before the clock starts.

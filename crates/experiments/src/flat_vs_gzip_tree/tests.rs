@@ -55,6 +55,19 @@ fn a_budget_of_nothing_still_gives_one_run_and_says_so() {
 }
 
 #[test]
+fn another_amount_than_that_of_the_tree_is_refused() {
+    let holds = reading::Amount { files: 3, stored: 10, content: 40 };
+    let form = repackbench_codec::FileForm::Gzip;
+    let tree = trees::Tree { kind: Kind::Gzip, number: 2, folder: "/nowhere".into(), form, holds };
+    let raw = reading::Amount { content: 10, ..holds };
+    assert!(reading::check(&tree, How::Decoded, holds).is_ok() && reading::check(&tree, How::Raw, raw).is_ok());
+    for (how, found) in [(How::Decoded, raw), (How::Raw, reading::Amount { files: 2, ..raw })] {
+        let error = reading::check(&tree, how, found).unwrap_err().to_string();
+        assert!(error.contains("gzip-2: reading it came to"), "{error}");
+    }
+}
+
+#[test]
 fn a_revision_without_files_is_refused() {
     let setting = Setting::new(&[], 2);
     let error = setting.run(|context| run_with(context, false)).unwrap_err().to_string();

@@ -3,13 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
-use repackbench_codec::{CodecSpec, FileForm};
+use repackbench_codec::{CodecSpec, Decoders, FileForm};
 use repackbench_reader::files::{Descriptor, FILES_FOLDER, FileTree};
 use repackbench_writer::{
+    ProgressUnit,
     cache::{GetOrMakeError, ScratchFolder},
-    files::{compressed_in_place, copy_interleaved, write_files},
+    files::{compressed_in_place, copy_interleaved, files_in_folder_order, write_files},
 };
 
+use super::reading::Amount;
 use crate::{Context, ExperimentError};
 
 /// How many copies are written side by side, each with one tree of every codec: so many give an interval that is about copies.
@@ -58,6 +60,8 @@ pub(super) struct Tree {
     pub(super) folder: PathBuf,
     /// The form of its files.
     pub(super) form: FileForm,
+    /// What reading and decoding all of it comes to.
+    pub(super) holds: Amount,
 }
 
 impl Tree {
@@ -126,6 +130,7 @@ impl Trees {
             }
         }
         std::fs::remove_dir_all(&zstd).map_err(|error| ExperimentError::io("remove", zstd, error))?;
+        compare(context, &all)?;
         Ok(Trees { _folder: scratch, all })
     }
 
@@ -136,8 +141,34 @@ impl Trees {
 }
 
 fn tree(kind: Kind, number: u32, folder: PathBuf) -> Result<Tree, ExperimentError> {
-    let form = FileTree::open(&folder)?.descriptor().form;
-    Ok(Tree { kind, number, folder, form })
+    let descriptor = FileTree::open(&folder)?.descriptor().clone();
+    let Descriptor { form, files, stored_bytes: stored, content_bytes: content, .. } = descriptor;
+    Ok(Tree { kind, number, folder, form, holds: Amount { files, stored, content } })
+}
+
+/// Makes sure that all trees hold the same as the first one, which is flat: the clock never looks at contents.
+fn compare(context: &Context<'_>, all: &[Tree]) -> Result<(), ExperimentError> {
+    let Some((flat, others)) = all.split_first() else { return Ok(()) };
+    let files = files_in_folder_order(&flat.files())?;
+    context.progress.start("comparing trees", others.len() as u64, ProgressUnit::Items);
+    for tree in others {
+        let opened = FileTree::open(&tree.folder)?;
+        let mut reader = opened.reader(Decoders::default());
+        for file in &files {
+            if context.progress.is_cancelled() {
+                return Err(ExperimentError::Interrupted);
+            }
+            let path = flat.files().join(file);
+            let expected = std::fs::read(&path).map_err(|error| ExperimentError::io("read", &path, error))?;
+            if reader.read(file)? != expected {
+                let why = format!("{}: {} is not what {} has", tree.label(), file.display(), flat.label());
+                return Err(ExperimentError::Refused { experiment: super::NAME, why });
+            }
+        }
+        context.progress.advance(1);
+    }
+    context.progress.finish();
+    Ok(())
 }
 
 fn spec(kind: Kind) -> Result<CodecSpec, ExperimentError> {
