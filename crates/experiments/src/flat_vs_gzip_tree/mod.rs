@@ -89,6 +89,11 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
 fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
+    if drops_all {
+        context.progress.note(
+            "reading cold: all that the whole machine has cached of files and folders will be dropped before each reading, which slows down others",
+        );
+    }
     let trees = Trees::make(context)?;
     let mut figures = Figures { drops_all, ..Figures::default() };
     for tree in &trees.all {

@@ -10,8 +10,8 @@
 //!   decides, which is elapsed time without processor time: **undecided** unless that is [`MOST`] of the elapsed time of either kind. Its
 //!   ratio is nearer to that of seeks or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly
 //!   nearer to that of bytes **changed**, as the number is the same and does not bind.
-//! - `caveat`: the ratio of checkouts from loose objects, compressed to flat, beside that of trees. **Reproduced** where its interval lies
-//!   within [`CLOSE`] of the trees' ratio, **not reproduced** where it lies wholly beyond, else undecided.
+//! - `caveat`: the ratio of checkouts from loose objects, compressed to flat, beside that of trees. **Reproduced** where every ratio in the
+//!   one interval lies within [`CLOSE`] of every ratio in the other, **not reproduced** where none does, else undecided.
 
 use std::collections::BTreeMap;
 
@@ -36,6 +36,9 @@ use crate::{
 const TWICE: f64 = 2.0;
 /// Copies whose ratio lies within this of 1 have no layout error worth a word.
 const NO_LAYOUT: f64 = 0.01;
+
+/// What is said of every verdict where caches of folders and inodes may not be dropped.
+const WARM_INODES: &str = "Folders and inodes were in memory, so that reading those is in no time here.";
 
 /// So much of the elapsed time is most of it.
 const MOST: f64 = 0.5;
@@ -68,7 +71,16 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ),
         ("caveat", judge_caveat(git_ratio(&figures.git).as_ref(), fair.as_ref())),
     ];
-    judgements.into_iter().filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
+    let told = judgements.into_iter().map(|(id, judgement)| (id, of_inodes(judgement, figures.drops_all)));
+    told.filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
+}
+
+/// Says of what was judged from times that these are without a part of the published ones, where they are.
+fn of_inodes(judgement: Judgement, drops_all: bool) -> Judgement {
+    if drops_all || judgement.measured.is_empty() {
+        return judgement;
+    }
+    Judgement { reason: format!("{} {WARM_INODES}", judgement.reason), ..judgement }
 }
 
 fn judge_time(what: &str, published: Option<f64>, measured: Option<&Ratio>) -> Judgement {
@@ -265,21 +277,26 @@ fn git_ratio(arm: &GitArm) -> Option<Estimate> {
 fn judge_caveat(git: Option<&Estimate>, trees: Option<&Ratio>) -> Judgement {
     let (Some(git), Some(trees)) = (git, trees) else { return Judgement::missing("The Git arm was not measured.") };
     let shown = format!("checkouts {}, trees {}", estimate(git), estimate(&trees.estimate));
-    let Some([low, high]) = git.interval else {
-        let why = "The ratio of checkouts has no interval: that takes runs of two copies.".to_owned();
+    let (Some([low, high]), Some([least, most])) = (git.interval, trees.estimate.interval) else {
+        let why = "One of the ratios has no interval: that takes runs of two copies.".to_owned();
         return Judgement::new(Outcome::Undecided, shown, why);
     };
-    let (least, most) = (trees.estimate.value / (1.0 + CLOSE), trees.estimate.value * (1.0 + CLOSE));
+    // What checkouts are of trees, at least and at most.
+    let (low, high) = (low / most, high / least);
+    let (least, most) = (1.0 / (1.0 + CLOSE), 1.0 + CLOSE);
     let (outcome, reason) = if low >= least && high <= most {
         (
             Outcome::Reproduced,
-            format!("The interval of checkouts lies within {} of the ratio of trees.", percent(CLOSE)),
+            format!(
+                "The interval of checkouts lies within {} of that of trees, wherever in it the ratio is.",
+                percent(CLOSE)
+            ),
         )
     } else if high < least || low > most {
         (
             Outcome::NotReproduced,
             format!(
-                "The interval of checkouts lies more than {} from the ratio of trees: a checkout also decompresses, and writes files.",
+                "The interval of checkouts lies more than {} from that of trees: a checkout also decompresses, and writes files.",
                 percent(CLOSE)
             ),
         )
@@ -287,7 +304,7 @@ fn judge_caveat(git: Option<&Estimate>, trees: Option<&Ratio>) -> Judgement {
         (
             Outcome::Undecided,
             format!(
-                "The interval of checkouts lies neither within {} of the ratio of trees nor wholly beyond.",
+                "The intervals of checkouts and of trees lie neither within {} of each other nor wholly beyond.",
                 percent(CLOSE)
             ),
         )
@@ -369,6 +386,16 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_say_that_inodes_were_warm() {
+        let judged = || Judgement::new(Outcome::Reproduced, "0.97".to_owned(), "It is.".to_owned());
+        assert_eq!(of_inodes(judged(), true), judged());
+        let told = of_inodes(judged(), false).reason;
+        assert!(told.starts_with("It is. Folders and inodes were in memory"), "{told}");
+        let missing = Judgement::missing("It was not measured.");
+        assert_eq!(of_inodes(missing.clone(), false), missing);
+    }
+
+    #[test]
     fn seeks_bind_where_waiting_is_as_seeks_are() {
         let waits = |low: f64, high: f64, part| {
             let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
@@ -422,12 +449,16 @@ mod tests {
             (1.2, 1.3, Outcome::NotReproduced),
             (0.5, 0.6, Outcome::NotReproduced),
             (0.9, 1.2, Outcome::Undecided),
+            // Close to the middle of the trees' interval, and to 0.99, but not to 0.95.
+            (0.98, 1.06, Outcome::Undecided),
         ] {
             assert_eq!(judge_caveat(Some(&found(low, high)), Some(&trees)).outcome, outcome, "{low} {high}");
         }
         assert_eq!(judge_caveat(None, Some(&trees)).outcome, Outcome::Undecided);
         let single = Estimate { interval: None, ..found(0.9, 1.0) };
         assert_eq!(judge_caveat(Some(&single), Some(&trees)).outcome, Outcome::Undecided);
+        let single = Ratio { estimate: Estimate { interval: None, ..found(0.95, 0.99) }, floor: 0.01 };
+        assert_eq!(judge_caveat(Some(&found(0.95, 1.0)), Some(&single)).outcome, Outcome::Undecided);
         // Six runs of four copies, in which a checkout from compressed objects takes half as long again.
         let flat: Vec<f64> = (0..6).map(|run| 10.0 + f64::from(run % 3) * 0.01).collect();
         let slower = flat.iter().map(|time| time * 1.5).collect::<Vec<_>>();
