@@ -1,9 +1,11 @@
 //! From figures to verdicts, by rules.
 //!
 //! - A claim that something takes less, or more, is **reproduced** where the interval lies wholly beyond the noise floor on that side of
-//!   1 and the published figure lies within the interval, widened by a [tolerance](TIME_TOLERANCE); **changed** where the side is the
-//!   same and the figure is not; **not reproduced** where the interval lies on the other side, or within the floor on both; and
-//!   **undecided** where it lies anywhere else, or where there is none.
+//!   1, the published figure lies within the interval, widened by a [tolerance](TIME_TOLERANCE), and the interval is narrow enough to leave
+//!   out both half and twice the published effect; **changed** where the side is the same and the figure is not in it; **not reproduced**
+//!   where the interval lies on the other side, or within the floor on both; and **undecided** where it lies anywhere else, is too wide to
+//!   tell the figure, or where there is none.
+//! - An effect is the logarithm of a ratio, so that half of 0.81 is 0.9.
 //! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1, **not reproduced** where it lies
 //!   wholly beyond, and undecided else.
 //! - Sizes are exact: they have a tolerance of their own, and are never undecided.
@@ -15,8 +17,13 @@ use crate::{
     text::{estimate, percent, ratio, size_ratio},
 };
 
-/// A time ratio is the published one if that lies no further than this beyond its interval, as a part of 1.
+/// A time ratio is the published one if that lies no further than this beyond its interval, as a part of 1, nor further than
+/// [`EFFECT_TOLERANCE`].
 pub(crate) const TIME_TOLERANCE: f64 = 0.02;
+/// The same as a part of the published effect: a small one has a small tolerance.
+const EFFECT_TOLERANCE: f64 = 0.25;
+/// An interval tells a figure if it holds neither so many times the published effect nor that effect divided by it.
+const TOLD: f64 = 2.0;
 /// The same of sizes, which have no interval.
 pub(crate) const SIZE_TOLERANCE: f64 = 0.02;
 /// Two times are about the same if their ratio is no further from 1.
@@ -100,11 +107,17 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
             let direction = if found_side == Side::Above { "longer" } else { "less long" };
             (Outcome::NotReproduced, format!("{what} takes {direction}: {shown}."))
         }
+        _ if overlaps(&found.estimate, least, most) && !tells(&found.estimate, least, most) => (
+            Outcome::Undecided,
+            format!(
+                "The direction holds, and the published {figure} may: but the interval of {what} also has half or twice that effect in it."
+            ),
+        ),
         _ if overlaps(&found.estimate, least, most) => (
             Outcome::Reproduced,
             format!(
                 "The published {figure} lies in the interval of {what}, or at most {} beyond it.",
-                percent(TIME_TOLERANCE)
+                percent(tolerance(least, most))
             ),
         ),
         _ => {
@@ -119,10 +132,30 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
     Judgement::new(outcome, shown, reason)
 }
 
+/// The smallest and the largest effect of the published figures, whichever their direction.
+fn effects(least: f64, most: f64) -> [f64; 2] {
+    let (one, other) = (least.ln().abs(), most.ln().abs());
+    [one.min(other), one.max(other)]
+}
+
+/// How far beyond the interval the published figures may lie, as a part of 1.
+fn tolerance(least: f64, most: f64) -> f64 {
+    let [smallest, _] = effects(least, most);
+    (smallest * EFFECT_TOLERANCE).exp_m1().min(TIME_TOLERANCE)
+}
+
 /// Whether the interval, widened by the tolerance, has something of `least` to `most`.
 fn overlaps(estimate: &Estimate, least: f64, most: f64) -> bool {
     let [low, high] = estimate.interval.unwrap_or([estimate.value; 2]);
-    low * (1.0 - TIME_TOLERANCE) <= most && high * (1.0 + TIME_TOLERANCE) >= least
+    let tolerance = tolerance(least, most);
+    low * (1.0 - tolerance) <= most && high * (1.0 + tolerance) >= least
+}
+
+/// Whether the interval, which lies on the published side of 1, is narrow enough to tell the figure from half and from twice its effect.
+fn tells(estimate: &Estimate, least: f64, most: f64) -> bool {
+    let [low, high] = estimate.interval.unwrap_or([estimate.value; 2]);
+    let ([smallest, largest], [nearest, farthest]) = (effects(least, most), effects(low, high));
+    nearest > smallest / TOLD && farthest < largest * TOLD
 }
 
 /// Judges that `what` takes about as long as something else.
@@ -190,8 +223,11 @@ mod tests {
     fn a_claim_of_less_time_needs_the_side_and_the_figure() {
         for (low, high, outcome) in [
             (0.92, 0.96, Outcome::Reproduced),
-            (0.95, 0.97, Outcome::Reproduced),
-            (0.955, 0.975, Outcome::Reproduced),
+            (0.95, 0.967, Outcome::Reproduced),
+            // Wider than half of the published effect, which is 0.968.
+            (0.95, 0.97, Outcome::Undecided),
+            (0.955, 0.975, Outcome::Changed),
+            (0.5, 0.96, Outcome::Undecided),
             (0.70, 0.80, Outcome::Changed),
             (0.97, 0.979, Outcome::Changed),
             (0.97, 1.0, Outcome::Undecided),
@@ -202,6 +238,18 @@ mod tests {
             let found = takes("it", &[0.937], Some(&measured(low, high)));
             assert_eq!(found.outcome, outcome, "{low} {high}: {}", found.reason);
         }
+        // A small effect asks for a narrow interval, and one at half of it is another.
+        for (low, high, outcome) in [
+            (0.50, 0.9895, Outcome::Undecided),
+            (0.987, 0.989, Outcome::Changed),
+            (0.96, 0.98, Outcome::Reproduced),
+            (0.975, 0.98, Outcome::Reproduced),
+        ] {
+            let found = takes("it", &[0.97], Some(&Ratio { floor: 0.01, ..measured(low, high) }));
+            assert_eq!(found.outcome, outcome, "{low} {high}: {}", found.reason);
+        }
+        assert_eq!(takes("it", &[2.0], Some(&measured(1.9, 2.1))).outcome, Outcome::Reproduced);
+        assert_eq!(takes("it", &[2.0], Some(&measured(1.3, 2.1))).outcome, Outcome::Undecided);
         let more = takes("it", &[0.937], Some(&measured(0.7, 0.8)));
         assert_eq!(more.reason, "The direction holds, and the effect is more than the published 0.94.");
         let less = takes("it", &[0.76, 0.81], Some(&measured(0.9, 0.92)));
