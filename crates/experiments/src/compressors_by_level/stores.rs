@@ -27,10 +27,17 @@ pub(super) const STORES: [(&str, StoreKind); 2] = [("files", StoreKind::Loose), 
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StoreTimes {
     pub(super) size: Option<DiskUse>,
-    /// Seconds of reading the source, and writing; one for each run.
-    pub(super) write: Vec<f64>,
+    /// Seconds of reading the source, decoding and encoding it, verifying that, and writing; one for each run.
+    pub(super) make: Vec<f64>,
     /// Seconds until all of it was on the disk.
     pub(super) sync: Vec<f64>,
+}
+
+impl StoreTimes {
+    /// Both: a store that leaves its writing to the sync gains nothing.
+    pub(super) fn make_and_sync(&self) -> Vec<f64> {
+        self.make.iter().zip(&self.sync).map(|(make, sync)| make + sync).collect()
+    }
 }
 
 /// For each of [`STORES`]; none if nothing was measured.
@@ -76,7 +83,7 @@ pub(super) fn measure_stores(
     };
     let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
     for times in &mut stores.0 {
-        times.write.truncate(done);
+        times.make.truncate(done);
         times.sync.truncate(done);
     }
     Ok((stores, runs))
@@ -95,7 +102,7 @@ fn write_store(
     let layout = Layout { store, ..Layout::default() };
     let (conversion, _) = convert(source, &spec, layout, target, false, context.options.threads, context.progress)?;
     times.size = Some(disk_use(&target.join("objects"))?);
-    times.write.push(conversion.elapsed.as_secs_f64());
+    times.make.push(conversion.elapsed.as_secs_f64());
     times.sync.push(conversion.sync.as_secs_f64());
     fs::remove_dir_all(target).map_err(|error| ExperimentError::io("remove", target, error))
 }
