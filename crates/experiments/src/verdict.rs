@@ -24,7 +24,7 @@ pub(crate) const TIME_TOLERANCE: f64 = 0.02;
 const EFFECT_TOLERANCE: f64 = 0.25;
 /// An interval tells a figure if it holds neither so many times the published effect nor that effect divided by it.
 const TOLD: f64 = 2.0;
-/// The same of sizes, which have no interval.
+/// The same of sizes, which have no interval; nor further than [`EFFECT_TOLERANCE`] either.
 pub(crate) const SIZE_TOLERANCE: f64 = 0.02;
 /// Two times are about the same if their ratio is no further from 1.
 pub(crate) const SAME: f64 = 0.05;
@@ -187,8 +187,9 @@ pub(crate) fn is_as_large(what: &str, published: &[f64], measured: Option<f64>) 
     let figure =
         if least == most { size_ratio(least) } else { format!("{} to {}", size_ratio(least), size_ratio(most)) };
     let is_same_side = (found > 1.0) == (least > 1.0);
-    let (outcome, reason) = if found >= least * (1.0 - SIZE_TOLERANCE) && found <= most * (1.0 + SIZE_TOLERANCE) {
-        (Outcome::Reproduced, format!("{what} is as large as published, {figure}, within {}.", percent(SIZE_TOLERANCE)))
+    let tolerance = tolerance(least, most).min(SIZE_TOLERANCE);
+    let (outcome, reason) = if found >= least * (1.0 - tolerance) && found <= most * (1.0 + tolerance) {
+        (Outcome::Reproduced, format!("{what} is as large as published, {figure}, within {}.", percent(tolerance)))
     } else if is_same_side {
         let than = if found < least { "less" } else { "more" };
         (Outcome::Changed, format!("The direction holds; {what} is {than} than the published {figure}."))
@@ -290,6 +291,15 @@ mod tests {
             (0.9, Outcome::NotReproduced),
         ] {
             assert_eq!(is_as_large("lz4", &[1.42, 1.58], Some(found)).outcome, outcome, "{found}");
+        }
+        // Two percent more is neither none nor four.
+        for (found, outcome) in [
+            (1.018, Outcome::Reproduced),
+            (1.001, Outcome::Changed),
+            (1.039, Outcome::Changed),
+            (0.999, Outcome::NotReproduced),
+        ] {
+            assert_eq!(is_as_large("lzo", &[1.02], Some(found)).outcome, outcome, "{found}");
         }
         assert_eq!(is_as_large("lz4", &[1.42], None).outcome, Outcome::Undecided);
     }
