@@ -9,7 +9,7 @@ use std::{
 use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{ChunkEncoder, ZlibReader};
 use repackbench_reader::{
-    ObjectKind, ReaderError, Repository,
+    AccessPart, ObjectKind, ReaderError, Recording, Repository,
     git::{
         GitRepository, ObjectStore,
         btree::{
@@ -371,6 +371,30 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
     victim.write(&damaged);
     let message = read_all(&victim.variant).unwrap_err();
     assert!(message.contains("expected 61 objects, as its meta pages say, found 60"), "{message}");
+}
+
+/// A page that lies in the reader's page cache is not read again, and a trace does not say so.
+#[test]
+fn a_trace_holds_each_leaf_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path(), Kind::Sha1, &objects(200));
+    let variant = convert(&source, "store", 1, "variant");
+    let places = places(&open(&variant));
+    let repository = GitRepository::open(&variant).unwrap();
+    let mut store = ObjectStore::open(&repository, ZlibReader::Stock).unwrap();
+    store.record_accesses(Recording::Accesses);
+    let mut content = Vec::new();
+    for (id, _) in &places {
+        assert!(store.read(id, &mut content).unwrap().is_some());
+    }
+    let trace = store.take_accesses();
+    assert_eq!(trace.decodes.len(), places.len());
+    let of = |part| trace.accesses.iter().filter(move |access| access.part == part);
+    let on_overflow_pages = places.iter().filter(|(_, place)| !place.is_in_page).count();
+    assert_eq!(of(AccessPart::Chunk).count(), on_overflow_pages);
+    assert!((1..places.len()).contains(&on_overflow_pages));
+    let tree = open(&variant).tree();
+    assert_eq!(of(AccessPart::LookUp).count() as u64, tree.branch_pages + tree.leaf_pages);
 }
 
 #[test]
