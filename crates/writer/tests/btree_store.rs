@@ -371,6 +371,40 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
     victim.write(&damaged);
     let message = read_all(&victim.variant).unwrap_err();
     assert!(message.contains("expected 61 objects, as its meta pages say, found 60"), "{message}");
+    // Both say that there are fewer leaves, fewer overflow pages.
+    for (at, what) in [(104, "expected a tree of"), (112, "overflow pages, as its meta pages say")] {
+        let mut damaged = victim.bytes.clone();
+        damaged[at] -= 1;
+        damaged[PAGE_LEN + at] -= 1;
+        victim.write(&damaged);
+        let message = read_all(&victim.variant).unwrap_err();
+        assert!(message.contains(what), "{at}: {message}");
+    }
+}
+
+/// However many keys there are, no more is read than the file holds.
+#[test]
+fn values_that_lie_on_one_another_s_pages_are_refused() {
+    let victim = Victim::new(60);
+    let large = victim.value(|place| !place.is_in_page);
+    let first = large.offset / PAGE_LEN as u64;
+    // The node whose value begins there: its length is four bytes, its key 20.
+    let is_node = |at: &usize| {
+        let number = &victim.bytes[at + NODE_HEADER_LEN + 20..][..8];
+        victim.bytes[at + 4..at + 8] == [1, 0, 20, 0] && number == first.to_le_bytes()
+    };
+    let node = (2 * PAGE_LEN..victim.bytes.len() - PAGE_LEN).step_by(2).find(is_node).unwrap();
+    let len = u32::try_from(large.len).unwrap();
+    let pages = |len: u64| (len + PAGE_HEADER_LEN as u64).div_ceil(PAGE_LEN as u64);
+    let (more, as_many) = (len + PAGE_LEN as u32, pages(large.len));
+    assert_eq!(pages(more.into()), as_many + 1);
+    let mut damaged = victim.bytes.clone();
+    damaged[node..node + 4].copy_from_slice(&more.to_le_bytes());
+    victim.write(&damaged);
+    let total = BtreeFile::open(&victim.file, Kind::Sha1).unwrap().tree().overflow_pages;
+    let message = read_all(&victim.variant).unwrap_err();
+    let expected = format!("expected {total} overflow pages, as its meta pages say, found {}", total + 1);
+    assert!(message.contains(&expected), "{message}");
 }
 
 /// A page that lies in the reader's page cache is not read again, and a trace does not say so.
