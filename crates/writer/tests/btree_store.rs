@@ -359,6 +359,14 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
             let message = victim.with(page + at, &[0x5a]);
             assert!(message.contains(what) && message.contains(BTREE_FILE), "{at}: {message}");
         }
+        let message = victim.with(page + 144, &[victim.bytes[page + 144] ^ 2]);
+        assert!(message.contains(&format!("expected transaction {}, found", page / PAGE_LEN)), "{message}");
+        // Fields that mean nothing to the reader have to agree all the same.
+        for at in [24, 32, 48, 87] {
+            let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
+            let expected = format!("{BTREE_FILE} at offset {}: expected 0x", PAGE_LEN + at);
+            assert!(message.contains(&expected) && message.contains("as in the first meta page"), "{at}: {message}");
+        }
         for at in [94, 96, 104, 112, 120, 128, 136] {
             let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
             assert!(message.contains(BTREE_FILE), "{at}: {message}");
