@@ -4,6 +4,7 @@ use std::{
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use gix_hash::{Kind, ObjectId};
@@ -437,6 +438,19 @@ fn a_trace_holds_each_leaf_once() {
     assert!((1..places.len()).contains(&on_overflow_pages));
     let tree = open(&variant).tree();
     assert_eq!(of(AccessPart::LookUp).count() as u64, tree.branch_pages + tree.leaf_pages);
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let victim = Victim::new(10);
+    fs::remove_file(&victim.file).unwrap();
+    // Opening a pipe would wait.
+    assert!(Command::new("mkfifo").arg(&victim.file).status().unwrap().success());
+    let message = read_all(&victim.variant).unwrap_err();
+    assert!(message.contains(BTREE_FILE) && message.contains("expected a file, found something else"), "{message}");
+    fs::remove_file(&victim.file).unwrap();
+    fs::create_dir(&victim.file).unwrap();
+    assert!(GitRepository::open(&victim.variant).is_err());
 }
 
 #[test]
