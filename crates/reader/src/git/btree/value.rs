@@ -125,12 +125,28 @@ impl BtreeFile {
         content: &mut Vec<u8>,
     ) -> Result<ObjectKind> {
         let (head, chunk) = self.load(place, value)?;
-        let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
-        self.check_consumed(place, &head, consumed)?;
-        if self.log.is_some() {
-            self.log_chunk(place, &head);
-        }
+        self.decode(place, &head, chunk, decoder, content)?;
         Ok(head.kind)
+    }
+
+    /// Decodes `chunk`, which [`load`](BtreeFile::load) read with `head` from `place`, into `content`, replacing what is there.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn decode(
+        &self,
+        place: &BtreePlace,
+        head: &ValueHead,
+        chunk: &[u8],
+        decoder: &mut ChunkDecoder,
+        content: &mut Vec<u8>,
+    ) -> Result<()> {
+        let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
+        self.check_consumed(place, head, consumed)?;
+        if self.log.is_some() {
+            self.log_chunk(place, head);
+        }
+        Ok(())
     }
 
     #[cold]
