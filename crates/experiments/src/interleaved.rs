@@ -75,6 +75,20 @@ pub(crate) fn interleaved(
     Ok(runs)
 }
 
+/// What became of a part that comes after others: whatever it stopped with is a sentence, so that the figures before it are not lost.
+pub(crate) fn part(context: &Context<'_>, what: &str, result: Result<Runs, ExperimentError>) -> Runs {
+    let error = match result {
+        Ok(runs) => return runs,
+        Err(error) => error,
+    };
+    // A program that the terminal stopped as well fails in its own words.
+    let is_interrupted = error.is_interruption() || context.progress.is_cancelled();
+    context.progress.finish();
+    let why =
+        if is_interrupted { "stopped by the user.".to_owned() } else { format!("left out, as it failed: {error}.") };
+    Runs { done: 0, left_out: Some(format!("{what}: {why}")), is_interrupted }
+}
+
 /// One value as a multiple of another in each run that has both.
 pub(crate) fn ratio_of(one: &[f64], other: &[f64]) -> Option<Ratio> {
     let logs = one.iter().zip(other).map(|(one, other)| (one / other).ln());
@@ -88,6 +102,25 @@ pub(crate) fn ratio_of(one: &[f64], other: &[f64]) -> Option<Ratio> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::Setting;
+
+    #[test]
+    fn what_a_later_part_stops_with_is_a_sentence() {
+        let outcome = Setting::new(&[], 1).run(|context| {
+            let stopped = part(context, "copying", Err(repackbench_writer::WriterError::Interrupted.into()));
+            assert!(stopped.is_interrupted);
+            assert_eq!(stopped.left_out.as_deref(), Some("copying: stopped by the user."));
+            let full = ExperimentError::io("write", "/a", std::io::ErrorKind::StorageFull.into());
+            let failed = part(context, "copying", Err(full));
+            assert!(!failed.is_interrupted && failed.done == 0);
+            let why = failed.left_out.unwrap();
+            assert!(why.starts_with("copying: left out, as it failed: /a: cannot write:"), "{why}");
+            let runs = Runs { done: 3, left_out: None, is_interrupted: false };
+            assert_eq!(part(context, "copying", Ok(runs.clone())), runs);
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
 
     #[test]
     fn ratios_are_taken_within_runs() {

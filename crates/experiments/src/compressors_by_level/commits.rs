@@ -14,6 +14,9 @@ use crate::{
     probe::Probe,
 };
 
+/// What messages call this part.
+pub(super) const WHAT: &str = "the commit's processor time";
+
 /// The levels that the claim is about.
 const FAST: &str = "zlib:3";
 const SLOW: &str = "zlib:9";
@@ -43,7 +46,7 @@ pub(super) fn measure(
     let mut budget = Budget::new(context.clock, share, 1)?;
     let codecs = [fast.clone()];
     let job = Job {
-        what: "the commit's processor time",
+        what: WHAT,
         work: Work::Replays(vec![WorkloadSpec::Ingest, WorkloadSpec::Encode]),
         codecs: &codecs,
         commits: None,

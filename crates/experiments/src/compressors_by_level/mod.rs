@@ -27,7 +27,7 @@ use self::{
 use crate::{
     Context, ExperimentError,
     budget::Budget,
-    interleaved::Runs,
+    interleaved::{Runs, part},
     setting::{begin, published},
 };
 
@@ -110,25 +110,39 @@ fn measure(
     for (corpus, (weight, name)) in corpora.all.into_iter().zip([(first, "compressors"), (second, SECOND_CORPUS)]) {
         let share = budget.share(weight)?;
         let folder = scratch.path().join(name.replace(' ', "-"));
-        let (timings, runs) = time_compressors(context, name, &corpus, &folder, wanted, share)?;
+        let measured = time_compressors(context, name, &corpus, &folder, wanted, share);
+        if figures.compressors.is_empty() && measured.is_err() {
+            return measured.map(|_| false);
+        }
         let (files, bytes) = (corpus.files.len() as u64, corpus.bytes());
-        figures.compressors.push(Compressors { files, bytes, timings });
-        if keep(figures, runs) {
+        let taken = measured.map(|(timings, runs)| {
+            figures.compressors.push(Compressors { files, bytes, timings });
+            runs
+        });
+        if keep(figures, part(context, name, taken)) {
             return Ok(true);
         }
     }
-    let (found, runs) = phases::time_phases(context, scratch.path(), many, wanted, budget.share(of_phases)?)?;
-    figures.phases = found;
-    if keep(figures, runs) {
+    let measured = phases::time_phases(context, scratch.path(), many, wanted, budget.share(of_phases)?);
+    let taken = measured.map(|(found, runs)| {
+        figures.phases = found;
+        runs
+    });
+    if keep(figures, part(context, phases::WHAT, taken)) {
         return Ok(true);
     }
-    if commits::measure(context, wanted, budget.share(of_commits)?, figures)? {
+    let measured = commits::measure(context, wanted, budget.share(of_commits)?, figures);
+    let taken = measured.map(|is_interrupted| Runs { done: 0, left_out: None, is_interrupted });
+    if keep(figures, part(context, commits::WHAT, taken)) {
         return Ok(true);
     }
     let revision = figures.revision.clone();
-    let (stores, runs) = stores::measure_stores(context, &revision, scratch.path(), wanted, budget.share(of_stores)?)?;
-    figures.stores = stores;
-    Ok(keep(figures, runs))
+    let measured = stores::measure_stores(context, &revision, scratch.path(), wanted, budget.share(of_stores)?);
+    let taken = measured.map(|(stores, runs)| {
+        figures.stores = stores;
+        runs
+    });
+    Ok(keep(figures, part(context, stores::WHAT, taken)))
 }
 
 /// Keeps what runs left out; says whether the user stopped them.

@@ -13,6 +13,9 @@ use crate::{
     text::time,
 };
 
+/// What messages call this part.
+pub(super) const WHAT: &str = "opening, writing and closing files";
+
 /// The published numbers of files.
 pub(super) const MANY: u32 = 35_000;
 pub(super) const FEW: u32 = 1_000;
@@ -72,7 +75,7 @@ pub(super) fn time_phases(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(Phases, Runs), ExperimentError> {
-    let what = "opening, writing and closing files";
+    let what = WHAT;
     let content = vec![b'x'; LENGTH];
     let began = Instant::now();
     write_files(&folder.join("phases"), &mut PhaseTimes::new(FEW, LENGTH), &content)?;

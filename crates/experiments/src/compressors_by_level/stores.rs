@@ -14,6 +14,9 @@ use crate::{
     revision_alone::{DiskUse, disk_use, fetch_alone},
 };
 
+/// What messages call this part.
+pub(super) const WHAT: &str = "a B-tree beside files";
+
 /// Uncompressed, as the published store was.
 const SPEC: &str = "store";
 
@@ -42,7 +45,7 @@ pub(super) fn measure_stores(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(Stores, Runs), ExperimentError> {
-    let what = "a B-tree beside files";
+    let what = WHAT;
     let left_out =
         |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
     let Repository::Git(_) = context.source else {

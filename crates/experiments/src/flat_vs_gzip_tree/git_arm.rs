@@ -28,6 +28,9 @@ use crate::{
 pub(super) const ARMS: [(&str, &str); 3] =
     [("loose objects, flat", "store"), ("loose objects, zlib 9", "zlib:9"), ("loose objects, zlib 1", "zlib:1")];
 
+/// What messages call this part.
+pub(super) const WHAT: &str = "checking out of loose objects, cold";
+
 /// What was measured.
 #[derive(Debug, Default)]
 pub(super) struct GitArm {
@@ -52,7 +55,7 @@ pub(super) fn measure_checkouts(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(GitArm, Runs), ExperimentError> {
-    let what = "checking out of loose objects, cold";
+    let what = WHAT;
     let left_out =
         |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
     let Repository::Git(_) = context.source else {

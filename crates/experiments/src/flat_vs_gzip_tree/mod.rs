@@ -29,7 +29,7 @@ use self::{
 use crate::{
     Context, ExperimentError,
     budget::Budget,
-    interleaved::{Runs, interleaved},
+    interleaved::{Runs, interleaved, part},
     setting::{begin, published},
 };
 
@@ -98,27 +98,46 @@ fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, Experi
     }
     let mut budget = Budget::new(context.clock, context.options.budget, WEIGHTS.iter().sum())?;
     let raw = read_published(context, &trees, &mut budget, &mut figures)?;
-    let decoded =
-        if raw.is_interrupted { None } else { Some(read_decoding(context, &trees, &mut budget, &mut figures)?) };
-    let is_interrupted = decoded.as_ref().is_none_or(|runs| runs.is_interrupted);
-    let commanded =
-        if is_interrupted { None } else { Some(read_as_published(context, &trees, &mut budget, &mut figures)?) };
-    let is_interrupted = commanded.as_ref().is_none_or(|runs| runs.is_interrupted);
-    let checked_out = if is_interrupted { None } else { Some(check_out(context, &trees, &mut budget, &mut figures)?) };
     if raw.done == 0 {
         return Err(ExperimentError::Interrupted);
     }
+    let mut left_out = Vec::new();
+    let mut is_interrupted = keep(raw, &mut left_out);
+    for (what, measure) in LATER_PARTS {
+        if !is_interrupted {
+            let runs = part(context, what, measure(context, &trees, &mut budget, &mut figures));
+            is_interrupted = keep(runs, &mut left_out);
+        }
+    }
     experiment.repository.head = trees.all.first().map(|tree| tree.descriptor()).transpose()?.map(|flat| flat.revision);
     experiment.tables = tables::tables(published, &trees, &figures)?;
-    experiment.claims = verdicts::claims(published, &trees, &figures);
+    experiment.claims = verdicts::claims(published, &figures);
     experiment.differences = tables::differences(&trees, &figures)?;
     experiment.notes = published.remarks.clone();
     experiment.notes.extend(tables::notes(&trees)?);
-    experiment
-        .notes
-        .extend([Some(raw), decoded, commanded, checked_out].into_iter().flatten().filter_map(|runs| runs.left_out));
+    experiment.notes.append(&mut left_out);
+    if is_interrupted {
+        experiment.notes.push("The user stopped it: what came after is not measured.".to_owned());
+    }
     Ok(experiment)
 }
+
+/// Keeps what runs left out; says whether the user stopped them.
+fn keep(runs: Runs, left_out: &mut Vec<String>) -> bool {
+    left_out.extend(runs.left_out);
+    runs.is_interrupted
+}
+
+/// Adds to the figures.
+type Measure = fn(&Context<'_>, &Trees, &mut Budget<'_>, &mut Figures) -> Result<Runs, ExperimentError>;
+
+/// What comes after the published reading, which stands without it.
+const LATER_PARTS: [(&str, Measure); 3] =
+    [(DECODING, read_decoding), (COMMAND, read_as_published), (git_arm::WHAT, check_out)];
+
+/// What messages call these parts.
+const DECODING: &str = "reading cold and decompressing";
+const COMMAND: &str = "find | xargs cat, cold";
 
 /// The published reading of every tree but those of zstd.
 fn read_published(
@@ -160,7 +179,7 @@ fn read_decoding(
     ];
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
     let share = budget.share(weight)?;
-    let runs = interleaved(context, "reading cold and decompressing", arms.len(), wanted, share, &mut |run, arm| {
+    let runs = interleaved(context, DECODING, arms.len(), wanted, share, &mut |run, arm| {
         let Some((kind, how)) = arms.get(arm) else { return Ok(()) };
         let Some(tree) = trees.get(*kind, 2 + run % COPIES) else { return Ok(()) };
         chill(&tree.files(), figures.drops_all)?;
@@ -184,7 +203,7 @@ fn read_as_published(
     let [_, _, weight, _] = WEIGHTS;
     let arms: Vec<_> = trees.all.iter().filter(|tree| tree.kind != Kind::Zstd && tree.number <= 3).collect();
     let share = budget.share(weight)?;
-    let what = "find | xargs cat, cold";
+    let what = COMMAND;
     if share.is_some_and(|share| share.is_zero()) {
         let left_out = Some(format!("{what}: left out, as the budget was used up before."));
         return Ok(Runs { done: 0, left_out, is_interrupted: false });

@@ -6,9 +6,10 @@
 //!   differs, by the sign test with Holm's correction, and the largest distance from 1 is at most [`TWICE`] the published one; **changed**
 //!   where that is more; **not reproduced** where all intervals lie within [`NO_LAYOUT`] of 1; else undecided.
 //! - `sparse`: the ratio of `gzip-1` to `flat-1`, by the rule for times.
-//! - `seeks`: **not reproduced** where the numbers of seeks differ by more than [`SAME`]. Else the ratio of times is nearer to that of seeks
-//!   or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly nearer to that of bytes
-//!   **changed**, as the number is the same and does not bind.
+//! - `seeks`: **not reproduced** where the numbers of seeks over all copies differ by more than [`SAME`]. Else the time that readings waited
+//!   decides, which is elapsed time without processor time: **undecided** unless that is [`MOST`] of the elapsed time of either kind. Its
+//!   ratio is nearer to that of seeks or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly
+//!   nearer to that of bytes **changed**, as the number is the same and does not bind.
 //! - `caveat`: the ratio of checkouts from loose objects, compressed to flat, beside that of trees. **Reproduced** where its interval lies
 //!   within [`CLOSE`] of the trees' ratio, **not reproduced** where it lies wholly beyond, else undecided.
 
@@ -20,11 +21,12 @@ use repackbench_timing::statistics::{ERROR_RATE, LEAST_FLOOR, hierarchical_inter
 use super::{
     Figures, Readings,
     git_arm::GitArm,
+    seeks::DiskReads,
     tables::by_copy,
-    trees::{COPIES, Kind, Trees},
+    trees::{COPIES, Kind},
 };
 use crate::{
-    estimates::Ratio,
+    estimates::{Ratio, median_estimate},
     interleaved::ratio_of,
     text::{estimate, percent, ratio},
     verdict::{Judgement, SAME, claim, takes},
@@ -35,15 +37,15 @@ const TWICE: f64 = 2.0;
 /// Copies whose ratio lies within this of 1 have no layout error worth a word.
 const NO_LAYOUT: f64 = 0.01;
 
+/// So much of the elapsed time is most of it.
+const MOST: f64 = 0.5;
+
 /// Two ratios are quite close if neither is more than this above the other, as a part of 1.
 const CLOSE: f64 = 0.1;
 
 /// The outcome of every claim.
-pub(super) fn claims(published: &Published, trees: &Trees, figures: &Figures) -> Vec<ClaimOutcome> {
+pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutcome> {
     let value = |id: &str| published.claim(id).and_then(|claim| claim.value);
-    let seeks = |label: &str| figures.disk.get(label).and_then(|reads| reads.seeks);
-    let bytes =
-        |kind: Kind| trees.get(kind, 2).and_then(|tree| figures.disk.get(&tree.label())).map(|reads| reads.bytes);
     let fair = fair_ratio(&figures.raw, Kind::Gzip, Kind::Flat);
     let judgements = [
         ("compressed-faster", judge_time("the compressed tree", value("compressed-faster"), fair.as_ref())),
@@ -59,9 +61,9 @@ pub(super) fn claims(published: &Published, trees: &Trees, figures: &Figures) ->
         (
             "seeks",
             judge_seeks(
-                seeks("gzip-2").zip(seeks("flat-2")).map(|(gzip, flat)| gzip as f64 / flat as f64),
-                bytes(Kind::Gzip).zip(bytes(Kind::Flat)).map(|(gzip, flat)| gzip as f64 / flat as f64),
-                fair.as_ref(),
+                disk_ratio(&figures.disk, |reads| reads.seeks),
+                disk_ratio(&figures.disk, |reads| Some(reads.bytes)),
+                &waits(&figures.raw),
             ),
         ),
         ("caveat", judge_caveat(git_ratio(&figures.git).as_ref(), fair.as_ref())),
@@ -81,11 +83,21 @@ pub(super) fn ratio_between(figures: &Figures, one: &str, other: &str) -> Option
 /// The ratio of one kind to another over all copies that were written side by side: what differs between copies is kept apart from what
 /// differs between runs.
 pub(super) fn fair_ratio(raw: &BTreeMap<String, Readings>, one: Kind, other: Kind) -> Option<Ratio> {
+    ratio_over_copies(raw, one, other, |readings| readings.elapsed.clone())
+}
+
+/// The ratio of what `of` makes of the readings.
+fn ratio_over_copies(
+    raw: &BTreeMap<String, Readings>,
+    one: Kind,
+    other: Kind,
+    of: fn(&Readings) -> Vec<f64>,
+) -> Option<Ratio> {
     let mut values = Vec::new();
     for copy in 0..COPIES {
-        let times = |kind: Kind| raw.get(&format!("{}-{}", kind.name(), copy + 2)).map(|readings| &readings.elapsed);
+        let times = |kind: Kind| raw.get(&copy_label(kind, copy)).map(of);
         let (Some(one), Some(other)) = (times(one), times(other)) else { continue };
-        let logs = one.iter().zip(other).map(|(one, other)| (one / other).ln());
+        let logs = one.iter().zip(&other).map(|(one, other)| (one / other).ln());
         values.extend((0..).zip(logs).filter(|(_, log)| log.is_finite()).map(|(run, log)| (run, copy, log)));
     }
     let found = hierarchical_interval(&values)?;
@@ -157,52 +169,90 @@ fn differing(errors: &[(String, Ratio)]) -> usize {
     probabilities.iter().filter(|probability| **probability <= ERROR_RATE).count()
 }
 
-fn judge_seeks(seeks: Option<f64>, bytes: Option<f64>, times: Option<&Ratio>) -> Judgement {
+/// The label of a copy that was written side by side with others.
+fn copy_label(kind: Kind, copy: u32) -> String {
+    format!("{}-{}", kind.name(), copy + 2)
+}
+
+/// What the compressed copies take of the disk, together, as a multiple of what the flat ones take.
+fn disk_ratio(disk: &BTreeMap<String, DiskReads>, of: fn(&DiskReads) -> Option<u64>) -> Option<f64> {
+    let sum = |kind: Kind| (0..COPIES).map(|copy| disk.get(&copy_label(kind, copy)).and_then(of)).sum::<Option<u64>>();
+    let (gzip, flat) = (sum(Kind::Gzip)?, sum(Kind::Flat)?);
+    Some(gzip as f64 / flat as f64).filter(|ratio| ratio.is_finite())
+}
+
+/// How long readings waited: for the disk, as nothing else is there to wait for.
+#[derive(Debug, Default)]
+struct Waits {
+    /// The compressed copies' waiting as a multiple of that of the flat ones.
+    ratio: Option<Ratio>,
+    /// The part of the elapsed time, of the kind that has less of it: the median over runs and copies.
+    part: Option<f64>,
+}
+
+fn waits(raw: &BTreeMap<String, Readings>) -> Waits {
+    fn waited(readings: &Readings) -> Vec<f64> {
+        readings.elapsed.iter().zip(&readings.cpu).map(|(elapsed, cpu)| (elapsed - cpu).max(0.0)).collect()
+    }
+    let part = |kind: Kind| {
+        let of_copies = (0..COPIES).filter_map(|copy| raw.get(&copy_label(kind, copy)));
+        let parts = of_copies.flat_map(|readings| {
+            waited(readings).into_iter().zip(readings.elapsed.clone()).map(|(waited, elapsed)| waited / elapsed)
+        });
+        median_estimate(parts.filter(|part| part.is_finite()).collect()).map(|found| found.value)
+    };
+    Waits {
+        ratio: ratio_over_copies(raw, Kind::Gzip, Kind::Flat, waited),
+        part: part(Kind::Gzip).zip(part(Kind::Flat)).map(|(gzip, flat)| gzip.min(flat)),
+    }
+}
+
+fn judge_seeks(seeks: Option<f64>, bytes: Option<f64>, waits: &Waits) -> Judgement {
     let (Some(seeks), Some(bytes)) = (seeks, bytes) else {
         return Judgement::missing("The file system does not say where files lie, so that seeks cannot be counted.");
     };
-    let shown = match times {
-        Some(times) => format!("seeks {}, bytes {}, time {}", ratio(seeks), ratio(bytes), estimate(&times.estimate)),
-        None => format!("seeks {}, bytes {}", ratio(seeks), ratio(bytes)),
-    };
+    let mut shown = vec![format!("seeks {}", ratio(seeks)), format!("bytes {}", ratio(bytes))];
+    shown.extend(waits.ratio.as_ref().map(|found| format!("waiting {}", estimate(&found.estimate))));
+    shown.extend(waits.part.map(|part| format!("which is {} of the time", percent(part))));
+    let shown = shown.join(", ");
     if (seeks - 1.0).abs() > SAME {
         let why = format!(
-            "The compressed tree takes {} times as many seeks, which is not within {}.",
+            "The compressed trees take {} times as many seeks, which is not within {}.",
             ratio(seeks),
             percent(SAME)
         );
         return Judgement::new(Outcome::NotReproduced, shown, why);
     }
-    let Some([low, high]) = times.and_then(|times| times.estimate.interval) else {
-        let why = "The number of seeks is almost the same; whether it binds takes an interval of times.".to_owned();
+    let same = "The number of seeks is almost the same";
+    let interval = waits.ratio.as_ref().and_then(|found| found.estimate.interval);
+    let (Some([low, high]), Some(part)) = (interval, waits.part) else {
+        let why = format!("{same}; whether it binds takes an interval of times.");
         return Judgement::new(Outcome::Undecided, shown, why);
     };
+    if part <= MOST {
+        let why = format!(
+            "{same}, but readings waited for {} of their time alone, so that neither seeks nor bytes bind: opening and reading files did.",
+            percent(part)
+        );
+        return Judgement::new(Outcome::Undecided, shown, why);
+    }
     // Half-way between what seeks alone and bytes alone would give.
     let middle = (seeks * bytes).sqrt();
     let (outcome, reason) = if low > middle {
-        (
-            Outcome::Reproduced,
-            format!(
-                "The number of seeks is almost the same, and times are nearer to that ratio than to that of bytes: wholly above {}.",
-                ratio(middle)
-            ),
-        )
+        let why = format!(
+            "{same}, and waiting is nearer to that ratio than to that of bytes: wholly above {}.",
+            ratio(middle)
+        );
+        (Outcome::Reproduced, why)
     } else if high < middle {
-        (
-            Outcome::Changed,
-            format!(
-                "The number of seeks is almost the same, but times are nearer to the ratio of bytes: wholly below {}.",
-                ratio(middle)
-            ),
-        )
+        let why = format!("{same}, but waiting is nearer to the ratio of bytes: wholly below {}.", ratio(middle));
+        (Outcome::Changed, why)
     } else {
-        (
-            Outcome::Undecided,
-            format!(
-                "The number of seeks is almost the same; the interval of times reaches across {}, half-way to the ratio of bytes.",
-                ratio(middle)
-            ),
-        )
+        let why = format!(
+            "{same}; the interval of waiting reaches across {}, half-way to the ratio of bytes.",
+            ratio(middle)
+        );
+        (Outcome::Undecided, why)
     };
     Judgement::new(outcome, shown, reason)
 }
@@ -319,22 +369,47 @@ mod tests {
     }
 
     #[test]
-    fn seeks_bind_where_times_are_as_seeks_are() {
-        let times = |low: f64, high: f64| {
+    fn seeks_bind_where_waiting_is_as_seeks_are() {
+        let waits = |low: f64, high: f64, part| {
             let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
-            Ratio { estimate, floor: 0.01 }
+            Waits { ratio: Some(Ratio { estimate, floor: 0.01 }), part: Some(part) }
         };
-        for (seeks, low, high, outcome) in [
-            (1.0, 0.95, 0.99, Outcome::Reproduced),
-            (1.0, 0.45, 0.5, Outcome::Changed),
-            (1.0, 0.5, 0.9, Outcome::Undecided),
-            (0.5, 0.95, 0.99, Outcome::NotReproduced),
+        for (seeks, low, high, part, outcome) in [
+            (1.0, 0.95, 0.99, 0.9, Outcome::Reproduced),
+            // Nothing much is waited for: that times are alike says nothing of seeks.
+            (1.0, 0.95, 0.99, 0.4, Outcome::Undecided),
+            (1.0, 0.45, 0.5, 0.4, Outcome::Undecided),
+            (1.0, 0.45, 0.5, 0.9, Outcome::Changed),
+            (1.0, 0.5, 0.9, 0.9, Outcome::Undecided),
+            (0.5, 0.95, 0.99, 0.9, Outcome::NotReproduced),
         ] {
-            let found = judge_seeks(Some(seeks), Some(0.45), Some(&times(low, high)));
-            assert_eq!(found.outcome, outcome, "{seeks} {low} {high}: {}", found.reason);
+            let found = judge_seeks(Some(seeks), Some(0.45), &waits(low, high, part));
+            assert_eq!(found.outcome, outcome, "{seeks} {low} {high} {part}: {}", found.reason);
         }
-        assert_eq!(judge_seeks(None, Some(0.45), None).outcome, Outcome::Undecided);
-        assert_eq!(judge_seeks(Some(1.0), Some(0.45), None).outcome, Outcome::Undecided);
+        assert_eq!(judge_seeks(None, Some(0.45), &Waits::default()).outcome, Outcome::Undecided);
+        assert_eq!(judge_seeks(Some(1.0), Some(0.45), &Waits::default()).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn what_is_waited_for_is_no_processor_time_and_seeks_are_those_of_all_copies() {
+        let mut raw = copies([0.97, 0.97, 0.97, 0.97]);
+        // All but a second of it is the processor's, and that second is halved.
+        for (label, found) in &mut raw {
+            let waited = if label.starts_with("gzip") { 0.5 } else { 1.0 };
+            found.cpu = found.elapsed.iter().map(|elapsed| elapsed - waited).collect();
+        }
+        let found = waits(&raw);
+        assert!((found.ratio.unwrap().estimate.value - 0.5).abs() < 1e-6);
+        assert!(found.part.is_some_and(|part| (0.04..0.06).contains(&part)), "{:?}", found.part);
+
+        let reads = |seeks: u64| DiskReads { seeks: Some(seeks), bytes: 4096, ..DiskReads::default() };
+        let mut disk: BTreeMap<String, DiskReads> = BTreeMap::new();
+        for (copy, (gzip, flat)) in (0..COPIES).zip([(100, 100), (300, 100), (100, 100), (100, 100)]) {
+            disk.insert(copy_label(Kind::Gzip, copy), reads(gzip));
+            disk.insert(copy_label(Kind::Flat, copy), reads(flat));
+        }
+        assert_eq!(disk_ratio(&disk, |reads| reads.seeks), Some(1.5));
+        assert_eq!(disk_ratio(&BTreeMap::new(), |reads| reads.seeks), None);
     }
 
     #[test]

@@ -58,31 +58,25 @@ pub fn compressed_in_place(
 /// Copies each of the trees `sources`, which hold the same revision, to the new folder in `targets` that has its place: one file of each,
 /// then the next one of each, `order` saying whose comes first. All of it is on the disk when this returns.
 ///
-/// Files come in the order in which the first tree's folders list them. Bytes are written anew, since some file systems share those of
-/// copied files.
+/// The files of each tree come in the order in which its own folders list them, as with `find` and `cp`: a folder that lists by a hash of
+/// names has another order for `x.c.gz` than for `x.c`, and a tree that is read in another order than it was written in takes more seeks.
+/// Bytes are written anew, since some file systems share those of copied files.
 ///
 /// # Errors
-/// A file cannot be read or written, or the user stops it.
+/// The trees differ in their number of files, a file cannot be read or written, or the user stops it.
 pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], progress: &dyn Progress) -> Result<()> {
-    let Some(first) = sources.first() else { return Ok(()) };
     let mut trees = Vec::new();
     for number in order {
         let (Some(source), Some(target)) = (sources.get(*number), targets.get(*number)) else { continue };
         fs::create_dir_all(target.join(FILES_FOLDER)).map_err(|e| WriterError::io("make", *target, e))?;
-        let descriptor = Descriptor::read(source)?;
-        write_descriptor(target, &descriptor)?;
-        trees.push((*source, *target, descriptor.form.suffix()));
+        write_descriptor(target, &Descriptor::read(source)?)?;
+        trees.push((source.join(FILES_FOLDER), target.join(FILES_FOLDER)));
     }
-    let suffix = Descriptor::read(first)?.form.suffix();
-    let files = files_in_folder_order(&first.join(FILES_FOLDER))?;
-    progress.start("copying files", files.len() as u64, ProgressUnit::Items);
+    let turns = turns(&trees)?;
+    progress.start("copying files", turns.len() as u64, ProgressUnit::Items);
     let mut bytes = Vec::new();
-    for file in &files {
-        let name = without_suffix(file, suffix)?;
-        for (source, target, suffix) in &trees {
-            let name = in_place::with_suffix(&name, suffix);
-            copy(&source.join(FILES_FOLDER).join(&name), &target.join(FILES_FOLDER).join(&name), &mut bytes)?;
-        }
+    for (from, to) in turns {
+        copy(&from, &to, &mut bytes)?;
         progress.advance(1);
         if progress.is_cancelled() {
             return Err(WriterError::Interrupted);
@@ -101,15 +95,27 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
     Ok(())
 }
 
-fn without_suffix(file: &Path, suffix: &str) -> Result<PathBuf> {
-    use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
-    let name = file.as_os_str().as_bytes().strip_suffix(suffix.as_bytes());
-    let name = name.ok_or_else(|| WriterError::Output {
-        path: file.to_owned(),
-        why: format!("is in a tree whose files end in {suffix:?}"),
-        force_helps: false,
-    })?;
-    Ok(PathBuf::from(OsStr::from_bytes(name)))
+/// What is copied to where, in order: the first file of each tree, then the second one of each, in the order of each tree's own folders.
+fn turns(trees: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, PathBuf)>> {
+    let mut listed = Vec::new();
+    for (source, target) in trees {
+        listed.push((source, target, files_in_folder_order(source)?));
+    }
+    let files = listed.first().map_or(0, |(_, _, files)| files.len());
+    let mut turns = Vec::with_capacity(files.saturating_mul(listed.len()));
+    if let Some((source, _, found)) = listed.iter().find(|(_, _, found)| found.len() != files) {
+        return Err(WriterError::Output {
+            path: (*source).clone(),
+            why: format!("has {} files, where another tree of the revision has {files}", found.len()),
+            force_helps: false,
+        });
+    }
+    for number in 0..files {
+        for (source, target, files) in &listed {
+            turns.extend(files.get(number).map(|file| (source.join(file), target.join(file))));
+        }
+    }
+    Ok(turns)
 }
 
 /// Copies a file, and makes the folder that it lies in where that is missing.
@@ -133,4 +139,34 @@ fn sync_file_system(folder: &Path) -> Result<()> {
     let file = folder.join(DESCRIPTOR_FILE);
     let synced = File::open(&file).and_then(|file| Ok(syncfs(file)?));
     synced.map_err(|error| WriterError::io("write out", folder, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_tree_is_written_in_the_order_of_its_own_folders() {
+        let folder = tempfile::tempdir().unwrap();
+        let trees = ["", ".gz", ".zst"].map(|suffix| {
+            let source = folder.path().join(format!("tree{suffix}"));
+            for number in 0..60 {
+                let file = source.join(format!("sub-{}/file-{number}.c{suffix}", number % 4));
+                fs::create_dir_all(file.parent().unwrap()).unwrap();
+                fs::write(file, "").unwrap();
+            }
+            (source, folder.path().join(format!("copy{suffix}")))
+        });
+        let turns = turns(&trees).unwrap();
+        assert_eq!(turns.len(), 180);
+        for (number, (source, target)) in trees.iter().enumerate() {
+            let files = files_in_folder_order(source).unwrap();
+            let of_tree = turns.iter().skip(number).step_by(3);
+            let expected = files.iter().map(|file| (source.join(file), target.join(file)));
+            assert!(of_tree.cloned().eq(expected), "{}", source.display());
+        }
+        fs::remove_file(trees[1].0.join("sub-0/file-0.c.gz")).unwrap();
+        let error = super::turns(&trees).unwrap_err().to_string();
+        assert!(error.contains("has 59 files") && error.contains("has 60"), "{error}");
+    }
 }
