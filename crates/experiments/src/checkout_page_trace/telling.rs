@@ -258,7 +258,7 @@ impl Results<'_> {
             ),
             Some(false) => notes.push(
                 "Folders and inodes were in memory for the futile opens and the checkouts beside them: this process may not write to \
-                 /proc/sys/vm/drop_caches."
+                 /proc/sys/vm/drop_caches, or --keep-caches forbade it."
                     .to_owned(),
             ),
             None => {}
