@@ -40,7 +40,7 @@ pub(super) struct Plan<'a> {
     pub(super) arms: &'a [Arm],
     /// Which of them has a file for each object.
     pub(super) loose: Option<usize>,
-    /// The checkout of the first arm, every access of it.
+    /// The checkout of the first arm, every access of it, ids searched for as git does it.
     pub(super) checkout: &'a AccessTrace,
     /// The folders of the revision.
     pub(super) folders: &'a Folders,

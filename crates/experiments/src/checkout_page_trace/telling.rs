@@ -205,6 +205,10 @@ impl Results<'_> {
             "Pages are touched one right after another in the order in which this program's reader first touches them, without the \
              work in between; ends of packs, which git reads by calls, are left out."
                 .to_owned(),
+            "This program's reader computes where in the index an id lies. The index's touches are not those: they are those of git's own \
+             search, by fan-out and halving, for the same ids in the same order. Cold and modelled times of whole jobs are of this \
+             program's reader."
+                .to_owned(),
             format!(
                 "The packs hold the same entries as the repository's, compressed as {SPEC} and in new files, since those as found could not be \
                  evicted, or their order changed."

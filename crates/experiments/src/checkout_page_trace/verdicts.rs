@@ -188,7 +188,7 @@ pub(super) fn index_random(beginning: TouchOrder) -> Judgement {
         _ => Outcome::Changed,
     };
     let reason = format!(
-        "Of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
+        "By git's own search, of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
         count(beginning.steps(), "step", "steps")
     );
     Judgement::new(outcome, measured, reason)
