@@ -225,21 +225,22 @@ pub(super) struct TreePlaces {
 }
 
 /// An order, held against the source's.
-pub(super) struct OrderGain<'a> {
-    pub(super) label: &'a str,
+pub(super) struct OrderGain {
+    pub(super) label: String,
+    /// How the trees lie in it.
+    pub(super) trees: TreePlaces,
     /// The modelled time of the checkout on a disk that has to seek, as a part of that in the source's order.
     pub(super) modelled: f64,
-    /// The measured cold time, likewise.
-    pub(super) measured: Option<&'a Estimate>,
+    /// The same as a part of that in the order by recency, from which it differs in where the trees lie.
+    pub(super) of_recency: Option<f64>,
+    /// The measured cold time, as a part of that in the source's order.
+    pub(super) measured: Option<Estimate>,
 }
 
-/// Whether trees lie apart in the source's order, and what the best order makes of the checkout. `trees_first` says how they lie where they
-/// are written first, each behind its base, and where deltas may lie before their bases.
-pub(super) fn order_could_be_better(
-    trees: TreePlaces,
-    trees_first: Option<(TreePlaces, TreePlaces)>,
-    orders: &[OrderGain<'_>],
-) -> Judgement {
+/// Whether trees lie apart in the source's order, and what the checkout gains where they are written first: each behind its base, and where
+/// deltas may lie before their bases. Of these two the model, which has no noise, chooses the one that decides. Other orders move files, too,
+/// and would say nothing of trees.
+pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain]) -> Judgement {
     let apart = format!(
         "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
@@ -251,37 +252,43 @@ pub(super) fn order_could_be_better(
     if trees.runs <= 1 {
         return Judgement::new(Outcome::NotReproduced, apart, "They lie together.".to_owned());
     }
-    let Some(best) = orders.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
-        return Judgement::new(Outcome::Undecided, apart, "No other order was tried.".to_owned());
+    let Some(best) = trees_first.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
+        return Judgement::new(Outcome::Undecided, apart, "No order with the trees first was tried.".to_owned());
     };
-    let gain = 1.0 - best.modelled;
-    let measured = best.measured.map_or("not measured".to_owned(), |ratio_to| format!("{} of it", ratio(ratio_to)));
-    let interval = best.measured.and_then(|measured| measured.interval);
-    let outcome = match interval {
-        _ if gain < LEAST_GAIN => Outcome::NotReproduced,
-        Some([_, high]) if high < 1.0 => Outcome::Reproduced,
-        Some([low, _]) if low > 1.0 => Outcome::NotReproduced,
-        _ => Outcome::Undecided,
-    };
+    let (outcome, why) = what_trees_gain(best);
+    let measured = best.measured.as_ref().map_or("not measured".to_owned(), |found| format!("{} of it", ratio(found)));
     let mut reason = format!(
-        "The order that the model of a hard disk likes best, {}, takes {} of the source order's modelled time, and cold on this device {measured}. {}",
+        "Written first ({}), they make the checkout take {} of the source order's time by the model of a hard disk, and cold on this device \
+         {measured}. {why}",
         best.label,
         percent(best.modelled),
-        match outcome {
-            Outcome::Reproduced => "So the order could be better, here too.",
-            Outcome::NotReproduced if gain < LEAST_GAIN => "That is too little to call another order better.",
-            Outcome::NotReproduced => "This device is slower on it.",
-            _ => "This device does not tell: the interval holds 1, or there is none for want of rounds.",
-        }
     );
-    if let Some((behind, before)) = trees_first {
-        reason += &format!(
-            " Written first, each behind its base, the trees lie in {}; with deltas before their bases in {}.",
-            count(behind.runs, "stretch", "stretches"),
-            count(before.runs, "stretch", "stretches")
-        );
+    for order in trees_first {
+        reason +=
+            &format!(" In the order {} they lie in {}.", order.label, count(order.trees.runs, "stretch", "stretches"));
     }
     Judgement::new(outcome, apart, reason)
+}
+
+/// Whether trees at the front are a better order.
+fn what_trees_gain(order: &OrderGain) -> (Outcome, &'static str) {
+    let interval = order.measured.as_ref().and_then(|measured| measured.interval);
+    let is_gain = |part: f64| 1.0 - part >= LEAST_GAIN;
+    match interval {
+        _ if !is_gain(order.modelled) => {
+            (Outcome::NotReproduced, "That is too little to call where the trees lie a fault of the order.")
+        }
+        _ if !order.of_recency.is_none_or(is_gain) => (
+            Outcome::NotReproduced,
+            "The order by recency, with the trees elsewhere, takes about as long, so that it is not the trees that gain.",
+        ),
+        Some([_, high]) if high < 1.0 => (Outcome::Reproduced, "So the order could be better, here too."),
+        Some([low, _]) if low > 1.0 => (Outcome::NotReproduced, "This device is slower on it."),
+        _ => (
+            Outcome::Undecided,
+            "This device does not tell: the interval holds 1, or there is none for want of rounds.",
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -369,26 +376,46 @@ mod tests {
         assert_eq!(index_cached(None, None).outcome, Outcome::Undecided);
     }
 
+    /// Trees that lie apart.
+    const APART: TreePlaces = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
+
+    fn trees_first(modelled: f64, of_recency: f64, interval: Option<[f64; 2]>) -> OrderGain {
+        OrderGain {
+            label: "trees-first".to_owned(),
+            trees: TreePlaces { runs: 1, ..APART },
+            modelled,
+            of_recency: Some(of_recency),
+            measured: Some(Estimate { value: 0.8, interval, samples: vec![0.8; 5] }),
+        }
+    }
+
     #[test]
-    fn another_order_is_better_where_model_and_measurement_say_so() {
-        let apart = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
-        let verdict = |trees, modelled, interval: Option<[f64; 2]>| {
-            let measured = Estimate { value: 0.8, interval, samples: vec![] };
-            let worse = OrderGain { label: "path", modelled: 2.0, measured: None };
-            let best = OrderGain { label: "checkout", modelled, measured: Some(&measured) };
-            order_could_be_better(trees, None, &[worse, best]).outcome
+    fn the_order_is_better_with_trees_first_where_model_and_measurement_say_so() {
+        let verdict = |trees, modelled, of_recency, interval: Option<[f64; 2]>| {
+            order_could_be_better(trees, &[trees_first(modelled, of_recency, interval)]).outcome
         };
-        assert_eq!(verdict(apart, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
-        assert_eq!(verdict(apart, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
-        assert_eq!(verdict(apart, 0.5, None), Outcome::Undecided);
-        assert_eq!(verdict(apart, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
-        assert_eq!(verdict(apart, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(verdict(TreePlaces { runs: 1, ..apart }, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(order_could_be_better(apart, None, &[]).outcome, Outcome::Undecided);
-        let together = TreePlaces { runs: 1, ..apart };
-        let order = OrderGain { label: "trees-first", modelled: 0.5, measured: None };
-        let reason = order_could_be_better(apart, Some((together, apart)), &[order]).reason;
-        assert!(reason.ends_with("lie in 1 stretch; with deltas before their bases in 20 stretches."), "{reason}");
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 0.9])), Outcome::Reproduced);
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 1.1])), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, 0.6, None), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([1.1, 1.2])), Outcome::NotReproduced);
+        assert_eq!(verdict(APART, 0.97, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
+        assert_eq!(verdict(APART, 0.5, 0.99, Some([0.7, 0.9])), Outcome::NotReproduced, "recency alone gains as much");
+        let together = TreePlaces { runs: 1, ..APART };
+        assert_eq!(verdict(together, 0.5, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn of_two_orders_with_trees_first_the_model_chooses_and_others_decide_nothing() {
+        assert_eq!(order_could_be_better(APART, &[]).outcome, Outcome::Undecided, "however much another order gains");
+        let slower = OrderGain {
+            label: "trees-first, deltas before bases".to_owned(),
+            trees: APART,
+            ..trees_first(0.4, 0.4, Some([1.1, 1.2]))
+        };
+        let found = order_could_be_better(APART, &[trees_first(0.5, 0.5, Some([0.7, 0.9])), slower]);
+        assert_eq!(found.outcome, Outcome::NotReproduced, "not the luckier interval");
+        let lie = "In the order trees-first they lie in 1 stretch. In the order trees-first, deltas before bases they lie in 20 stretches.";
+        assert!(found.reason.ends_with(lie), "{}", found.reason);
     }
 
     #[test]
