@@ -133,7 +133,15 @@ impl Results<'_> {
                     figures::modelled_hits(FileRole::Pack, self.checkout, &disk).map(|share| (share, disk.readahead)),
                 ),
             ),
-            ("hit-cost", verdicts::hit_cost(median_modes(&pack), self.hertz(), then.modes(), then.hit_range())),
+            (
+                "hit-cost",
+                verdicts::hit_cost(
+                    median_modes(&pack),
+                    self.hertz(),
+                    then.modes(),
+                    tables::claimed_costs(self.published),
+                ),
+            ),
             ("independent-files", self.independent_files()),
             ("index-random", verdicts::index_random(index.beginning)),
             ("index-cached", verdicts::index_cached(estimate::shares(&index.resident).as_ref(), touched)),

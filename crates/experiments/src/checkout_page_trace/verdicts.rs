@@ -120,34 +120,44 @@ pub(super) fn read_ahead(
     Judgement::new(outcome, percent(hits.value), reason)
 }
 
-/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; and what they cost then, in cycles.
+/// What is claimed that touches cost, in cycles, from the first figure to the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ClaimedCosts {
+    pub(super) hit: [f64; 2],
+    pub(super) miss: [f64; 2],
+}
+
+/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; what they cost in the published lines, and
+/// what is claimed that they cost, in cycles.
 pub(super) fn hit_cost(
     here: Option<Modes>,
     hertz: Option<f64>,
     then: Option<Modes>,
-    range: Option<[f64; 2]>,
+    claimed: Option<ClaimedCosts>,
 ) -> Judgement {
-    let (Some(here), Some(then), Some([least, most])) = (here, then, range) else {
+    let (Some(here), Some(then), Some(claimed)) = (here, then, claimed) else {
         return Judgement::missing("There are no two kinds of touches to tell apart.");
     };
     let cycles = |time: f64| hertz.map_or(String::new(), |hertz| format!(" ({:.0} cycles)", time * hertz));
     let measured =
         format!("a hit {}{}, a miss {}{}", seconds(here.hit), cycles(here.hit), seconds(here.miss), cycles(here.miss));
     let (times, times_then) = (here.miss / here.hit, then.miss / then.hit);
-    // An order of magnitude up or down: another processor, and another device.
-    let is_like = |hertz: f64| {
-        let (hit, miss) = (here.hit * hertz, here.miss * hertz);
-        (least..=most).contains(&hit) && (then.miss / 10.0..=then.miss * 10.0).contains(&miss)
-    };
+    let lies_in = |[least, most]: [f64; 2], cycles: f64| (least..=most).contains(&cycles);
+    let is_like = |hertz: f64| lies_in(claimed.hit, here.hit * hertz) && lies_in(claimed.miss, here.miss * hertz);
     let outcome = match hertz {
         Some(hertz) if is_like(hertz) => Outcome::Reproduced,
         _ if times >= 10.0 => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
     let reason = format!(
-        "A miss costs {times:.0} times what a hit costs, in the published lines {times_then:.0} times; there a hit took {least:.0} to {most:.0} \
-         cycles and a miss {:.0} in the median.",
-        then.miss
+        "A miss costs {times:.0} times what a hit costs. As claimed are hits of {:.0} to {:.0} cycles and misses of {:.0} million to {:.0} \
+         million; the published lines have {:.0} and {:.1} million in the median, {times_then:.0} times.",
+        claimed.hit[0],
+        claimed.hit[1],
+        claimed.miss[0] / 1e6,
+        claimed.miss[1] / 1e6,
+        then.hit,
+        then.miss / 1e6
     );
     Judgement::new(outcome, measured, reason)
 }
@@ -342,17 +352,20 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_alike_by_the_order_of_magnitude_or_only_in_their_direction() {
+    fn costs_are_those_that_were_claimed_or_only_alike_in_their_direction() {
         let modes = |hit, miss| Some(Modes { threshold: 0.0, hit, miss, hits: 1, misses: 1 });
         let then = modes(320.0, 7e6);
-        let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, Some([187.0, 559.0])).outcome;
+        let claimed = Some(ClaimedCosts { hit: [300.0, 500.0], miss: [1e7, 1e8] });
+        let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, claimed).outcome;
         // At 1 GHz a nanosecond is a cycle.
-        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Reproduced);
-        assert_eq!(verdict(900e-9, 5e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
-        assert_eq!(verdict(300e-9, 1e-4, Some(1e9)), Outcome::Changed, "misses are cheaper");
-        assert_eq!(verdict(300e-9, 5e-3, None), Outcome::Changed, "nobody knows how many cycles");
+        assert_eq!(verdict(300e-9, 15e-3, Some(1e9)), Outcome::Reproduced);
+        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Changed, "five million are no tens of millions");
+        assert_eq!(verdict(200e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are cheaper");
+        assert_eq!(verdict(550e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
+        assert_eq!(verdict(300e-9, 0.2, Some(1e9)), Outcome::Changed, "misses are dearer");
+        assert_eq!(verdict(300e-9, 15e-3, None), Outcome::Changed, "nobody knows how many cycles");
         assert_eq!(verdict(300e-9, 600e-9, Some(1e9)), Outcome::NotReproduced);
-        assert_eq!(hit_cost(None, None, then, Some([1.0, 2.0])).outcome, Outcome::Undecided);
+        assert_eq!(hit_cost(None, None, then, claimed).outcome, Outcome::Undecided);
     }
 
     #[test]
