@@ -28,8 +28,8 @@ use super::{
 };
 use crate::{Context, ExperimentError};
 
-/// Rounds, unless the user says otherwise.
-const ROUNDS: u32 = 5;
+/// Rounds, unless the user says otherwise; of fewer nothing is decided.
+pub(super) const ROUNDS: u32 = 5;
 
 /// The files that are looked for in every folder: what was in 2007, and what is since clients ask for attributes, too.
 pub(super) const LOOKED_FOR: [&[&str]; 2] = [&[".gitignore"], &[".gitignore", ".gitattributes"]];

@@ -1,7 +1,7 @@
 //! What is told of the results: tables, claims, differences and notes.
 
 use repackbench_reader::{AccessTrace, FileRole};
-use repackbench_records::{ClaimOutcome, ExperimentTable, Published};
+use repackbench_records::{ClaimOutcome, Estimate, ExperimentTable, Published};
 use repackbench_timing::{
     statistics::median,
     trace::{Device, pages::file_pages},
@@ -121,17 +121,22 @@ impl Results<'_> {
         let opens = machine.opens.get(&0).and_then(|opens| estimate::ratio(&opens.first, checkout));
         let then = self.lines("pack");
         let touched = shares::share(index.order.touched, index.pages);
-        let findings: [(&str, Judgement); 8] = [
-            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len())),
-            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
+        let hits = estimate::shares(&pack.hits);
+        let resident = estimate::shares(&index.resident);
+        let loose = self.loose_beside_pack();
+        let rounds = |found: &Option<Estimate>| found.as_ref().map_or(0, |found| found.samples.len());
+        // What is measured rests on rounds; what is counted in a trace does not.
+        let measured: [(&str, Judgement, usize); 5] = [
+            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len()), rounds(&opens)),
             (
                 "read-ahead",
                 verdicts::read_ahead(
-                    estimate::shares(&pack.hits).as_ref(),
+                    hits.as_ref(),
                     self.published_hits(),
                     self.readahead,
                     figures::modelled_hits(FileRole::Pack, self.checkout, &disk).map(|share| (share, disk.readahead)),
                 ),
+                rounds(&hits),
             ),
             (
                 "hit-cost",
@@ -141,12 +146,21 @@ impl Results<'_> {
                     then.modes(),
                     tables::claimed_costs(self.published),
                 ),
+                pack.hit.len(),
             ),
-            ("independent-files", self.independent_files()),
+            ("independent-files", self.independent_files(loose.as_ref()), rounds(&loose)),
+            ("index-cached", verdicts::index_cached(resident.as_ref(), touched), rounds(&resident)),
+        ];
+        let counted: [(&str, Judgement); 3] = [
+            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
             ("index-random", verdicts::index_random(index.beginning)),
-            ("index-cached", verdicts::index_cached(estimate::shares(&index.resident).as_ref(), touched)),
             ("order-could-be-better", self.order_could_be_better()),
         ];
+        let mut findings: Vec<(&str, Judgement)> =
+            measured.into_iter().map(|(id, found, rounds)| (id, verdicts::of_rounds(rounds, found))).collect();
+        findings.extend(counted);
+        // In the order in which they were published.
+        findings.sort_by_key(|(id, _)| self.published.claims.iter().position(|claim| claim.id == *id));
         findings.into_iter().filter_map(|(id, found)| claim(self.published, id, found)).collect()
     }
 
@@ -163,16 +177,19 @@ impl Results<'_> {
         self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
     }
 
-    fn independent_files(&self) -> Judgement {
-        let machine = &self.measured.machine;
-        let times =
-            self.loose.and_then(|loose| estimate::ratio(machine.checkout.get(&loose)?, machine.checkout.get(&0)?));
+    /// The checkout from loose objects, as a multiple of that from the pack.
+    fn loose_beside_pack(&self) -> Option<Estimate> {
+        let checkout = &self.measured.machine.checkout;
+        estimate::ratio(checkout.get(&self.loose?)?, checkout.get(&0)?)
+    }
+
+    fn independent_files(&self, times: Option<&Estimate>) -> Judgement {
         let pages = |arm: Option<usize>| {
             let reads = arm.and_then(|arm| self.arms.get(arm)?.reads.get(CHECKOUT));
             reads.map_or(0, |reads| file_pages(&reads.trace).iter().map(|pages| pages.touched).sum())
         };
         let files = self.loose.and_then(|loose| self.arms.get(loose)).map_or(0, |arm| arm.loose_files(CHECKOUT));
-        verdicts::independent_files(times.as_ref(), [pages(Some(0)), pages(self.loose)], files, machine.is_cold)
+        verdicts::independent_files(times, [pages(Some(0)), pages(self.loose)], files, self.measured.machine.is_cold)
     }
 
     fn order_could_be_better(&self) -> Judgement {
@@ -228,6 +245,9 @@ impl Results<'_> {
 
     pub(super) fn differences(&self) -> Vec<String> {
         let mut differences = vec![
+            "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk: each round \
+             writes its copies shortly before they are read."
+                .to_owned(),
             "The repository is this one, and not the Linux kernel of 2007; machine, kernel and disk are these.".to_owned(),
             "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
              map, the clock's own cost included; cycles are that time by the processor's nominal clock."

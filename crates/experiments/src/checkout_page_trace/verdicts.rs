@@ -3,6 +3,7 @@
 use repackbench_records::{Estimate, Outcome};
 
 use super::{
+    rounds::ROUNDS,
     shares::{Modes, TouchOrder},
     words::{count, percent, seconds},
 };
@@ -19,6 +20,21 @@ const MOSTLY: f64 = 0.9;
 
 /// What the modelled time has to fall by for an order to be called better.
 const LEAST_GAIN: f64 = 0.05;
+
+/// A verdict that rests on so many rounds: places on the disk, and what caches that nobody can empty have left, differ between them.
+pub(super) fn of_rounds(rounds: usize, found: Judgement) -> Judgement {
+    let is_decided = !matches!(found.outcome, Outcome::NotComparable | Outcome::Undecided);
+    if !is_decided || are_enough(rounds) {
+        return found;
+    }
+    let rounds = count(rounds as u64, "round", "rounds");
+    let reason = format!("Of {rounds} instead of {ROUNDS} nothing is decided. {}", found.reason);
+    Judgement { outcome: Outcome::Undecided, reason, ..found }
+}
+
+fn are_enough(rounds: usize) -> bool {
+    rounds >= ROUNDS as usize
+}
 
 /// By how many times something was found larger that is claimed to be much larger.
 fn much_larger(times: &Estimate) -> Outcome {
@@ -289,7 +305,8 @@ pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain]
 
 /// Whether trees at the front are a better order.
 fn what_trees_gain(order: &OrderGain) -> (Outcome, &'static str) {
-    let interval = order.measured.as_ref().and_then(|measured| measured.interval);
+    let measured = order.measured.as_ref().filter(|measured| are_enough(measured.samples.len()));
+    let interval = measured.and_then(|measured| measured.interval);
     let is_gain = |part: f64| 1.0 - part >= LEAST_GAIN;
     match interval {
         _ if !is_gain(order.modelled) => {
@@ -324,6 +341,18 @@ mod tests {
         assert_eq!(verdict(0.9, 9.0), Outcome::Undecided);
         assert_eq!(verdict(0.1, 0.9), Outcome::NotReproduced);
         assert_eq!(much_larger(&Estimate::exact(100.0)), Outcome::Undecided, "one round has no interval");
+    }
+
+    #[test]
+    fn fewer_rounds_than_usual_decide_nothing() {
+        let found = |outcome| Judgement::new(outcome, "3".to_owned(), "Why.".to_owned());
+        assert_eq!(of_rounds(5, found(Outcome::Reproduced)), found(Outcome::Reproduced));
+        for outcome in [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced] {
+            let few = of_rounds(1, found(outcome));
+            assert_eq!((few.outcome, few.measured.as_str()), (Outcome::Undecided, "3"));
+            assert_eq!(few.reason, "Of 1 round instead of 5 nothing is decided. Why.");
+        }
+        assert_eq!(of_rounds(1, found(Outcome::NotComparable)).outcome, Outcome::NotComparable);
     }
 
     #[test]
@@ -418,6 +447,9 @@ mod tests {
         assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 1.1])), Outcome::Undecided);
         assert_eq!(verdict(APART, 0.5, 0.6, None), Outcome::Undecided);
         assert_eq!(verdict(APART, 0.5, 0.6, Some([1.1, 1.2])), Outcome::NotReproduced);
+        let mut few = trees_first(0.5, 0.6, Some([0.7, 0.9]));
+        few.measured = Some(Estimate { samples: vec![0.8; 4], ..estimate(0.8, 0.7, 0.9) });
+        assert_eq!(order_could_be_better(APART, &[few]).outcome, Outcome::Undecided, "four rounds");
         assert_eq!(verdict(APART, 0.97, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
         assert_eq!(verdict(APART, 0.5, 0.99, Some([0.7, 0.9])), Outcome::NotReproduced, "recency alone gains as much");
         let together = TreePlaces { runs: 1, ..APART };
