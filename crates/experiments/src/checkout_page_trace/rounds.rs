@@ -27,8 +27,8 @@ use super::{
 };
 use crate::{Context, ExperimentError};
 
-/// Rounds, unless the user says otherwise.
-const ROUNDS: u32 = 5;
+/// Rounds, unless the user says otherwise; of fewer nothing is decided.
+pub(super) const ROUNDS: u32 = 5;
 
 /// The files that are looked for in every folder: what was in 2007, and what is since clients ask for attributes, too.
 pub(super) const LOOKED_FOR: [&[&str]; 2] = [&[".gitignore"], &[".gitignore", ".gitattributes"]];
@@ -39,7 +39,7 @@ pub(super) struct Plan<'a> {
     pub(super) arms: &'a [Arm],
     /// Which of them has a file for each object.
     pub(super) loose: Option<usize>,
-    /// The checkout of the first arm, every access of it.
+    /// The checkout of the first arm, every access of it, ids searched for as git does it.
     pub(super) checkout: &'a AccessTrace,
     /// The folders of the revision.
     pub(super) folders: &'a Folders,
