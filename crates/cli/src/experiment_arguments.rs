@@ -71,6 +71,11 @@ pub(crate) struct ExperimentArguments {
     #[arg(long)]
     repack: bool,
 
+    /// Leave the caches of the whole machine alone. Without it, experiments that read cold drop them many times where the process may,
+    /// as root may, which slows down all others; with it, folders and inodes stay in memory, and the result says so.
+    #[arg(long)]
+    keep_caches: bool,
+
     #[command(flatten)]
     programs: ProgramArguments,
 
@@ -134,6 +139,7 @@ impl ExperimentArguments {
             runs: self.runs,
             revision: self.rev.clone(),
             is_repacked: self.repack,
+            keeps_caches: self.keep_caches,
             git: git.clone(),
             hg: hg.clone(),
             hg_extension: hg_extension.clone(),
@@ -188,6 +194,12 @@ mod tests {
         assert_eq!(all.chosen().unwrap(), Chosen::All(std::path::Path::new("x")));
         assert!(line(&["no-such", "a"]).unwrap_err().contains("zlib-vs-zstd-pack"));
         assert!(line(&["all"]).is_err() && line(&[]).is_err() && line(&["--list"]).unwrap().list);
+    }
+
+    #[test]
+    fn the_machine_s_caches_are_kept_where_the_user_says_so() {
+        assert!(!line(&["all", "a"]).unwrap().options(1, None).keeps_caches);
+        assert!(line(&["all", "a", "--keep-caches"]).unwrap().options(1, None).keeps_caches);
     }
 
     #[test]

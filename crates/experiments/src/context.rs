@@ -1,11 +1,13 @@
 //! What every experiment works with.
 
 use std::{
-    path::PathBuf,
+    io,
+    path::{Path, PathBuf},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
+use repackbench_pagecache::{drop_all_caches, may_drop_all_caches, sync_file_system};
 use repackbench_reader::Repository;
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, Measured, Recorder, bench},
@@ -40,6 +42,19 @@ impl Context<'_> {
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(bench(source, name, plan, self.cache, self.clock, self.progress, &mut *recorder)?)
     }
+
+    /// Whether the whole machine's caches will be dropped: this process may, and the user has not forbidden it.
+    pub(crate) fn may_drop_all_caches(&self) -> bool {
+        !self.options.keeps_caches && may_drop_all_caches()
+    }
+
+    /// Writes out what is dirty on the file system of `folder`, and drops the whole machine's caches; `false` where that must not be.
+    ///
+    /// # Errors
+    /// The kernel or the file system refuses what is permitted.
+    pub(crate) fn drop_all_caches(&self, folder: &Path) -> io::Result<bool> {
+        if self.options.keeps_caches { sync_file_system(folder).map(|()| false) } else { drop_all_caches(folder) }
+    }
 }
 
 /// What the user chose.
@@ -53,6 +68,8 @@ pub struct Options {
     pub revision: Option<String>,
     /// Whether to measure a second baseline, too: the repository after git, or hg, has searched for deltas again.
     pub is_repacked: bool,
+    /// Whether the caches of the whole machine stay as they are, even where this process may drop them: then folders and inodes are warm.
+    pub keeps_caches: bool,
     /// The git to run.
     pub git: PathBuf,
     /// The hg to run.

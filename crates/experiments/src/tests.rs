@@ -55,6 +55,8 @@ impl Setting {
             runs: Some(runs),
             revision: None,
             is_repacked: false,
+            // Those who run tests have other work on their machine.
+            keeps_caches: true,
             git: "git".into(),
             hg: "hg".into(),
             hg_extension: None,

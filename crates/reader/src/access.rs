@@ -127,6 +127,9 @@ pub struct AccessTrace {
 pub enum Recording {
     /// Accesses and decodes.
     Accesses,
+    /// The same, with the index of a pack searched as git does it, by its fan-out and then by halving, in place of how this reader
+    /// searches it. What is found is the same.
+    AccessesOfGit,
     /// Also the content of bases that chunks are decoded with, so that each can be decoded again by itself.
     WithBases,
     /// Accesses that reach a page of so many bytes that none before them did, and no decodes: all there is to know of a page cache
@@ -196,6 +199,11 @@ impl Recorded {
 impl AccessLog {
     pub(crate) fn new(recording: Recording) -> Arc<Self> {
         Arc::new(AccessLog { recording, inner: Mutex::new(Recorded::default()) })
+    }
+
+    /// Whether the index of a pack is to be searched as git does it.
+    pub(crate) fn searches_as_git(&self) -> bool {
+        self.recording == Recording::AccessesOfGit
     }
 
     fn lock(&self) -> MutexGuard<'_, Recorded> {

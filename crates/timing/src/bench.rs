@@ -22,7 +22,7 @@ use std::{
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Record, RepositoryState, Vcs, WorkloadLabel};
-use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, cache::Cache, fingerprint};
+use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, StoreKind, cache::Cache, fingerprint};
 
 use self::{
     cold::ColdRuns,
@@ -158,6 +158,7 @@ impl BenchPlan {
         if let Some(workload) = self.workloads.iter().find(|workload| self.jobs > 1 && !workload.is_traced()) {
             return refused(format!("{workload} cannot run as several jobs at once"));
         }
+        check_payloads(&self.workloads, &self.layouts()).or_else(refused)?;
         if self.is_cold && !self.earlier.is_empty() {
             // New copies lie in other places of the disk, which the statistics would take for the old ones.
             return refused("a session of cold runs cannot go on: its copies are gone".to_owned());
@@ -182,6 +183,17 @@ impl BenchPlan {
         self.workloads.iter().any(WorkloadSpec::needs_revision)
             || stock.into_iter().any(|workload| workload.needs_revision())
     }
+}
+
+/// Refuses to compare how fast payloads are compressed where they are not the same ones: other stores hold whole objects, each once, in
+/// place of deltas.
+fn check_payloads(workloads: &[WorkloadSpec], layouts: &[Layout]) -> Result<(), String> {
+    let Some(workload) = workloads.iter().find(|workload| workload.compresses_stored_payloads()) else { return Ok(()) };
+    let Some(layout) = layouts.iter().find(|layout| layout.store != StoreKind::AsFound) else { return Ok(()) };
+    Err(format!(
+        "{workload} compares how the same payloads are compressed, and --store {} holds others: expected --store pack alone, or no {workload}",
+        layout.store
+    ))
 }
 
 /// What hg itself writes today, if `source` is Mercurial's: a row beside the baseline.
@@ -461,6 +473,8 @@ fn state(
 
 #[cfg(test)]
 mod tests {
+    use repackbench_writer::Order;
+
     use super::*;
 
     #[test]
@@ -472,6 +486,22 @@ mod tests {
         assert_eq!(until(Some(3), 40).rule(30).min_blocks, 3, "the user knows");
         assert_eq!(until(None, 4).rule(30), StopRule { min_blocks: 4, max_blocks: 4, precision: 0.01_f64.ln_1p() });
         assert_eq!(Blocks::Exactly(2).rule(30), StopRule::exactly(2));
+    }
+
+    #[test]
+    fn what_is_encoded_is_not_compared_across_stores() {
+        let check = |workload: &str, stores: &[StoreKind]| {
+            let layouts: Vec<Layout> =
+                stores.iter().map(|store| Layout { store: *store, ..Layout::default() }).collect();
+            check_payloads(&["traverse".parse().unwrap(), workload.parse().unwrap()], &layouts)
+        };
+        let refused = check("encode", &StoreKind::ALL).unwrap_err();
+        assert!(refused.contains("--store loose holds others: expected --store pack alone"), "{refused}");
+        assert!(check("encode", &[StoreKind::Btree]).is_err(), "the source is measured beside it");
+        assert_eq!(check("encode", &[StoreKind::AsFound]), Ok(()));
+        assert_eq!(check("ingest", &StoreKind::ALL), Ok(()), "new objects are loose ones everywhere");
+        let orders = Order::ALL.map(Layout::in_order);
+        assert_eq!(check_payloads(&[WorkloadSpec::Encode], &orders), Ok(()), "the same payloads in another order");
     }
 
     #[test]

@@ -88,6 +88,10 @@ pub struct Layout {
     pub reference_deltas: bool,
 }
 
+/// The version of the code that lays variants out. To be raised with every change of an order, of loose stores or of the B-tree, so that
+/// a variant that an older program laid out is not taken from the cache for one of this program's.
+const LAYOUT_VERSION: u32 = 1;
+
 /// The word that allows deltas to name bases behind them.
 const REFERENCE_DELTAS: &str = "refs";
 
@@ -120,6 +124,11 @@ impl Layout {
     /// `text`, which says what makes a variant, with this layout; as it is for the default.
     pub(crate) fn added_to(&self, text: String) -> String {
         if self.is_default() { text } else { format!("{text}, {self}") }
+    }
+
+    /// As [`added_to`](Layout::added_to), for the key of a variant: with the version of the code that lays it out.
+    pub(crate) fn added_to_key(&self, text: String) -> String {
+        if self.is_default() { text } else { format!("{}, layout {LAYOUT_VERSION}", self.added_to(text)) }
     }
 
     /// Refuses a layout that `source` cannot have under `spec`.
@@ -270,7 +279,9 @@ mod tests {
         assert!(layout.is_default());
         assert_eq!((layout.to_string(), layout.file_suffix()), (String::new(), String::new()));
         assert_eq!(layout.added_to("zlib:6".to_owned()), "zlib:6");
+        assert_eq!(layout.added_to_key("zlib:6".to_owned()), "zlib:6", "variants that there are stay");
         let loose = Layout { store: StoreKind::Loose, ..layout };
         assert_eq!(loose.added_to("zlib:6".to_owned()), "zlib:6, store=loose");
+        assert_eq!(loose.added_to_key("zlib:6".to_owned()), format!("zlib:6, store=loose, layout {LAYOUT_VERSION}"));
     }
 }

@@ -12,7 +12,7 @@ use std::{
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
-    files::{DESCRIPTOR_FILE, FILES_FOLDER, FileTree},
+    files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER, FileTree},
     hg::repository::KEPT_IN_HG_DIR,
 };
 
@@ -195,7 +195,8 @@ fn keeps_from_replacing(target: &Path, metadata: &fs::Metadata) -> Result<Option
     }
 }
 
-/// Names something beside descriptor and files in the folder of a tree of files: that is somebody's.
+/// Names something in the folder of a tree of files that no conversion wrote: that is somebody's. Its descriptor alone is no proof, as
+/// anybody may have a file of that name: there have to be as many files as it says, and nothing else.
 fn not_of_a_file_tree(target: &Path) -> Result<Option<String>> {
     let failed = |e| WriterError::io("list", target, e);
     for entry in fs::read_dir(target).map_err(failed)? {
@@ -204,7 +205,21 @@ fn not_of_a_file_tree(target: &Path) -> Result<Option<String>> {
             return Ok(Some(format!("holds {}, which no conversion wrote", name.display())));
         }
     }
-    Ok(None)
+    let descriptor = match Descriptor::read(target) {
+        Ok(descriptor) => descriptor,
+        Err(error) => return Ok(Some(format!("is no tree of files that convert wrote: {error}"))),
+    };
+    let mut files = 0u64;
+    for entry in walkdir::WalkDir::new(target.join(FILES_FOLDER)) {
+        let entry = entry.map_err(|e| failed(e.into()))?;
+        if entry.file_type().is_file() {
+            files += 1;
+        } else if !entry.file_type().is_dir() {
+            return Ok(Some(format!("holds {}, which no conversion wrote", entry.path().display())));
+        }
+    }
+    let expected = descriptor.files;
+    Ok((files != expected).then(|| format!("holds {files} files, and {expected} as its {DESCRIPTOR_FILE} says")))
 }
 
 /// What hg adds to a conversion's output when it only reads it.

@@ -39,9 +39,9 @@ pub fn cached_variant(
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
     // Before the source is looked at, which takes a while where there are many loose objects.
     layout.check(source, spec).map_err(GetOrMakeError::Make)?;
-    let spec_text = layout.added_to(spec.canonical());
+    let (spec_text, key_text) = (layout.added_to(spec.canonical()), layout.added_to_key(spec.canonical()));
     let request = Request {
-        key: &|| key(source, &spec_text, &encoder()),
+        key: &|| key(source, &key_text, &encoder()),
         convert: &|folder| convert(source, spec, layout, folder, false, threads, progress).map(drop),
         folder: source.folder(),
         spec: spec_text.clone(),

@@ -4,12 +4,13 @@ use std::{
     fs,
     io::ErrorKind,
     path::{Path, PathBuf},
+    process::Command,
 };
 
 use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{ChunkEncoder, ZlibReader};
 use repackbench_reader::{
-    ObjectKind, ReaderError, Repository,
+    AccessPart, ObjectKind, ReaderError, Recording, Repository,
     git::{
         GitRepository, ObjectStore,
         btree::{
@@ -359,6 +360,14 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
             let message = victim.with(page + at, &[0x5a]);
             assert!(message.contains(what) && message.contains(BTREE_FILE), "{at}: {message}");
         }
+        let message = victim.with(page + 144, &[victim.bytes[page + 144] ^ 2]);
+        assert!(message.contains(&format!("expected transaction {}, found", page / PAGE_LEN)), "{message}");
+        // Fields that mean nothing to the reader have to agree all the same.
+        for at in [24, 32, 48, 87] {
+            let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
+            let expected = format!("{BTREE_FILE} at offset {}: expected 0x", PAGE_LEN + at);
+            assert!(message.contains(&expected) && message.contains("as in the first meta page"), "{at}: {message}");
+        }
         for at in [94, 96, 104, 112, 120, 128, 136] {
             let message = victim.with(page + at, &[victim.bytes[page + at] ^ 1]);
             assert!(message.contains(BTREE_FILE), "{at}: {message}");
@@ -371,6 +380,77 @@ fn meta_pages_have_to_agree_and_to_be_possible() {
     victim.write(&damaged);
     let message = read_all(&victim.variant).unwrap_err();
     assert!(message.contains("expected 61 objects, as its meta pages say, found 60"), "{message}");
+    // Both say that there are fewer leaves, fewer overflow pages.
+    for (at, what) in [(104, "expected a tree of"), (112, "overflow pages, as its meta pages say")] {
+        let mut damaged = victim.bytes.clone();
+        damaged[at] -= 1;
+        damaged[PAGE_LEN + at] -= 1;
+        victim.write(&damaged);
+        let message = read_all(&victim.variant).unwrap_err();
+        assert!(message.contains(what), "{at}: {message}");
+    }
+}
+
+/// However many keys there are, no more is read than the file holds.
+#[test]
+fn values_that_lie_on_one_another_s_pages_are_refused() {
+    let victim = Victim::new(60);
+    let large = victim.value(|place| !place.is_in_page);
+    let first = large.offset / PAGE_LEN as u64;
+    // The node whose value begins there: its length is four bytes, its key 20.
+    let is_node = |at: &usize| {
+        let number = &victim.bytes[at + NODE_HEADER_LEN + 20..][..8];
+        victim.bytes[at + 4..at + 8] == [1, 0, 20, 0] && number == first.to_le_bytes()
+    };
+    let node = (2 * PAGE_LEN..victim.bytes.len() - PAGE_LEN).step_by(2).find(is_node).unwrap();
+    let len = u32::try_from(large.len).unwrap();
+    let pages = |len: u64| (len + PAGE_HEADER_LEN as u64).div_ceil(PAGE_LEN as u64);
+    let (more, as_many) = (len + PAGE_LEN as u32, pages(large.len));
+    assert_eq!(pages(more.into()), as_many + 1);
+    let mut damaged = victim.bytes.clone();
+    damaged[node..node + 4].copy_from_slice(&more.to_le_bytes());
+    victim.write(&damaged);
+    let total = BtreeFile::open(&victim.file, Kind::Sha1).unwrap().tree().overflow_pages;
+    let message = read_all(&victim.variant).unwrap_err();
+    let expected = format!("expected {total} overflow pages, as its meta pages say, found {}", total + 1);
+    assert!(message.contains(&expected), "{message}");
+}
+
+/// A page that lies in the reader's page cache is not read again, and a trace does not say so.
+#[test]
+fn a_trace_holds_each_leaf_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let source = source(folder.path(), Kind::Sha1, &objects(200));
+    let variant = convert(&source, "store", 1, "variant");
+    let places = places(&open(&variant));
+    let repository = GitRepository::open(&variant).unwrap();
+    let mut store = ObjectStore::open(&repository, ZlibReader::Stock).unwrap();
+    store.record_accesses(Recording::Accesses);
+    let mut content = Vec::new();
+    for (id, _) in &places {
+        assert!(store.read(id, &mut content).unwrap().is_some());
+    }
+    let trace = store.take_accesses();
+    assert_eq!(trace.decodes.len(), places.len());
+    let of = |part| trace.accesses.iter().filter(move |access| access.part == part);
+    let on_overflow_pages = places.iter().filter(|(_, place)| !place.is_in_page).count();
+    assert_eq!(of(AccessPart::Chunk).count(), on_overflow_pages);
+    assert!((1..places.len()).contains(&on_overflow_pages));
+    let tree = open(&variant).tree();
+    assert_eq!(of(AccessPart::LookUp).count() as u64, tree.branch_pages + tree.leaf_pages);
+}
+
+#[test]
+fn what_is_no_file_is_not_opened() {
+    let victim = Victim::new(10);
+    fs::remove_file(&victim.file).unwrap();
+    // Opening a pipe would wait.
+    assert!(Command::new("mkfifo").arg(&victim.file).status().unwrap().success());
+    let message = read_all(&victim.variant).unwrap_err();
+    assert!(message.contains(BTREE_FILE) && message.contains("expected a file, found something else"), "{message}");
+    fs::remove_file(&victim.file).unwrap();
+    fs::create_dir(&victim.file).unwrap();
+    assert!(GitRepository::open(&victim.variant).is_err());
 }
 
 #[test]

@@ -166,6 +166,43 @@ proptest! {
     }
 }
 
+/// Packs of the same entries in different orders become one. Times make a pack one of unreachable objects, which it is only if both are.
+#[test]
+fn a_pack_that_two_become_has_times_only_if_both_have() {
+    let payloads = [&b"one"[..], b"two"].map(|payload| Entry { payload: payload.to_vec(), base: None });
+    let encoding = Encoding::plain(&"zlib:6".parse().unwrap());
+    for (has_times, expected) in
+        [([true, true], true), ([true, false], false), ([false, true], false), ([false, false], false)]
+    {
+        let scratch = tempfile::tempdir().unwrap();
+        let (source, _) = write_pack(&payloads, scratch.path());
+        let pack = fs::read(&source.pack).unwrap();
+        let times = [b"MTME\0\0\0\x01\0\0\0\x01\x01\x02\x03\x04\x05\x06\x07\x08", &pack[pack.len() - 20..]].concat();
+        let path = source.pack.with_extension("mtimes");
+        fs::write(&path, with_checksum(times)).unwrap();
+        let mut mtimes = None;
+        for (has_times, is_repeated) in has_times.into_iter().zip([false, true]) {
+            let files = PackFiles { mtimes: has_times.then(|| path.clone()), ..files(&source.pack) };
+            let converted = convert_pack(
+                &files,
+                &PackJob {
+                    hash: Kind::Sha1,
+                    dictionaries: &Dictionaries::default(),
+                    encoding: &encoding,
+                    order: None,
+                    threads: 1,
+                    progress: &NoProgress,
+                },
+                scratch.path(),
+            )
+            .unwrap();
+            assert_eq!(converted.is_repeated, is_repeated);
+            mtimes = Some(converted.path.with_extension("mtimes"));
+        }
+        assert_eq!(mtimes.unwrap().exists(), expected, "{has_times:?}");
+    }
+}
+
 /// An order that somebody wants.
 struct Wanted {
     positions: Vec<u32>,

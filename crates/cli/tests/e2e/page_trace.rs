@@ -10,7 +10,7 @@ use super::support::{Fixture, Scratch, git};
 /// Runs the experiment on `repo`, with variants and copies kept in `folder`.
 fn experiment(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
     let mut experiment = command();
-    experiment.env("XDG_CACHE_HOME", folder).args(["experiment", "checkout-page-trace", "--quiet"]);
+    experiment.env("XDG_CACHE_HOME", folder).args(["experiment", "checkout-page-trace", "--keep-caches", "--quiet"]);
     program::run(experiment.args(options).arg(repo))
 }
 

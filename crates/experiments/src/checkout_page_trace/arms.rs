@@ -3,9 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use repackbench_codec::{CodecSpec, Decoders};
-use repackbench_reader::{
-    Access, AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository,
-};
+use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
 use repackbench_timing::{
     bench::BenchError,
     trace::{NEW_PAGES, record},
@@ -253,17 +251,27 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
     Ok(bytes)
 }
 
-/// The checkout of `arm` without what is read when files are opened: git reads a pack's head and end by calls, which are no page faults.
-/// Of an index the fan-out stays.
-pub(super) fn faulting_checkout(arm: &Arm) -> AccessTrace {
-    let Some(reads) = arm.reads.get(CHECKOUT) else { return AccessTrace::default() };
-    let files = reads.trace.files.clone();
-    let is_kept = |access: &&Access| {
+/// The checkout of `arm` as git would read its files, without what is read when they are opened: git reads a pack's head and end by calls,
+/// which are no page faults. Of an index the fan-out stays, and ids are searched for by git's rule, which reads far more of it than this
+/// program's reader.
+pub(super) fn faulting_checkout(arm: &Arm, jobs: &mut Jobs) -> Result<AccessTrace, ExperimentError> {
+    let name = jobs.name(CHECKOUT).to_owned();
+    let (Some(reads), Some(job)) = (arm.reads.get(CHECKOUT), jobs.get(CHECKOUT)) else {
+        return Ok(AccessTrace::default());
+    };
+    let repository = Repository::open(&arm.folder)?;
+    let place = VariantPlace::of(&repository, arm.decoders);
+    let mut history = repository.history(arm.decoders)?;
+    let (trace, counts) = record(job, history.as_mut(), &place, Recording::AccessesOfGit).map_err(BenchError::from)?;
+    if counts != reads.counts {
+        return Err(differs(&name, (&arm.label, &reads.counts), ("the same, searched as git does it", &counts)));
+    }
+    let AccessTrace { files, mut accesses, .. } = trace;
+    accesses.retain(|access| {
         let role = files.get(access.file as usize).map(|file| file.role);
         access.part != AccessPart::Opening || (role == Some(FileRole::PackIndex) && access.offset == 0)
-    };
-    let accesses = reads.trace.accesses.iter().filter(is_kept).copied().collect();
-    AccessTrace { files, accesses, ..AccessTrace::default() }
+    });
+    Ok(AccessTrace { files, accesses, ..AccessTrace::default() })
 }
 
 /// The place of a copy of `arm`.

@@ -69,7 +69,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     let (arms, left_out) = arms::make(context, &mut jobs)?;
     check_blame(&arms, &jobs, most_changed.as_ref())?;
     let loose = arms.iter().position(|arm| arm.layout.store == StoreKind::Loose);
-    let checkout = arms.first().map(arms::faulting_checkout).unwrap_or_default();
+    let checkout = arms.first().map(|first| arms::faulting_checkout(first, &mut jobs)).transpose()?.unwrap_or_default();
     let plan = Plan { arms: &arms, loose, checkout: &checkout, folders: &folders, revision: &revision };
     let measured = measure_rounds(context, &plan, &mut jobs)?;
     snapshot.check()?;

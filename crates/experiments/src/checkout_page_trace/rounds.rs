@@ -8,7 +8,6 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
-use repackbench_pagecache::{drop_all_caches, may_drop_all_caches};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_timing::{
     bench::BenchError,
@@ -28,8 +27,8 @@ use super::{
 };
 use crate::{Context, ExperimentError};
 
-/// Rounds, unless the user says otherwise.
-const ROUNDS: u32 = 5;
+/// Rounds, unless the user says otherwise; of fewer nothing is decided.
+pub(super) const ROUNDS: u32 = 5;
 
 /// The files that are looked for in every folder: what was in 2007, and what is since clients ask for attributes, too.
 pub(super) const LOOKED_FOR: [&[&str]; 2] = [&[".gitignore"], &[".gitignore", ".gitattributes"]];
@@ -40,7 +39,7 @@ pub(super) struct Plan<'a> {
     pub(super) arms: &'a [Arm],
     /// Which of them has a file for each object.
     pub(super) loose: Option<usize>,
-    /// The checkout of the first arm, every access of it.
+    /// The checkout of the first arm, every access of it, ids searched for as git does it.
     pub(super) checkout: &'a AccessTrace,
     /// The folders of the revision.
     pub(super) folders: &'a Folders,
@@ -130,7 +129,7 @@ impl Session<'_> {
     fn run(&mut self, measured: &mut Measured) -> Result<(), ExperimentError> {
         let scratch = self.context.cache.scratch().map_err(|error| BenchError::from(GetOrMakeError::Cache(error)))?;
         let rounds = self.context.options.runs.unwrap_or(ROUNDS).max(1);
-        if may_drop_all_caches() {
+        if self.context.may_drop_all_caches() {
             self.context.progress.note(
                 "futile opens: all that the whole machine has cached of files and folders will be dropped several times, which slows down others",
             );
@@ -240,7 +239,7 @@ impl Session<'_> {
     fn cold_run(&mut self, step: ColdStep, copy: &Path, forget: bool) -> Result<f64, ExperimentError> {
         make_cold(copy).map_err(interrupted)?;
         if forget {
-            drop_all_caches(copy).map_err(|source| cannot_drop(copy, source))?;
+            self.context.drop_all_caches(copy).map_err(|source| cannot_drop(copy, source))?;
         }
         self.timed(step, copy)
     }
@@ -300,7 +299,7 @@ impl Session<'_> {
     fn opens(&self, round: u32, list: usize, tree: &Path, machine: &mut MachineWide) -> Result<(), ExperimentError> {
         let Some(names) = LOOKED_FOR.get(list) else { return Ok(()) };
         let paths = self.plan.folders.futile(tree, names);
-        let is_cold = drop_all_caches(tree).map_err(|source| cannot_drop(tree, source))?;
+        let is_cold = self.context.drop_all_caches(tree).map_err(|source| cannot_drop(tree, source))?;
         machine.is_cold = Some(is_cold && machine.is_cold.unwrap_or(true));
         let open = || {
             let time: Duration = open_in_vain(&paths).map_err(|(path, source)| ExperimentError::Io {

@@ -12,6 +12,7 @@ use super::{
     figures::{Line, RoleFigures, tree_places},
     rounds::{LOOKED_FOR, Measured},
     shares::{Modes, TouchOrder},
+    verdicts::ClaimedCosts,
 };
 
 fn column(name: &str, unit: Unit) -> ExperimentColumn {
@@ -56,13 +57,13 @@ impl PublishedLines {
     pub(super) fn modes(&self) -> Option<Modes> {
         Modes::at_the_widest_gap(&self.cycles)
     }
+}
 
-    /// The cheapest and the dearest hit, in cycles.
-    pub(super) fn hit_range(&self) -> Option<[f64; 2]> {
-        let threshold = self.modes()?.threshold;
-        let hits = || self.cycles.iter().copied().filter(|cycles| *cycles < threshold);
-        Some([hits().reduce(f64::min)?, hits().reduce(f64::max)?])
-    }
+/// What the published text says that touches cost.
+pub(super) fn claimed_costs(published: &Published) -> Option<ClaimedCosts> {
+    let table = published.table("costs in words")?;
+    let range = |row| Some([table.value(row, "from")?, table.value(row, "to")?]);
+    Some(ClaimedCosts { hit: range("hit")?, miss: range("miss")? })
 }
 
 /// A trace in the published form, line by line, beside the published lines. `here` are as many lines as there are published ones.
@@ -333,7 +334,7 @@ mod tests {
         assert_eq!((pack.len(), pack.order().back), (22, 0), "totally ordered");
         let modes = pack.modes().unwrap();
         assert_eq!((modes.hits, modes.misses), (16, 6));
-        assert_eq!(pack.hit_range(), Some([187.0, 559.0]));
+        assert_eq!(claimed_costs(published()), Some(ClaimedCosts { hit: [300.0, 500.0], miss: [1e7, 1e8] }));
         let index = PublishedLines::of(published(), "index");
         assert_eq!(index.order().steps(), 20);
         assert!(index.order().back >= 5, "at random");

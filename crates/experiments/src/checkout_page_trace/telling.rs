@@ -21,7 +21,10 @@ use super::{
     verdicts::{self, OrderGain},
     words::{count, percent, seconds},
 };
-use crate::verdict::{Judgement, claim};
+use crate::{
+    text,
+    verdict::{Judgement, claim},
+};
 
 /// Everything that is told of.
 pub(super) struct Results<'a> {
@@ -118,24 +121,46 @@ impl Results<'_> {
         let opens = machine.opens.get(&0).and_then(|opens| estimate::ratio(&opens.first, checkout));
         let then = self.lines("pack");
         let touched = shares::share(index.order.touched, index.pages);
-        let findings: [(&str, Judgement); 8] = [
-            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len())),
-            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
+        let hits = estimate::shares(&pack.hits);
+        let resident = estimate::shares(&index.resident);
+        let loose = self.loose_beside_pack();
+        let rounds = |found: &Option<Estimate>| found.as_ref().map_or(0, |found| found.samples.len());
+        // What is measured rests on rounds; what is counted in a trace does not.
+        let measured: [(&str, Judgement, usize); 5] = [
+            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len()), rounds(&opens)),
             (
                 "read-ahead",
                 verdicts::read_ahead(
-                    estimate::shares(&pack.hits).as_ref(),
+                    hits.as_ref(),
                     self.published_hits(),
                     self.readahead,
                     figures::modelled_hits(FileRole::Pack, self.checkout, &disk).map(|share| (share, disk.readahead)),
                 ),
+                rounds(&hits),
             ),
-            ("hit-cost", verdicts::hit_cost(median_modes(&pack), self.hertz(), then.modes(), then.hit_range())),
-            ("independent-files", self.independent_files()),
+            (
+                "hit-cost",
+                verdicts::hit_cost(
+                    median_modes(&pack),
+                    self.hertz(),
+                    then.modes(),
+                    tables::claimed_costs(self.published),
+                ),
+                pack.hit.len(),
+            ),
+            ("independent-files", self.independent_files(loose.as_ref()), rounds(&loose)),
+            ("index-cached", verdicts::index_cached(resident.as_ref(), touched), rounds(&resident)),
+        ];
+        let counted: [(&str, Judgement); 3] = [
+            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
             ("index-random", verdicts::index_random(index.beginning)),
-            ("index-cached", verdicts::index_cached(estimate::shares(&index.resident).as_ref(), touched)),
             ("order-could-be-better", self.order_could_be_better()),
         ];
+        let mut findings: Vec<(&str, Judgement)> =
+            measured.into_iter().map(|(id, found, rounds)| (id, verdicts::of_rounds(rounds, found))).collect();
+        findings.extend(counted);
+        // In the order in which they were published.
+        findings.sort_by_key(|(id, _)| self.published.claims.iter().position(|claim| claim.id == *id));
         findings.into_iter().filter_map(|(id, found)| claim(self.published, id, found)).collect()
     }
 
@@ -152,49 +177,77 @@ impl Results<'_> {
         self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
     }
 
-    fn independent_files(&self) -> Judgement {
-        let machine = &self.measured.machine;
-        let times =
-            self.loose.and_then(|loose| estimate::ratio(machine.checkout.get(&loose)?, machine.checkout.get(&0)?));
+    /// The checkout from loose objects, as a multiple of that from the pack.
+    fn loose_beside_pack(&self) -> Option<Estimate> {
+        let checkout = &self.measured.machine.checkout;
+        estimate::ratio(checkout.get(&self.loose?)?, checkout.get(&0)?)
+    }
+
+    fn independent_files(&self, times: Option<&Estimate>) -> Judgement {
         let pages = |arm: Option<usize>| {
             let reads = arm.and_then(|arm| self.arms.get(arm)?.reads.get(CHECKOUT));
             reads.map_or(0, |reads| file_pages(&reads.trace).iter().map(|pages| pages.touched).sum())
         };
         let files = self.loose.and_then(|loose| self.arms.get(loose)).map_or(0, |arm| arm.loose_files(CHECKOUT));
-        verdicts::independent_files(times.as_ref(), [pages(Some(0)), pages(self.loose)], files, machine.is_cold)
+        verdicts::independent_files(times, [pages(Some(0)), pages(self.loose)], files, self.measured.machine.is_cold)
     }
 
     fn order_could_be_better(&self) -> Judgement {
+        let trees_first = self.gains().into_iter().filter(|(arm, _)| arm.layout.order == Order::TreesFirst);
+        let trees_first: Vec<OrderGain> = trees_first.map(|(_, gain)| gain).collect();
+        verdicts::order_could_be_better(figures::tree_places(self.checkout), &trees_first)
+    }
+
+    /// Every order but the source's, held against that.
+    fn gains(&self) -> Vec<(&Arm, OrderGain)> {
         let disk = Device::hdd();
-        let modelled =
-            |arm: &Arm| arm.reads.get(CHECKOUT).map(|reads| disk.replay(&reads.trace, usize::MAX).time.as_secs_f64());
-        let source = self.arms.first().and_then(modelled).unwrap_or_default();
+        let modelled = |arm: &Arm| Some(disk.replay(&arm.reads.get(CHECKOUT)?.trace, usize::MAX).time.as_secs_f64());
+        let by_recency = self.arms.iter().find(|arm| arm.layout == Layout::in_order(Order::Recency));
+        let (source, by_recency) = (self.arms.first().and_then(modelled), by_recency.and_then(modelled));
         // What git has repacked has other deltas, too.
         let is_order = |(number, arm): &(usize, &Arm)| Some(*number) != self.loose && arm.label != REPACKED;
-        let others = self.arms.iter().enumerate().skip(1).filter(is_order);
-        let found: Vec<(&str, f64, Option<Estimate>)> = others
-            .filter_map(|(number, arm)| {
-                let cold = &self.measured.cold;
-                let measured = cold.get(&(number, CHECKOUT)).zip(cold.get(&(0, CHECKOUT)));
-                let measured = measured.and_then(|(other, source)| estimate::ratio(other, source));
-                Some((arm.label.as_str(), modelled(arm)? / source, measured))
+        let gain = |(number, arm): (usize, &Arm)| {
+            let cold = &self.measured.cold;
+            let measured = cold.get(&(number, CHECKOUT)).zip(cold.get(&(0, CHECKOUT)));
+            let time = modelled(arm)?;
+            Some(OrderGain {
+                label: arm.label.clone(),
+                trees: figures::tree_places(&arm.reads.get(CHECKOUT)?.trace),
+                modelled: time / source?,
+                of_recency: by_recency.map(|by_recency| time / by_recency),
+                measured: measured.and_then(|(other, source)| estimate::ratio(other, source)),
             })
-            .collect();
-        let gains: Vec<OrderGain<'_>> = found
-            .iter()
-            .map(|(label, modelled, measured)| OrderGain { label, modelled: *modelled, measured: measured.as_ref() })
-            .collect();
-        let trees_first = |reference_deltas| {
-            let layout = Layout { reference_deltas, ..Layout::in_order(Order::TreesFirst) };
-            let arm = self.arms.iter().find(|arm| arm.layout == layout)?;
-            Some(figures::tree_places(&arm.reads.get(CHECKOUT)?.trace))
         };
-        let places = figures::tree_places(self.checkout);
-        verdicts::order_could_be_better(places, trees_first(false).zip(trees_first(true)), &gains)
+        self.arms
+            .iter()
+            .enumerate()
+            .skip(1)
+            .filter(is_order)
+            .filter_map(|(number, arm)| Some((arm, gain((number, arm))?)))
+            .collect()
+    }
+
+    /// The order that the model likes best, whatever it moves.
+    fn best_order(&self) -> Option<String> {
+        let gains = self.gains().into_iter().map(|(_, gain)| gain);
+        let best = gains.min_by(|left, right| left.modelled.total_cmp(&right.modelled))?;
+        let measured = best
+            .measured
+            .as_ref()
+            .map_or("was not measured".to_owned(), |found| format!("is {} of it", text::estimate(found)));
+        Some(format!(
+            "Of all orders the model of a hard disk likes {} best for the checkout: {} of the time in the source's order; cold on this device the \
+             time {measured}. What it gains is not of the trees alone.",
+            best.label,
+            percent(best.modelled)
+        ))
     }
 
     pub(super) fn differences(&self) -> Vec<String> {
         let mut differences = vec![
+            "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk: each round \
+             writes its copies shortly before they are read."
+                .to_owned(),
             "The repository is this one, and not the Linux kernel of 2007; machine, kernel and disk are these.".to_owned(),
             "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
              map, the clock's own cost included; cycles are that time by the processor's nominal clock."
@@ -204,6 +257,10 @@ impl Results<'_> {
                 .to_owned(),
             "Pages are touched one right after another in the order in which this program's reader first touches them, without the \
              work in between; ends of packs, which git reads by calls, are left out."
+                .to_owned(),
+            "This program's reader computes where in the index an id lies. The index's touches are not those: they are those of git's own \
+             search, by fan-out and halving, for the same ids in the same order. Cold and modelled times of whole jobs are of this \
+             program's reader."
                 .to_owned(),
             format!(
                 "The packs hold the same entries as the repository's, compressed as {SPEC} and in new files, since those as found could not be \
@@ -250,6 +307,7 @@ impl Results<'_> {
                 count(trees.runs, "stretch", "stretches"),
             ));
         }
+        notes.extend(self.best_order());
         match self.measured.machine.is_cold {
             Some(true) => notes.push(
                 "For the futile opens and the checkouts beside them the whole machine's caches were dropped, which is the only way to make folders \
@@ -258,7 +316,7 @@ impl Results<'_> {
             ),
             Some(false) => notes.push(
                 "Folders and inodes were in memory for the futile opens and the checkouts beside them: this process may not write to \
-                 /proc/sys/vm/drop_caches."
+                 /proc/sys/vm/drop_caches, or --keep-caches forbade it."
                     .to_owned(),
             ),
             None => {}

@@ -3,6 +3,7 @@
 use repackbench_records::{Estimate, Outcome};
 
 use super::{
+    rounds::ROUNDS,
     shares::{Modes, TouchOrder},
     words::{count, percent, seconds},
 };
@@ -19,6 +20,21 @@ const MOSTLY: f64 = 0.9;
 
 /// What the modelled time has to fall by for an order to be called better.
 const LEAST_GAIN: f64 = 0.05;
+
+/// A verdict that rests on so many rounds: places on the disk, and what caches that nobody can empty have left, differ between them.
+pub(super) fn of_rounds(rounds: usize, found: Judgement) -> Judgement {
+    let is_decided = !matches!(found.outcome, Outcome::NotComparable | Outcome::Undecided);
+    if !is_decided || are_enough(rounds) {
+        return found;
+    }
+    let rounds = count(rounds as u64, "round", "rounds");
+    let reason = format!("Of {rounds} instead of {ROUNDS} nothing is decided. {}", found.reason);
+    Judgement { outcome: Outcome::Undecided, reason, ..found }
+}
+
+fn are_enough(rounds: usize) -> bool {
+    rounds >= ROUNDS as usize
+}
 
 /// By how many times something was found larger that is claimed to be much larger.
 fn much_larger(times: &Estimate) -> Outcome {
@@ -120,34 +136,44 @@ pub(super) fn read_ahead(
     Judgement::new(outcome, percent(hits.value), reason)
 }
 
-/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; and what they cost then, in cycles.
+/// What is claimed that touches cost, in cycles, from the first figure to the second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ClaimedCosts {
+    pub(super) hit: [f64; 2],
+    pub(super) miss: [f64; 2],
+}
+
+/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; what they cost in the published lines, and
+/// what is claimed that they cost, in cycles.
 pub(super) fn hit_cost(
     here: Option<Modes>,
     hertz: Option<f64>,
     then: Option<Modes>,
-    range: Option<[f64; 2]>,
+    claimed: Option<ClaimedCosts>,
 ) -> Judgement {
-    let (Some(here), Some(then), Some([least, most])) = (here, then, range) else {
+    let (Some(here), Some(then), Some(claimed)) = (here, then, claimed) else {
         return Judgement::missing("There are no two kinds of touches to tell apart.");
     };
     let cycles = |time: f64| hertz.map_or(String::new(), |hertz| format!(" ({:.0} cycles)", time * hertz));
     let measured =
         format!("a hit {}{}, a miss {}{}", seconds(here.hit), cycles(here.hit), seconds(here.miss), cycles(here.miss));
     let (times, times_then) = (here.miss / here.hit, then.miss / then.hit);
-    // An order of magnitude up or down: another processor, and another device.
-    let is_like = |hertz: f64| {
-        let (hit, miss) = (here.hit * hertz, here.miss * hertz);
-        (least..=most).contains(&hit) && (then.miss / 10.0..=then.miss * 10.0).contains(&miss)
-    };
+    let lies_in = |[least, most]: [f64; 2], cycles: f64| (least..=most).contains(&cycles);
+    let is_like = |hertz: f64| lies_in(claimed.hit, here.hit * hertz) && lies_in(claimed.miss, here.miss * hertz);
     let outcome = match hertz {
         Some(hertz) if is_like(hertz) => Outcome::Reproduced,
         _ if times >= 10.0 => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
     let reason = format!(
-        "A miss costs {times:.0} times what a hit costs, in the published lines {times_then:.0} times; there a hit took {least:.0} to {most:.0} \
-         cycles and a miss {:.0} in the median.",
-        then.miss
+        "A miss costs {times:.0} times what a hit costs. As claimed are hits of {:.0} to {:.0} cycles and misses of {:.0} million to {:.0} \
+         million; the published lines have {:.0} and {:.1} million in the median, {times_then:.0} times.",
+        claimed.hit[0],
+        claimed.hit[1],
+        claimed.miss[0] / 1e6,
+        claimed.miss[1] / 1e6,
+        then.hit,
+        then.miss / 1e6
     );
     Judgement::new(outcome, measured, reason)
 }
@@ -161,17 +187,24 @@ pub(super) fn independent_files(
     is_cold: Option<bool>,
 ) -> Judgement {
     let Some(times) = times else { return Judgement::missing("The loose objects were not measured.") };
-    let outcome = much_larger(times);
     let caches = match is_cold {
         Some(true) => "with all caches dropped",
         _ => "with folders and inodes in memory, which favours loose objects",
+    };
+    let (outcome, why) = match (much_larger(times), is_cold) {
+        // What takes longer although it is favoured takes longer.
+        (found @ (Outcome::Reproduced | Outcome::Changed), _) | (found, Some(true)) => (found, why_much_larger(found)),
+        _ => (
+            Outcome::NotComparable,
+            "the claim is about a cold start, so that only longer times would count".to_owned(),
+        ),
     };
     let reason = format!(
         "The same checkout {caches}: {} of {} against {} of the pack and its index; {}.",
         count(pages[1], "page", "pages"),
         count(files, "file", "files"),
         count(pages[0], "page", "pages"),
-        why_much_larger(outcome)
+        why
     );
     Judgement::new(outcome, format!("{} times as long", ratio(times)), reason)
 }
@@ -188,7 +221,7 @@ pub(super) fn index_random(beginning: TouchOrder) -> Judgement {
         _ => Outcome::Changed,
     };
     let reason = format!(
-        "Of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
+        "By git's own search, of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
         count(beginning.steps(), "step", "steps")
     );
     Judgement::new(outcome, measured, reason)
@@ -225,21 +258,22 @@ pub(super) struct TreePlaces {
 }
 
 /// An order, held against the source's.
-pub(super) struct OrderGain<'a> {
-    pub(super) label: &'a str,
+pub(super) struct OrderGain {
+    pub(super) label: String,
+    /// How the trees lie in it.
+    pub(super) trees: TreePlaces,
     /// The modelled time of the checkout on a disk that has to seek, as a part of that in the source's order.
     pub(super) modelled: f64,
-    /// The measured cold time, likewise.
-    pub(super) measured: Option<&'a Estimate>,
+    /// The same as a part of that in the order by recency, from which it differs in where the trees lie.
+    pub(super) of_recency: Option<f64>,
+    /// The measured cold time, as a part of that in the source's order.
+    pub(super) measured: Option<Estimate>,
 }
 
-/// Whether trees lie apart in the source's order, and what the best order makes of the checkout. `trees_first` says how they lie where they
-/// are written first, each behind its base, and where deltas may lie before their bases.
-pub(super) fn order_could_be_better(
-    trees: TreePlaces,
-    trees_first: Option<(TreePlaces, TreePlaces)>,
-    orders: &[OrderGain<'_>],
-) -> Judgement {
+/// Whether trees lie apart in the source's order, and what the checkout gains where they are written first: each behind its base, and where
+/// deltas may lie before their bases. Of these two the model, which has no noise, chooses the one that decides. Other orders move files, too,
+/// and would say nothing of trees.
+pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain]) -> Judgement {
     let apart = format!(
         "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
@@ -251,37 +285,44 @@ pub(super) fn order_could_be_better(
     if trees.runs <= 1 {
         return Judgement::new(Outcome::NotReproduced, apart, "They lie together.".to_owned());
     }
-    let Some(best) = orders.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
-        return Judgement::new(Outcome::Undecided, apart, "No other order was tried.".to_owned());
+    let Some(best) = trees_first.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
+        return Judgement::new(Outcome::Undecided, apart, "No order with the trees first was tried.".to_owned());
     };
-    let gain = 1.0 - best.modelled;
-    let measured = best.measured.map_or("not measured".to_owned(), |ratio_to| format!("{} of it", ratio(ratio_to)));
-    let interval = best.measured.and_then(|measured| measured.interval);
-    let outcome = match interval {
-        _ if gain < LEAST_GAIN => Outcome::NotReproduced,
-        Some([_, high]) if high < 1.0 => Outcome::Reproduced,
-        Some([low, _]) if low > 1.0 => Outcome::NotReproduced,
-        _ => Outcome::Undecided,
-    };
+    let (outcome, why) = what_trees_gain(best);
+    let measured = best.measured.as_ref().map_or("not measured".to_owned(), |found| format!("{} of it", ratio(found)));
     let mut reason = format!(
-        "The order that the model of a hard disk likes best, {}, takes {} of the source order's modelled time, and cold on this device {measured}. {}",
+        "Written first ({}), they make the checkout take {} of the source order's time by the model of a hard disk, and cold on this device \
+         {measured}. {why}",
         best.label,
         percent(best.modelled),
-        match outcome {
-            Outcome::Reproduced => "So the order could be better, here too.",
-            Outcome::NotReproduced if gain < LEAST_GAIN => "That is too little to call another order better.",
-            Outcome::NotReproduced => "This device is slower on it.",
-            _ => "This device does not tell: the interval holds 1, or there is none for want of rounds.",
-        }
     );
-    if let Some((behind, before)) = trees_first {
-        reason += &format!(
-            " Written first, each behind its base, the trees lie in {}; with deltas before their bases in {}.",
-            count(behind.runs, "stretch", "stretches"),
-            count(before.runs, "stretch", "stretches")
-        );
+    for order in trees_first {
+        reason +=
+            &format!(" In the order {} they lie in {}.", order.label, count(order.trees.runs, "stretch", "stretches"));
     }
     Judgement::new(outcome, apart, reason)
+}
+
+/// Whether trees at the front are a better order.
+fn what_trees_gain(order: &OrderGain) -> (Outcome, &'static str) {
+    let measured = order.measured.as_ref().filter(|measured| are_enough(measured.samples.len()));
+    let interval = measured.and_then(|measured| measured.interval);
+    let is_gain = |part: f64| 1.0 - part >= LEAST_GAIN;
+    match interval {
+        _ if !is_gain(order.modelled) => {
+            (Outcome::NotReproduced, "That is too little to call where the trees lie a fault of the order.")
+        }
+        _ if !order.of_recency.is_none_or(is_gain) => (
+            Outcome::NotReproduced,
+            "The order by recency, with the trees elsewhere, takes about as long, so that it is not the trees that gain.",
+        ),
+        Some([_, high]) if high < 1.0 => (Outcome::Reproduced, "So the order could be better, here too."),
+        Some([low, _]) if low > 1.0 => (Outcome::NotReproduced, "This device is slower on it."),
+        _ => (
+            Outcome::Undecided,
+            "This device does not tell: the interval holds 1, or there is none for want of rounds.",
+        ),
+    }
 }
 
 #[cfg(test)]
@@ -300,6 +341,18 @@ mod tests {
         assert_eq!(verdict(0.9, 9.0), Outcome::Undecided);
         assert_eq!(verdict(0.1, 0.9), Outcome::NotReproduced);
         assert_eq!(much_larger(&Estimate::exact(100.0)), Outcome::Undecided, "one round has no interval");
+    }
+
+    #[test]
+    fn fewer_rounds_than_usual_decide_nothing() {
+        let found = |outcome| Judgement::new(outcome, "3".to_owned(), "Why.".to_owned());
+        assert_eq!(of_rounds(5, found(Outcome::Reproduced)), found(Outcome::Reproduced));
+        for outcome in [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced] {
+            let few = of_rounds(1, found(outcome));
+            assert_eq!((few.outcome, few.measured.as_str()), (Outcome::Undecided, "3"));
+            assert_eq!(few.reason, "Of 1 round instead of 5 nothing is decided. Why.");
+        }
+        assert_eq!(of_rounds(1, found(Outcome::NotComparable)).outcome, Outcome::NotComparable);
     }
 
     #[test]
@@ -335,17 +388,20 @@ mod tests {
     }
 
     #[test]
-    fn costs_are_alike_by_the_order_of_magnitude_or_only_in_their_direction() {
+    fn costs_are_those_that_were_claimed_or_only_alike_in_their_direction() {
         let modes = |hit, miss| Some(Modes { threshold: 0.0, hit, miss, hits: 1, misses: 1 });
         let then = modes(320.0, 7e6);
-        let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, Some([187.0, 559.0])).outcome;
+        let claimed = Some(ClaimedCosts { hit: [300.0, 500.0], miss: [1e7, 1e8] });
+        let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, claimed).outcome;
         // At 1 GHz a nanosecond is a cycle.
-        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Reproduced);
-        assert_eq!(verdict(900e-9, 5e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
-        assert_eq!(verdict(300e-9, 1e-4, Some(1e9)), Outcome::Changed, "misses are cheaper");
-        assert_eq!(verdict(300e-9, 5e-3, None), Outcome::Changed, "nobody knows how many cycles");
+        assert_eq!(verdict(300e-9, 15e-3, Some(1e9)), Outcome::Reproduced);
+        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Changed, "five million are no tens of millions");
+        assert_eq!(verdict(200e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are cheaper");
+        assert_eq!(verdict(550e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
+        assert_eq!(verdict(300e-9, 0.2, Some(1e9)), Outcome::Changed, "misses are dearer");
+        assert_eq!(verdict(300e-9, 15e-3, None), Outcome::Changed, "nobody knows how many cycles");
         assert_eq!(verdict(300e-9, 600e-9, Some(1e9)), Outcome::NotReproduced);
-        assert_eq!(hit_cost(None, None, then, Some([1.0, 2.0])).outcome, Outcome::Undecided);
+        assert_eq!(hit_cost(None, None, then, claimed).outcome, Outcome::Undecided);
     }
 
     #[test]
@@ -369,26 +425,49 @@ mod tests {
         assert_eq!(index_cached(None, None).outcome, Outcome::Undecided);
     }
 
+    /// Trees that lie apart.
+    const APART: TreePlaces = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
+
+    fn trees_first(modelled: f64, of_recency: f64, interval: Option<[f64; 2]>) -> OrderGain {
+        OrderGain {
+            label: "trees-first".to_owned(),
+            trees: TreePlaces { runs: 1, ..APART },
+            modelled,
+            of_recency: Some(of_recency),
+            measured: Some(Estimate { value: 0.8, interval, samples: vec![0.8; 5] }),
+        }
+    }
+
     #[test]
-    fn another_order_is_better_where_model_and_measurement_say_so() {
-        let apart = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
-        let verdict = |trees, modelled, interval: Option<[f64; 2]>| {
-            let measured = Estimate { value: 0.8, interval, samples: vec![] };
-            let worse = OrderGain { label: "path", modelled: 2.0, measured: None };
-            let best = OrderGain { label: "checkout", modelled, measured: Some(&measured) };
-            order_could_be_better(trees, None, &[worse, best]).outcome
+    fn the_order_is_better_with_trees_first_where_model_and_measurement_say_so() {
+        let verdict = |trees, modelled, of_recency, interval: Option<[f64; 2]>| {
+            order_could_be_better(trees, &[trees_first(modelled, of_recency, interval)]).outcome
         };
-        assert_eq!(verdict(apart, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
-        assert_eq!(verdict(apart, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
-        assert_eq!(verdict(apart, 0.5, None), Outcome::Undecided);
-        assert_eq!(verdict(apart, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
-        assert_eq!(verdict(apart, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(verdict(TreePlaces { runs: 1, ..apart }, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(order_could_be_better(apart, None, &[]).outcome, Outcome::Undecided);
-        let together = TreePlaces { runs: 1, ..apart };
-        let order = OrderGain { label: "trees-first", modelled: 0.5, measured: None };
-        let reason = order_could_be_better(apart, Some((together, apart)), &[order]).reason;
-        assert!(reason.ends_with("lie in 1 stretch; with deltas before their bases in 20 stretches."), "{reason}");
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 0.9])), Outcome::Reproduced);
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 1.1])), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, 0.6, None), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, 0.6, Some([1.1, 1.2])), Outcome::NotReproduced);
+        let mut few = trees_first(0.5, 0.6, Some([0.7, 0.9]));
+        few.measured = Some(Estimate { samples: vec![0.8; 4], ..estimate(0.8, 0.7, 0.9) });
+        assert_eq!(order_could_be_better(APART, &[few]).outcome, Outcome::Undecided, "four rounds");
+        assert_eq!(verdict(APART, 0.97, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
+        assert_eq!(verdict(APART, 0.5, 0.99, Some([0.7, 0.9])), Outcome::NotReproduced, "recency alone gains as much");
+        let together = TreePlaces { runs: 1, ..APART };
+        assert_eq!(verdict(together, 0.5, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
+    }
+
+    #[test]
+    fn of_two_orders_with_trees_first_the_model_chooses_and_others_decide_nothing() {
+        assert_eq!(order_could_be_better(APART, &[]).outcome, Outcome::Undecided, "however much another order gains");
+        let slower = OrderGain {
+            label: "trees-first, deltas before bases".to_owned(),
+            trees: APART,
+            ..trees_first(0.4, 0.4, Some([1.1, 1.2]))
+        };
+        let found = order_could_be_better(APART, &[trees_first(0.5, 0.5, Some([0.7, 0.9])), slower]);
+        assert_eq!(found.outcome, Outcome::NotReproduced, "not the luckier interval");
+        let lie = "In the order trees-first they lie in 1 stretch. In the order trees-first, deltas before bases they lie in 20 stretches.";
+        assert!(found.reason.ends_with(lie), "{}", found.reason);
     }
 
     #[test]
@@ -397,5 +476,15 @@ mod tests {
         assert_eq!(finding.outcome, Outcome::Reproduced);
         assert!(finding.reason.contains("700 pages of 650 files against 50 pages"), "{}", finding.reason);
         assert_eq!(independent_files(None, [0, 0], 0, None).outcome, Outcome::Undecided);
+        let verdict = |low, high, is_cold| {
+            independent_files(Some(&estimate((low + high) / 2.0, low, high)), [50, 700], 650, is_cold).outcome
+        };
+        assert_eq!(verdict(0.4, 0.6, Some(true)), Outcome::NotReproduced);
+        for is_cold in [Some(false), None] {
+            assert_eq!(verdict(4.0, 9.0, is_cold), Outcome::Reproduced, "although inodes were in memory");
+            assert_eq!(verdict(1.2, 9.0, is_cold), Outcome::Changed);
+            assert_eq!(verdict(0.9, 9.0, is_cold), Outcome::NotComparable);
+            assert_eq!(verdict(0.4, 0.6, is_cold), Outcome::NotComparable, "that is what inodes in memory do");
+        }
     }
 }

@@ -16,7 +16,6 @@ mod verdicts;
 
 use std::collections::BTreeMap;
 
-use repackbench_pagecache::may_drop_all_caches;
 use repackbench_records::Experiment;
 use repackbench_timing::clock::Sample;
 
@@ -82,7 +81,7 @@ struct Figures {
 
 /// Runs the experiment.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
-    run_with(context, may_drop_all_caches())
+    run_with(context, context.may_drop_all_caches())
 }
 
 /// Runs it, and with `drops_all` lets the kernel drop the caches of the whole machine before each reading.

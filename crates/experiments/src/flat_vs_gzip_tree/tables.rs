@@ -221,7 +221,7 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
                  caches of folders and inodes (drop_caches)."
             .to_owned(),
         false => "Instead of a reboot, every file was evicted and each of its pages found to be gone; folders and inodes stay in memory, \
-                  as dropping them takes privileges, so that the seeks to them, which the published times have, are not in these."
+                  as dropping them takes privileges and no --keep-caches, so that the seeks to them, which the published times have, are not in these."
             .to_owned(),
     });
     differences.push(

@@ -61,7 +61,7 @@ pub fn check_memory(
         return Err(ColdError::NotOneFolder { path: source.to_owned(), why: "no copy was made" }.into());
     };
     let trace = trace_of(copy, decoders, workload)?;
-    let store_bytes = store_bytes(&trace);
+    let store_bytes = store_bytes(repository)?;
     let limits = shares.iter().map(|percent| limit(*percent, store_bytes)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::new();
     for (percent, limit_bytes) in limits {

@@ -15,9 +15,9 @@ pub mod page_map;
 pub mod pages;
 pub mod plan;
 
-use std::num::NonZeroU64;
+use std::{num::NonZeroU64, path::Path};
 
-use repackbench_reader::{AccessTrace, FileRole, History, Recording};
+use repackbench_reader::{AccessTrace, History, ReaderError, Recording, Repository};
 use repackbench_records::TracedReads;
 
 pub use self::device::{BadDevice, Device};
@@ -57,20 +57,46 @@ pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {
 /// What has to be recorded for [`traced_reads`].
 pub const NEW_PAGES: Recording = Recording::NewPages(NonZeroU64::new(PAGE_LEN).expect("pages have a length"));
 
-/// The length of the files of `trace` that hold a repository's chunks, in bytes: packs, a B-tree or revlogs; where there are
-/// none of these, of all files.
-pub fn store_bytes(trace: &AccessTrace) -> u64 {
-    let is_counted =
-        |role| matches!(role, FileRole::Pack | FileRole::Btree | FileRole::RevlogIndex | FileRole::RevlogData);
-    match trace.files.iter().filter(|file| is_counted(file.role)).map(|file| file.len).sum() {
-        0 => trace.files.iter().map(|file| file.len).sum(),
-        bytes => bytes,
+/// The length of the files of `repository` that hold its chunks, in bytes, read or not: packs, a B-tree or revlogs; where there are none
+/// of these, of all loose objects.
+///
+/// # Errors
+/// One of them cannot be looked at.
+pub fn store_bytes(repository: &Repository) -> Result<u64, ReaderError> {
+    let len = |path: &Path| {
+        let metadata = path.metadata().map_err(|error| ReaderError::io("inspect", path, error))?;
+        Ok::<u64, ReaderError>(metadata.len())
+    };
+    let mut bytes = 0u64;
+    match repository {
+        Repository::Git(git) => {
+            for path in git.packs().iter().map(|files| files.pack.as_path()).chain(git.btree()) {
+                bytes = bytes.saturating_add(len(path)?);
+            }
+            if bytes == 0 {
+                let loose = git.loose_objects()?;
+                for path in (0..loose.len()).filter_map(|at| loose.path(at)) {
+                    bytes = bytes.saturating_add(len(&path)?);
+                }
+            }
+        }
+        Repository::Hg(hg) => {
+            for revlog in hg.revlogs() {
+                let data = revlog.has_data.then_some(&revlog.data);
+                for path in std::iter::once(&revlog.index).chain(data) {
+                    bytes = bytes.saturating_add(len(path)?);
+                }
+            }
+        }
     }
+    Ok(bytes)
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use repackbench_reader::{Access, AccessPart, ChunkKind, ObjectKind, TracedFile};
+    use std::fs;
+
+    use repackbench_reader::{Access, AccessPart, ChunkKind, FileRole, ObjectKind, TracedFile, git::btree::BTREE_FILE};
 
     use super::*;
 
@@ -87,9 +113,25 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn indexes_of_packs_are_no_part_of_what_is_compared() {
-        let mut trace = trace(&[100, 10], vec![]);
-        trace.files[1].role = FileRole::PackIndex;
-        assert_eq!(store_bytes(&trace), 100);
+    fn a_store_is_as_long_as_its_files_whether_or_not_they_are_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let objects = folder.path().join("objects");
+        for name in ["objects/ab", "objects/pack", "refs"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        fs::write(folder.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let bytes = || store_bytes(&Repository::open(folder.path()).unwrap()).unwrap();
+        assert_eq!(bytes(), 0);
+        for (number, len) in [("0", 30), ("1", 12)] {
+            fs::write(objects.join("ab").join(number.repeat(38)), vec![0; len]).unwrap();
+        }
+        assert_eq!(bytes(), 42, "loose objects");
+        fs::write(objects.join(BTREE_FILE), [0; 1000]).unwrap();
+        assert_eq!(bytes(), 1000, "a B-tree");
+        fs::remove_file(objects.join(BTREE_FILE)).unwrap();
+        let pack = objects.join(format!("pack/pack-{}.pack", "0".repeat(40)));
+        fs::write(&pack, [0; 100]).unwrap();
+        fs::write(pack.with_extension("idx"), [0; 10]).unwrap();
+        assert_eq!(bytes(), 100, "packs without their indexes");
     }
 }

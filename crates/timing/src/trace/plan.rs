@@ -165,7 +165,10 @@ pub fn trace_variants(
         let place = VariantPlace::of(read, decoders);
         let (trace, counts) = record(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
         check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
-        let baseline_bytes = *baseline_bytes.get_or_insert_with(|| store_bytes(&trace));
+        let baseline_bytes = match baseline_bytes {
+            Some(bytes) => bytes,
+            None => *baseline_bytes.insert(store_bytes(read)?),
+        };
         let record = TraceRecord {
             schema: SCHEMA_VERSION,
             program_version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,4 +1,4 @@
-//! `blame:PATH`: what finding out who wrote the lines of one file reads at least.
+//! What finding out who wrote the lines of one file reads at least.
 //!
 //! Every commit is held against its first parent at that path alone, newest first, merges left out, and each version of the file is read.
 //! No lines are compared, which is what `git blame` then does with them, and the walk goes on to the end of history, while `git blame` stops
@@ -38,6 +38,7 @@ impl Workload for Blame {
         let tip = start(history, &self.range.revision)?;
         history.start_log(tip)?;
         let mut left = self.range.commits.unwrap_or(u64::MAX);
+        let mut versions = 0u64;
         while left > 0
             && let Some(revision) = history.next_revision()?
         {
@@ -51,11 +52,64 @@ impl Workload for Blame {
                 observer.change(path, change);
                 // The older version is read as the newer one of the commit that brought it.
                 if let Some(version) = &change.new {
+                    versions += 1;
                     read_content(history, path, version, &mut self.content, observer)?;
                 }
             }
         }
         observer.missing(history.missing());
+        if versions == 0 {
+            let HistoryRange { revision, commits } = &self.range;
+            let among = commits.map_or_else(|| "no commit".to_owned(), |commits| format!("none of {commits} commits"));
+            let why = format!(
+                "{among} of {revision} brings a version of {}: expected the path of a file from the root",
+                self.path
+            );
+            return Err(WorkloadError::Refused { why });
+        }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path, process::Command};
+
+    use repackbench_codec::Decoders;
+    use repackbench_reader::Repository;
+
+    use super::*;
+    use crate::workloads::Counter;
+
+    fn git(folder: &Path, arguments: &[&str]) {
+        let mut command = Command::new("git");
+        command.current_dir(folder).args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
+        command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
+        assert!(command.status().unwrap().success(), "git {arguments:?}");
+    }
+
+    #[test]
+    fn a_path_that_no_commit_has_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "-q", "-b", "main"]);
+        fs::create_dir(folder.path().join("src")).unwrap();
+        for (path, content) in [("src/a", "1"), ("src/a", "2"), ("b", "3")] {
+            fs::write(folder.path().join(path), content).unwrap();
+            git(folder.path(), &["add", "."]);
+            git(folder.path(), &["commit", "-q", "-m", path]);
+        }
+        let repository = Repository::open(folder.path()).unwrap();
+        let mut history = repository.history(Decoders::default()).unwrap();
+        let mut blame = |path: &str, commits| {
+            let range = HistoryRange { revision: "HEAD".to_owned(), commits };
+            history.forget();
+            Blame::new(range, path).run(history.as_mut(), &mut Counter::default()).map_err(|error| error.to_string())
+        };
+        assert_eq!(blame("src/a", None), Ok(()));
+        let error = blame("src/A", None).unwrap_err();
+        assert!(error.starts_with("no commit of HEAD brings a version of src/A: expected"), "{error}");
+        let error = blame("src/a", Some(1)).unwrap_err();
+        assert!(error.starts_with("none of 1 commits of HEAD"), "{error}");
+        assert!(blame("src", None).is_err(), "a folder has no lines");
     }
 }

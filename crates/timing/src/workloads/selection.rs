@@ -105,6 +105,14 @@ impl WorkloadSpec {
         )
     }
 
+    /// Whether what it compresses is what the store holds, so that stores that hold other payloads cannot be compared by it.
+    pub fn compresses_stored_payloads(&self) -> bool {
+        match self {
+            WorkloadSpec::Floor(inner) => inner.compresses_stored_payloads(),
+            _ => matches!(self, WorkloadSpec::Encode),
+        }
+    }
+
     /// Its floor.
     fn with_floor(self) -> Result<WorkloadSpec, UnknownWorkload> {
         let why = match &self {

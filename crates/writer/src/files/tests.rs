@@ -172,6 +172,22 @@ fn force_replaces_a_tree_of_files_and_nobody_s_work() {
     let error = again(true).unwrap_err().to_string();
     assert!(error.contains("holds notes, which no conversion wrote"), "{error}");
     assert_eq!(fs::read_to_string(target.join("notes")).unwrap(), "mine");
+    fs::remove_file(target.join("notes")).unwrap();
+    let more = target.join(FILES_FOLDER).join("mine");
+    fs::write(&more, "mine").unwrap();
+    let error = again(true).unwrap_err().to_string();
+    assert!(error.contains("holds 8 files, and 7 as its repackbench-files says"), "{error}");
+    fs::remove_file(&more).unwrap();
+    symlink("README", &more).unwrap();
+    let error = again(true).unwrap_err().to_string();
+    assert!(error.contains("files/mine, which no conversion wrote"), "{error}");
+    fs::remove_file(&more).unwrap();
+    again(true).unwrap();
+    // A file of the descriptor's name that is none.
+    fs::write(target.join(DESCRIPTOR_FILE), "").unwrap();
+    let error = again(true).unwrap_err().to_string();
+    assert!(error.contains("is no tree of files that convert wrote"), "{error}");
+    assert_eq!(files_in_folder_order(&target.join(FILES_FOLDER)).unwrap().len(), 7);
 }
 
 /// Git itself writes no such trees, and anyone can forge them.

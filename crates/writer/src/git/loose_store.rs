@@ -55,7 +55,7 @@ fn convert_parts(
 ) -> Result<Vec<String>> {
     // They are copied byte for byte, which would carry garbage along.
     source.references()?;
-    let report = metadata::write_metadata(source, encoding.spec(), out)?;
+    let report = metadata::write_loose_metadata(source, encoding.spec(), out)?;
     let mut notes = whole_objects::notes(source);
     notes.extend(report.left_aside);
     let objects = out.join("objects");

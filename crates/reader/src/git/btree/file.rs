@@ -11,7 +11,10 @@ use std::{
 use gix_hash::{Kind, oid};
 
 use super::{
-    layout::{BadPage, META_PAGES, Meta, PAGE_BYTES, PAGE_LEN, Page, PageRole, Target, Tree, check_overflow},
+    layout::{
+        BadPage, META_AT, META_PAGES, Meta, PAGE_BYTES, PAGE_LEN, Page, PageRole, TRANSACTION_AT, Target, Tree,
+        check_overflow,
+    },
     page_cache::PageCache,
     value::BtreePlace,
 };
@@ -215,16 +218,18 @@ fn read_meta(file: &File, path: &Path, len: u64) -> Result<Meta> {
         let expected = format!("the two meta pages of a B-tree file, {} bytes", META_PAGES * PAGE_BYTES);
         return Err(ReaderError::corrupt(path, Place::Whole, expected, format!("{len} bytes")));
     }
-    let mut bytes = [0; PAGE_LEN];
-    let mut read = |number: u64| {
-        file.read_exact_at(&mut bytes, number * PAGE_BYTES).map_err(|e| ReaderError::io("read", path, e))?;
-        Meta::parse(&bytes, number).map_err(|bad| bad_page(path, number, bad))
+    let read = |number: u64, bytes: &mut [u8]| {
+        file.read_exact_at(bytes, number * PAGE_BYTES).map_err(|e| ReaderError::io("read", path, e))?;
+        Meta::parse(bytes, number).map_err(|bad| bad_page(path, number, bad))
     };
-    let (first, second) = (read(0)?, read(1)?);
-    if (first.tree, first.last_page) != (second.tree, second.last_page) {
-        let (expected, found) = (format!("{:?}", first.tree), format!("{:?}", second.tree));
-        let place = Place::Offset(PAGE_BYTES);
-        return Err(ReaderError::corrupt(path, place, format!("what the first meta page says, {expected}"), found));
+    let (mut bytes, mut again) = ([0; PAGE_LEN], [0; PAGE_LEN]);
+    let (first, _) = (read(0, &mut bytes)?, read(1, &mut again)?);
+    // All but the number of the page and, at the end, that of the transaction.
+    let mut fields = bytes.iter().zip(&again).enumerate().take(TRANSACTION_AT).skip(META_AT);
+    if let Some((at, (expected, found))) = fields.find(|(_, (expected, found))| expected != found) {
+        let expected = format!("{expected:#04x} as in the first meta page");
+        let bad = BadPage { at, expected, found: format!("{found:#04x}") };
+        return Err(bad_page(path, 1, bad));
     }
     let expected = first.last_page.saturating_add(1).saturating_mul(PAGE_BYTES);
     if len != expected {

@@ -83,8 +83,10 @@ pub const ON_OVERFLOW_PAGES: u16 = 1;
 pub const META_AT: usize = PAGE_HEADER_LEN;
 /// Where the tree of free pages lies in a meta page, and that of keys.
 pub const TREES_AT: [usize; 2] = [40, 88];
-/// Where the number of the last page lies in a meta page, and behind it the transaction.
+/// Where the number of the last page lies in a meta page.
 pub const LAST_PAGE_AT: usize = 136;
+/// Where the transaction lies in a meta page.
+pub const TRANSACTION_AT: usize = 144;
 /// Where a meta page ends.
 pub const META_END: usize = 152;
 /// The most levels that a tree may claim; one of as many could not be stored anywhere.
@@ -208,8 +210,6 @@ pub struct Meta {
     pub tree: Tree,
     /// The number of the last page.
     pub last_page: u64,
-    /// The transaction that wrote it.
-    pub transaction: u64,
 }
 
 impl Meta {
@@ -247,8 +247,12 @@ impl Meta {
             overflow_pages: number_at(keys_at + 24)?,
             keys: number_at(keys_at + 32)?,
         };
-        let meta = Meta { tree, last_page: number_at(LAST_PAGE_AT)?, transaction: number_at(LAST_PAGE_AT + 8)? };
-        meta.check()
+        // There is one transaction only, the first, which page 1 is of.
+        let transaction = number_at(TRANSACTION_AT)?;
+        if transaction != number {
+            return Err(BadPage::new(TRANSACTION_AT, format!("transaction {number}"), transaction));
+        }
+        Meta { tree, last_page: number_at(LAST_PAGE_AT)? }.check()
     }
 
     fn check(self) -> Parsed<Self> {

@@ -125,21 +125,40 @@ impl BtreeFile {
         content: &mut Vec<u8>,
     ) -> Result<ObjectKind> {
         let (head, chunk) = self.load(place, value)?;
-        let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
-        self.check_consumed(place, &head, consumed)?;
-        if self.log.is_some() {
-            self.log_chunk(place, &head);
-        }
+        self.decode(place, &head, chunk, decoder, content)?;
         Ok(head.kind)
+    }
+
+    /// Decodes `chunk`, which [`load`](BtreeFile::load) read with `head` from `place`, into `content`, replacing what is there.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn decode(
+        &self,
+        place: &BtreePlace,
+        head: &ValueHead,
+        chunk: &[u8],
+        decoder: &mut ChunkDecoder,
+        content: &mut Vec<u8>,
+    ) -> Result<()> {
+        let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
+        self.check_consumed(place, head, consumed)?;
+        if self.log.is_some() {
+            self.log_chunk(place, head);
+        }
+        Ok(())
     }
 
     #[cold]
     fn log_chunk(&self, place: &BtreePlace, head: &ValueHead) {
         let Some((log, file)) = &self.log else { return };
         let kind = ChunkKind { object: head.kind, is_delta: false };
-        let framed = if place.is_in_page { 0 } else { PAGE_HEADER_LEN as u64 };
-        let (offset, len) = (place.offset - framed, place.len + framed);
-        log.access(Access { file: *file, part: AccessPart::Chunk, kind: Some(kind), offset, len });
+        // A value within a leaf was read with the page, which is recorded where that comes from the file and not from the page cache.
+        if !place.is_in_page {
+            let framed = PAGE_HEADER_LEN as u64;
+            let (offset, len) = (place.offset.saturating_sub(framed), place.len.saturating_add(framed));
+            log.access(Access { file: *file, part: AccessPart::Chunk, kind: Some(kind), offset, len });
+        }
         log.decode(TracedDecode {
             file: *file,
             offset: place.offset.saturating_add(head.len as u64),

@@ -44,7 +44,16 @@ impl BtreeFile {
         from: &[u8],
         visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let Some(root) = self.tree().root else { return Ok(()) };
+        self.walk_counted(from, visit).map(drop)
+    }
+
+    /// As [`walk`](BtreeFile::walk). Returns how many branches and leaves it looked at.
+    fn walk_counted(
+        &self,
+        from: &[u8],
+        visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<ControlFlow<()>>,
+    ) -> Result<u64> {
+        let Some(root) = self.tree().root else { return Ok(0) };
         let mut path = vec![self.enter(root, 1, from)?];
         let mut last: Option<ObjectId> = None;
         let mut entered = 1;
@@ -70,12 +79,12 @@ impl BtreeFile {
                     }
                     last = Some(id);
                     if visit(id, self.place(number, target)?)?.is_break() {
-                        return Ok(());
+                        return Ok(entered);
                     }
                 }
             }
         }
-        Ok(())
+        Ok(entered)
     }
 
     /// Where a walk begins in the page `number`: at the first key that is not below `from`.
@@ -125,16 +134,30 @@ impl BtreeFile {
     /// Calls `visit` with every id and where its value lies, ascending.
     ///
     /// # Errors
-    /// As [`walk`](BtreeFile::walk), and where there are more or fewer keys than the file says.
+    /// As [`walk`](BtreeFile::walk), and where there are more or fewer keys or pages than the file says.
     pub fn for_each(&self, visit: &mut dyn FnMut(ObjectId, BtreePlace) -> Result<()>) -> Result<()> {
-        let mut keys = 0;
-        self.walk(&[], &mut |id, place| {
+        let tree = self.tree();
+        let (mut keys, mut overflow) = (0u64, 0u64);
+        let entered = self.walk_counted(&[], &mut |id, place| {
             keys += 1;
+            if !place.is_in_page {
+                overflow = overflow.saturating_add(overflow_pages(place.len));
+                // Values that lie on one another's pages could make many times the file of it.
+                self.check_count(overflow <= tree.overflow_pages, "overflow pages", tree.overflow_pages, overflow)?;
+            }
             visit(id, place).map(ControlFlow::Continue)
         })?;
-        if keys != self.len() {
-            let expected = format!("{} objects, as its meta pages say", self.len());
-            return Err(ReaderError::corrupt(self.path(), Place::Whole, expected, keys.to_string()));
+        self.check_count(keys == tree.keys, "objects", tree.keys, keys)?;
+        self.check_count(overflow == tree.overflow_pages, "overflow pages", tree.overflow_pages, overflow)?;
+        let pages = tree.branch_pages.saturating_add(tree.leaf_pages);
+        self.check_count(entered == pages, "branch and leaf pages", pages, entered)
+    }
+
+    /// An error unless `is_so`, where the meta pages say that there are `expected` of something.
+    fn check_count(&self, is_so: bool, what: &str, expected: u64, found: u64) -> Result<()> {
+        if !is_so {
+            let expected = format!("{expected} {what}, as its meta pages say");
+            return Err(ReaderError::corrupt(self.path(), Place::Whole, expected, found.to_string()));
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ pub struct ListedObject<'a> {
     pub id: &'a oid,
     /// Where it lies, where the listing had to find that out.
     pub place: Option<PackPlace>,
-    /// The path at which it was met; the root for what has none.
+    /// The path at which it was met; the root for what has none, and for files where the table does not number them.
     pub path: PathNumber,
 }
 
@@ -245,8 +245,11 @@ fn list_trees(
             let tree = WalkedTree { id, folder: path as usize, content };
             for_each_new_entry(store, &mut last_trees, &mut starts, tree, hash, |_, _, entry, child| {
                 if entry.mode != Some(FileMode::Gitlink) {
-                    let path = paths.number(path, entry.name);
-                    let kind = if entry.is_tree() { ObjectKind::Tree } else { ObjectKind::Blob };
+                    let (kind, path) = if entry.is_tree() {
+                        (ObjectKind::Tree, paths.number(path, entry.name))
+                    } else {
+                        (ObjectKind::Blob, paths.file_number(path, entry.name))
+                    };
                     pending.push(Pending { id: child.to_owned(), kind, path });
                 }
                 Ok(())

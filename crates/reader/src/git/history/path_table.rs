@@ -1,8 +1,11 @@
 //! Paths as numbers, in a few bytes each.
 
-use std::{cmp::Ordering, hash::BuildHasher};
+use std::{
+    cmp::Ordering,
+    hash::{BuildHasher, RandomState},
+};
 
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 
 /// A path, as a number: the same path, the same number.
 pub type PathNumber = u32;
@@ -17,6 +20,9 @@ pub struct PathTable {
     names: Vec<u8>,
     /// By hash of folder and name, the last path that has it.
     by_hash: FxHashMap<u64, PathNumber>,
+    /// With a seed of its own: names come from the repository, and may have been chosen so that others' hashes are the same.
+    hasher: RandomState,
+    numbers_files: bool,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -32,7 +38,13 @@ struct NumberedPath {
 impl Default for PathTable {
     fn default() -> Self {
         let root = NumberedPath { folder: Self::ROOT, same_hash: NONE, name: 0, name_len: 0 };
-        PathTable { paths: vec![root], names: Vec::new(), by_hash: FxHashMap::default() }
+        PathTable {
+            paths: vec![root],
+            names: Vec::new(),
+            by_hash: FxHashMap::default(),
+            hasher: RandomState::new(),
+            numbers_files: true,
+        }
     }
 }
 
@@ -40,9 +52,19 @@ impl PathTable {
     /// The folder that holds everything.
     pub const ROOT: PathNumber = 0;
 
+    /// One for those who do not ask for the paths of files.
+    pub fn of_folders() -> Self {
+        PathTable { numbers_files: false, ..PathTable::default() }
+    }
+
+    /// As [`number`](PathTable::number), of a file; the root where files have no numbers.
+    pub fn file_number(&mut self, folder: PathNumber, name: &[u8]) -> PathNumber {
+        if self.numbers_files { self.number(folder, name) } else { Self::ROOT }
+    }
+
     /// The number of the path called `name` in `folder`. Should there ever be more paths than numbers, that of the root.
     pub fn number(&mut self, folder: PathNumber, name: &[u8]) -> PathNumber {
-        let hash = FxBuildHasher.hash_one((folder, name));
+        let hash = self.hasher.hash_one((folder, name));
         let mut same_hash = self.by_hash.get(&hash).copied().unwrap_or(NONE);
         let first = same_hash;
         while let Some(path) = self.path(same_hash) {
@@ -131,10 +153,29 @@ mod tests {
     }
 
     #[test]
+    fn files_have_numbers_only_where_somebody_asks_for_them() {
+        let mut paths = PathTable::of_folders();
+        let src = paths.number(PathTable::ROOT, b"src");
+        assert_eq!(paths.file_number(src, b"main.rs"), PathTable::ROOT);
+        assert_eq!(paths.len(), 2);
+        let mut paths = PathTable::default();
+        let src = paths.number(PathTable::ROOT, b"src");
+        let main = paths.file_number(src, b"main.rs");
+        assert_eq!((paths.number(src, b"main.rs"), paths.len()), (main, 3));
+    }
+
+    #[test]
+    fn equal_names_hash_otherwise_in_another_table() {
+        let hash = |paths: &PathTable| paths.hasher.hash_one((PathTable::ROOT, b"name".as_slice()));
+        let hashes: Vec<u64> = (0..4).map(|_| hash(&PathTable::default())).collect();
+        assert!(hashes.iter().any(|hash| *hash != hashes[0]), "{hashes:?}");
+    }
+
+    #[test]
     fn paths_of_the_same_hash_are_told_apart() {
         let mut paths = PathTable::default();
         let one = paths.number(PathTable::ROOT, b"one");
-        let hash = FxBuildHasher.hash_one((PathTable::ROOT, b"two".as_slice()));
+        let hash = paths.hasher.hash_one((PathTable::ROOT, b"two".as_slice()));
         paths.by_hash.insert(hash, one);
         let two = paths.number(PathTable::ROOT, b"two");
         assert_ne!(one, two);

@@ -9,7 +9,10 @@ use super::{Location, ObjectStore, read_file};
 use crate::{
     ChunkKind, ObjectKind, Result,
     access::{Access, AccessPart, FileRole, TracedDecode},
-    git::{btree::BtreePlace, loose},
+    git::{
+        btree::{BtreePlace, ValueHead},
+        loose,
+    },
 };
 
 /// In place of a pack's number in the keys of the cache.
@@ -96,8 +99,11 @@ impl ObjectStore {
         self.btree.as_ref().map_or(Ok(None), |btree| btree.find(id))
     }
 
-    /// The place of `id`, which was there before.
-    pub(super) fn expect_in_btree(&self, id: &oid) -> Result<BtreePlace> {
+    /// The place of the value of `id` in the B-tree, which was there before.
+    ///
+    /// # Errors
+    /// It is not there any more, or the B-tree is damaged.
+    pub fn expect_in_btree(&self, id: &oid) -> Result<BtreePlace> {
         self.find_in_btree(id)?.ok_or_else(|| self.missing(id))
     }
 
@@ -120,16 +126,28 @@ impl ObjectStore {
         })
     }
 
-    /// Puts the chunk of the object `id` of the B-tree into `chunk`, replacing what is there, and says how long its payload is.
+    /// Reads the value at `place` of the B-tree into `value`, replacing what is there. Returns its head, and the length of the chunk that
+    /// `value` ends with.
     ///
     /// # Errors
-    /// The object is not there, or damaged.
-    pub fn btree_chunk(&self, id: &oid, chunk: &mut Vec<u8>) -> Result<u64> {
-        let place = self.expect_in_btree(id)?;
+    /// The value cannot be read, or is none.
+    pub fn load_btree_value(&self, place: &BtreePlace, value: &mut Vec<u8>) -> Result<(ValueHead, usize)> {
         let Some(btree) = &self.btree else { return Err(self.no_pack()) };
-        let (head, stored) = btree.load(&place, chunk)?;
-        let (payload_len, start) = (head.payload_len, stored.len());
-        chunk.drain(..chunk.len() - start);
-        Ok(payload_len)
+        btree.load(place, value).map(|(head, chunk)| (head, chunk.len()))
+    }
+
+    /// Decodes `chunk`, which was loaded with `head` from `place` of the B-tree, into `payload`, replacing what is there.
+    ///
+    /// # Errors
+    /// It is damaged.
+    pub fn decode_btree_chunk(
+        &mut self,
+        place: &BtreePlace,
+        head: &ValueHead,
+        chunk: &[u8],
+        payload: &mut Vec<u8>,
+    ) -> Result<()> {
+        let Some(btree) = &self.btree else { return Err(self.no_pack()) };
+        btree.decode(place, head, chunk, self.packed.decoder(), payload)
     }
 }

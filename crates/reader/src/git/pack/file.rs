@@ -261,7 +261,13 @@ impl PackFile {
             log.id(self, at);
             self.index.oid_at_index(at)
         };
-        search::position(self.index.num_objects(), id_at, id)
+        if !log.searches_as_git() {
+            return search::position(self.index.num_objects(), id_at, id);
+        }
+        let first_byte = id.first_byte();
+        log.fan_out(self, first_byte);
+        let range = search::fan_out(self.index.num_objects(), |at| self.index.oid_at_index(at), first_byte);
+        search::position_by_halving(range, id_at, id)
     }
 
     /// An error about this pack at `offset`.

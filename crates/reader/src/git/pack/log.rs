@@ -19,7 +19,8 @@ use crate::{
     access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
 };
 
-const FAN_OUT_LEN: u64 = 256 * 4;
+const FAN_OUT_NUMBER_LEN: u64 = 4;
+const FAN_OUT_LEN: u64 = 256 * FAN_OUT_NUMBER_LEN;
 const OFFSET_LEN: u64 = 4;
 const CRC_LEN: u64 = 4;
 /// Magic number and version of an index of version 2.
@@ -79,6 +80,19 @@ impl PackLog {
 
     fn look_up(&self, offset: u64, len: u64) {
         self.log.access(Access { file: self.index, part: AccessPart::LookUp, kind: None, offset, len });
+    }
+
+    /// Whether ids are to be searched for as git does it.
+    pub(super) fn searches_as_git(&self) -> bool {
+        self.log.searches_as_git()
+    }
+
+    /// The numbers of the fan-out were read that say between which positions the ids with this first byte lie; for the smallest byte
+    /// it is one.
+    pub(super) fn fan_out(&self, pack: &PackFile, first_byte: u8) {
+        let before = u64::from(first_byte.saturating_sub(1));
+        let numbers = if first_byte == 0 { 1 } else { 2 };
+        self.look_up(header_len(pack) + before * FAN_OUT_NUMBER_LEN, numbers * FAN_OUT_NUMBER_LEN);
     }
 
     /// The id at `position` was compared.

@@ -2,8 +2,11 @@
 //!
 //! Ids are hashes, so they are evenly spread, and where one lies can be computed from its value, off by the square root of
 //! the number of entries. A binary search would touch a dozen far-apart places of a large index, each likely a cache miss.
+//!
+//! git does that binary search, between the bounds that the fan-out gives for the first byte. It is here for traces that are to show what
+//! git reads.
 
-use std::cmp::Ordering;
+use std::{cmp::Ordering, ops::Range};
 
 use gix_hash::oid;
 
@@ -38,6 +41,33 @@ pub(super) fn position<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, id: &oid) -
     None
 }
 
+/// The position of `id` among those at `range`, looked at in the order in which git does it (`bsearch_hash` in its hash-lookup.c).
+pub(super) fn position_by_halving<'a>(range: Range<u32>, id_at: impl Fn(u32) -> &'a oid, id: &oid) -> Option<u32> {
+    let Range { start: mut low, end: mut high } = range;
+    while low < high {
+        let at = low + (high - low) / 2;
+        match id_at(at).cmp(id) {
+            Ordering::Equal => return Some(at),
+            Ordering::Less => low = at + 1,
+            Ordering::Greater => high = at,
+        }
+    }
+    None
+}
+
+/// What the fan-out of a sorted list of `len` ids says of `first_byte`: the positions of the ids that begin with it.
+pub(super) fn fan_out<'a>(len: u32, id_at: impl Fn(u32) -> &'a oid, first_byte: u8) -> Range<u32> {
+    let first_beyond = |is_before: &dyn Fn(u8) -> bool| {
+        let (mut low, mut high) = (0, len);
+        while low < high {
+            let at = low + (high - low) / 2;
+            if is_before(id_at(at).first_byte()) { low = at + 1 } else { high = at }
+        }
+        low
+    };
+    first_beyond(&|byte| byte < first_byte)..first_beyond(&|byte| byte <= first_byte)
+}
+
 /// The first eight bytes as a number.
 fn leading(id: &oid) -> u64 {
     id.as_bytes().first_chunk().map_or(0, |bytes| u64::from_be_bytes(*bytes))
@@ -55,6 +85,39 @@ mod tests {
         let found = position(ids.len() as u32, |at| &ids[at as usize], wanted);
         assert_eq!(found.is_some(), ids.binary_search(&wanted.to_owned()).is_ok(), "{wanted} in {ids:?}");
         assert!(found.is_none_or(|at| *ids[at as usize] == *wanted), "{wanted} in {ids:?}");
+        let id_at = |at: u32| -> &oid { &ids[at as usize] };
+        let as_git = position_by_halving(fan_out(ids.len() as u32, id_at, wanted.first_byte()), id_at, wanted);
+        assert_eq!(as_git.map(id_at), found.map(id_at), "{wanted} in {ids:?}");
+    }
+
+    #[test]
+    fn git_looks_at_the_middle_of_those_with_the_same_first_byte() {
+        let id = |first: u8, last: u8| {
+            let mut bytes = [0; 20];
+            (bytes[0], bytes[19]) = (first, last);
+            ObjectId::from(bytes)
+        };
+        // Positions 3 to 10 begin with 7.
+        let mut ids = vec![id(0, 0), id(0, 1), id(6, 0)];
+        ids.extend((0..8).map(|last| id(7, 2 * last)));
+        ids.push(id(255, 0));
+        let looked_at = |wanted: ObjectId| {
+            let looks = std::cell::RefCell::new(Vec::new());
+            let id_at = |at: u32| -> &oid { &ids[at as usize] };
+            let range = fan_out(ids.len() as u32, id_at, wanted.first_byte());
+            let logged = |at: u32| {
+                looks.borrow_mut().push(at);
+                id_at(at)
+            };
+            let found = position_by_halving(range, logged, &wanted);
+            (looks.into_inner(), found)
+        };
+        assert_eq!(looked_at(id(7, 0)), (vec![7, 5, 4, 3], Some(3)));
+        assert_eq!(looked_at(id(7, 12)), (vec![7, 9], Some(9)));
+        assert_eq!(looked_at(id(7, 15)), (vec![7, 9, 10], None));
+        assert_eq!(looked_at(id(0, 1)), (vec![1], Some(1)));
+        assert_eq!(looked_at(id(255, 0)), (vec![11], Some(11)));
+        assert_eq!(looked_at(id(8, 0)), (vec![], None));
     }
 
     proptest! {

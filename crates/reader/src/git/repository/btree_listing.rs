@@ -1,22 +1,28 @@
 //! The B-tree file of a variant.
 
-use std::path::PathBuf;
+use std::{fs, io, path::PathBuf};
 
 use crate::{
-    error::{ReaderError, Result},
+    error::{Place, ReaderError, Result},
     git::btree::BTREE_FILE,
 };
 
 /// The B-tree file of the repository's own object directory, the first of `object_dirs`.
 ///
 /// # Errors
-/// Another object directory has one. Its variant's dictionaries and its guard against other programs lie elsewhere, and an
+/// It is no file. Another object directory has one. Its variant's dictionaries and its guard against other programs lie elsewhere, and an
 /// alternate looks at neither.
 pub(super) fn find(object_dirs: &[PathBuf]) -> Result<Option<PathBuf>> {
     let mut found = None;
     for (number, path) in object_dirs.iter().enumerate() {
         let file = path.join(BTREE_FILE);
-        let is_there = file.try_exists().map_err(|error| ReaderError::io("inspect", &file, error))?;
+        let is_there = match fs::metadata(&file) {
+            Ok(metadata) if metadata.is_file() => true,
+            // Opening a pipe would wait for somebody to write into it.
+            Ok(_) => return Err(ReaderError::corrupt(&file, Place::Whole, "a file", "something else")),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(ReaderError::io("inspect", &file, error)),
+        };
         match (is_there, number) {
             (false, _) => {}
             (true, 0) => found = Some(file),

@@ -236,9 +236,13 @@ impl GitRepository {
     /// `.promisor` file.
     #[must_use]
     pub fn is_partial_clone(&self) -> bool {
-        self.format.partial_clone.is_some()
-            || format::has_promisor_remote(&self.config)
-            || self.packs.iter().any(|pack| pack.promisor.is_some())
+        self.is_partial_by_configuration() || self.packs.iter().any(|pack| pack.promisor.is_some())
+    }
+
+    /// Whether the configuration alone says so.
+    #[must_use]
+    pub fn is_partial_by_configuration(&self) -> bool {
+        self.format.partial_clone.is_some() || format::has_promisor_remote(&self.config)
     }
 
     /// The codec spec that `extensions.repackbench` names, when this repository is a variant that stock git cannot read.

@@ -124,6 +124,8 @@ fn difference(opened: &GitRepository, again: &GitRepository) -> Option<PathBuf> 
         Some(common_dir.join("objects/info/alternates"))
     } else if opened.packs != again.packs {
         Some(changed_pack().unwrap_or_else(|| common_dir.join("objects/pack")))
+    } else if opened.btree != again.btree {
+        opened.btree.clone().or_else(|| again.btree.clone())
     } else if opened.shallow != again.shallow {
         Some(common_dir.join("shallow"))
     } else if opened.grafts != again.grafts {

@@ -10,6 +10,7 @@ use repackbench_reader::{
     History, ObjectKind, Recording, Repository,
     git::{
         GitRepository, ObjectStore,
+        btree::ValueHead,
         pack::{PackFile, write_offset_distance, write_type_and_size},
     },
 };
@@ -46,11 +47,20 @@ pub(crate) struct PackServer {
 #[derive(Default)]
 struct Buffers {
     header: Vec<u8>,
-    /// The chunk of the entry that is being sent, if that lies in a B-tree.
+    /// The value of the entry that is being sent, if that lies in a B-tree; its head, and the length of the chunk at its end.
     value: Vec<u8>,
+    value_head: Option<(ValueHead, usize)>,
     payload: Vec<u8>,
     chunk: Vec<u8>,
     again: Vec<u8>,
+}
+
+impl Buffers {
+    /// Head and chunk of the value that was loaded last, if the entry has one.
+    fn loaded(&self) -> Option<(&ValueHead, &[u8])> {
+        let (head, len) = self.value_head.as_ref()?;
+        Some((head, self.value.get(self.value.len().checked_sub(*len)?..)?))
+    }
 }
 
 /// How the chunk of an entry is sent.
@@ -181,18 +191,21 @@ impl PackServer {
         Some((self.stores.get(entry.store)?.packs().get(pack)?, offset))
     }
 
-    /// Reads the chunk of `entry` and the length of its payload, if it lies in a B-tree.
+    /// Reads the value of `entry` and the length of its payload, if it lies in a B-tree.
     fn load_value(&mut self, entry: &mut PlannedEntry) -> Result<(), WorkloadError> {
-        if let Some(store) = self.stores.get(entry.store).filter(|_| entry.place.is_in_btree()) {
-            entry.payload_len = store.btree_chunk(&entry.place.id, &mut self.buffers.value)?;
+        self.buffers.value_head = None;
+        if let (Some(store), Some(place)) = (self.stores.get(entry.store), &entry.btree) {
+            let (head, chunk_len) = store.load_btree_value(place, &mut self.buffers.value)?;
+            entry.payload_len = head.payload_len;
+            self.buffers.value_head = Some((head, chunk_len));
         }
         Ok(())
     }
 
     /// The stored bytes of `entry`, which was loaded; `None` for a loose object.
     fn chunk(&self, entry: &PlannedEntry) -> Result<Option<&[u8]>, WorkloadError> {
-        if entry.place.is_in_btree() {
-            return Ok(Some(&self.buffers.value));
+        if let Some((_, chunk)) = self.buffers.loaded() {
+            return Ok(Some(chunk));
         }
         let Some((pack, offset)) = self.pack(entry) else { return Ok(None) };
         let start = offset.saturating_add(entry.header_len);
@@ -237,6 +250,11 @@ impl PackServer {
         payload: &mut Vec<u8>,
     ) -> Result<bool, WorkloadError> {
         let Some(store) = self.stores.get_mut(entry.store) else { return Ok(false) };
+        // Its value is at hand.
+        if let (Some(place), Some((head, chunk))) = (&entry.btree, self.buffers.loaded()) {
+            store.decode_btree_chunk(place, head, chunk, payload)?;
+            return Ok(false);
+        }
         Ok(match (sending, entry.place.in_pack()) {
             (Sending::Payload, Some((pack, offset))) => {
                 store.entry_payload(pack, offset, payload)?;
@@ -377,3 +395,6 @@ fn dictionary_bytes(git: &GitRepository) -> u64 {
     let lengths = entries.into_iter().flatten().filter_map(|entry| Some(entry.ok()?.metadata().ok()?.len()));
     lengths.sum()
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,7 +4,9 @@ use gix_hash::{ObjectId, oid};
 use repackbench_reader::{
     History, ObjectKind, ReaderError,
     git::{
-        ObjectStore, held_before, introduced_by,
+        ObjectStore,
+        btree::BtreePlace,
+        held_before, introduced_by,
         object_store::ObjectPlace,
         pack::{EntryKind, EntryTable, PackFile},
     },
@@ -19,6 +21,8 @@ use crate::workloads::{WorkloadError, ingest::last_commits};
 pub(super) struct PlannedEntry {
     pub(super) kind: ObjectKind,
     pub(super) place: ObjectPlace,
+    /// Where its value lies, if it is in a B-tree.
+    pub(super) btree: Option<BtreePlace>,
     /// Which of the stores it is taken from.
     pub(super) store: usize,
     /// Length of the entry's header in bytes, and of its chunk.
@@ -84,6 +88,7 @@ impl Plan {
             self.entries.push(PlannedEntry {
                 kind,
                 place,
+                btree: btree_place(store, &place)?,
                 store: 0,
                 header_len,
                 chunk_len,
@@ -91,7 +96,9 @@ impl Plan {
                 base: Base::None,
             });
         }
-        self.entries.sort_by_key(|entry| entry.place.in_pack().map_or((usize::MAX, 0), |place| place));
+        // Loose objects and the keys of a B-tree are stored by id.
+        self.entries
+            .sort_by_key(|entry| (entry.place.in_pack().map_or((usize::MAX, 0), |place| place), entry.place.id));
         Ok(())
     }
 
@@ -125,7 +132,7 @@ impl Plan {
         let mut open: Option<(usize, EntryTable)> = None;
         for entry in self.entries.iter_mut().step_by(2) {
             let Some(place) = other.place(&entry.place.id)? else { return Err(other.missing(&entry.place.id)) };
-            (entry.place, entry.store) = (place, number);
+            (entry.place, entry.btree, entry.store) = (place, btree_place(other, &place)?, number);
             let Some((at, offset)) = place.in_pack() else { continue };
             let Some(pack) = other.packs().get(at) else { continue };
             let table = match &mut open {
@@ -136,6 +143,12 @@ impl Plan {
         }
         Ok(())
     }
+}
+
+/// Where the value of the object at `place` lies in the B-tree of `store`, if it is there: finding it is no part of serving, as it is none
+/// for entries of packs.
+fn btree_place(store: &ObjectStore, place: &ObjectPlace) -> Result<Option<BtreePlace>, ReaderError> {
+    place.is_in_btree().then(|| store.expect_in_btree(&place.id)).transpose()
 }
 
 impl PlannedEntry {

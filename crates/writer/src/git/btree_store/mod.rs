@@ -39,7 +39,7 @@ const BUFFER: usize = 256 << 10;
 /// Converts the repository `source` into a new bare repository at `target`: all objects as values of one B-tree, whole, encoded as `encoding` says of packed ones.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile.
+/// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile.
 /// Nothing is left under `target` then.
 pub fn convert(
     source: &GitRepository,

@@ -10,7 +10,8 @@ use std::{
 
 use repackbench_reader::git::btree::layout::{
     LAST_PAGE_AT, LONGEST_NODE, MAGIC, META_AT, META_PAGES, NO_PAGE, NODE_HEADER_LEN, ON_OVERFLOW_PAGES, PAGE_BYTES,
-    PAGE_HEADER_LEN, PAGE_LEN, PAGE_LEN_FIELD, POINTER_LEN, PageRole, TREES_AT, Tree, VERSION, overflow_pages,
+    PAGE_HEADER_LEN, PAGE_LEN, PAGE_LEN_FIELD, POINTER_LEN, PageRole, TRANSACTION_AT, TREES_AT, Tree, VERSION,
+    overflow_pages,
 };
 
 use crate::{Result, WriterError, git::create_read_only};
@@ -178,7 +179,7 @@ impl TreeWriter {
             put(&mut page, keys_at + 8 + place * size_of::<u64>(), &number.to_le_bytes());
         }
         put(&mut page, LAST_PAGE_AT, &(self.next_page - 1).to_le_bytes());
-        put(&mut page, LAST_PAGE_AT + 8, &number.to_le_bytes());
+        put(&mut page, TRANSACTION_AT, &number.to_le_bytes());
         page
     }
 

@@ -1,7 +1,7 @@
 //! The configuration of a variant.
 //!
 //! A function of the source's format, extensions and remotes and of the codec spec, and of nothing else: converting to
-//! another codec and back gives the bytes of converting directly.
+//! another codec and back gives the bytes of converting directly. Where a variant has no packs, their `.promisor` marks decide, too.
 
 use bstr::BString;
 use gix_config::file::Metadata;
@@ -10,9 +10,18 @@ use repackbench_reader::{ReaderError, git::GitRepository};
 
 use crate::error::Result;
 
-/// The bytes of `config` for a bare copy of `source` under `spec`, which stock git may or may not read.
-pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, is_read_by_git: bool) -> Result<BString> {
-    let extensions = extensions(source, spec, is_read_by_git);
+/// What a variant is beside its spec.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct VariantKind {
+    /// Whether stock git can read it.
+    pub(super) is_read_by_git: bool,
+    /// Whether it has the packs of its source, and so their marks.
+    pub(super) has_packs: bool,
+}
+
+/// The bytes of `config` for a bare copy of `source` under `spec`.
+pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Result<BString> {
+    let extensions = extensions(source, spec, kind);
     // Git wants version 1 for `partialClone`, too, though it honours it in version 0; with no extension 0 says the same.
     let format_version = if extensions.is_empty() { "0" } else { "1" };
     let mut core = vec![
@@ -46,7 +55,7 @@ pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, is_read_by_g
 }
 
 /// The extensions of the variant, in a fixed order.
-fn extensions(source: &GitRepository, spec: &CodecSpec, is_read_by_git: bool) -> Vec<(&'static str, BString)> {
+fn extensions(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Vec<(&'static str, BString)> {
     let format = source.format();
     let mut extensions = Vec::new();
     if format.noop {
@@ -60,14 +69,24 @@ fn extensions(source: &GitRepository, spec: &CodecSpec, is_read_by_git: bool) ->
     }
     if let Some(remote) = &format.partial_clone {
         extensions.push(("partialClone", remote.clone()));
+    } else if !kind.has_packs && source.is_partial_clone() && !source.is_partial_by_configuration() {
+        // Only marks beside packs say that objects may be missing, and there will be none.
+        extensions.push(("partialClone", first_remote(source)));
     }
     if format.precious_objects {
         extensions.push(("preciousObjects", boolean(true)));
     }
-    if !is_read_by_git {
+    if !kind.is_read_by_git {
         extensions.push(("repackbench", format!("{FORMAT_VERSION};{}", spec.canonical()).into()));
     }
     extensions
+}
+
+/// The name of the first remote; that of git's default if there is none.
+fn first_remote(source: &GitRepository) -> BString {
+    let mut remotes = source.config().sections_by_name("remote").into_iter().flatten();
+    let name = remotes.find_map(|section| section.header().subsection_name().map(ToOwned::to_owned));
+    name.unwrap_or_else(|| "origin".into())
 }
 
 /// The value of `extensions.objectFormat`; none for SHA-1, which git takes an absent value for.

@@ -21,7 +21,7 @@ use std::path::Path;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
 
-use self::files::Output;
+use self::{config::VariantKind, files::Output};
 use crate::error::Result;
 
 /// What [`write_metadata`] wrote, and what it left aside.
@@ -44,15 +44,26 @@ pub struct MetadataReport {
 /// [`WriterError::Reader`](crate::WriterError::Reader) when the source does not parse or has changed, [`WriterError::Io`](crate::WriterError::Io) when a file cannot be written;
 /// a file that is already there is an error too.
 pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    write(source, &config::for_variant(source, spec, spec.is_read_by_git())?, out)
+    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: true };
+    write(source, &config::for_variant(source, spec, kind)?, out)
 }
 
-/// As [`write_metadata`], where stock git cannot read the objects whatever the spec.
+/// As [`write_metadata`], for a variant all of whose objects are loose.
+///
+/// # Errors
+/// As [`write_metadata`].
+pub fn write_loose_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
+    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: false };
+    write(source, &config::for_variant(source, spec, kind)?, out)
+}
+
+/// As [`write_metadata`], for a variant whose objects lie in a B-tree: stock git cannot read it whatever the spec.
 ///
 /// # Errors
 /// As [`write_metadata`].
 pub fn write_guarded_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    write(source, &config::for_variant(source, spec, false)?, out)
+    let kind = VariantKind { is_read_by_git: false, has_packs: false };
+    write(source, &config::for_variant(source, spec, kind)?, out)
 }
 
 fn write(source: &GitRepository, config: &[u8], out: &Path) -> Result<MetadataReport> {

@@ -10,7 +10,7 @@ use std::{
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, git::GitRepository};
 
-use super::{MetadataReport, write_metadata};
+use super::{MetadataReport, write_guarded_metadata, write_loose_metadata, write_metadata};
 use crate::error::WriterError;
 
 /// Runs git in `folder`, untouched by the user's configuration.
@@ -195,6 +195,36 @@ fn shallow_grafts_and_partial_clones_stay_what_they_are() {
     assert!(GitRepository::open(&out).unwrap().is_partial_clone());
     let keys = ["config", "--local", "--get-regexp", "^remote"];
     assert_eq!(git(&out, &keys), git(&clone, &keys));
+}
+
+#[test]
+fn what_only_marks_of_packs_say_is_said_by_the_configuration_where_there_are_no_packs() {
+    let (folder, source) = scratch(&[]);
+    git(&source, &["repack", "-q", "-a", "-d"]);
+    let spec: CodecSpec = "zlib:6".parse().unwrap();
+    type Write = fn(&GitRepository, &CodecSpec, &Path) -> Result<MetadataReport, WriterError>;
+    let stores: [(&str, Write); 3] =
+        [("pack", write_metadata), ("loose", write_loose_metadata), ("btree", write_guarded_metadata)];
+    let partial = |name: &str, write: Write| {
+        let out = folder.path().join(name);
+        fs::create_dir_all(&out).unwrap();
+        write(&GitRepository::open(&source).unwrap(), &spec, &out).unwrap();
+        GitRepository::open(&out).unwrap().format().partial_clone.as_ref().map(ToString::to_string)
+    };
+    for (name, write) in stores {
+        assert_eq!(partial(&format!("whole-{name}"), write), None, "{name}");
+    }
+    let pack = GitRepository::open(&source).unwrap().packs()[0].pack.clone();
+    fs::write(pack.with_extension("promisor"), "").unwrap();
+    for (name, write) in stores {
+        let expected = (name != "pack").then(|| "origin".to_owned());
+        assert_eq!(partial(name, write), expected, "{name}");
+    }
+    // What the configuration says already is not said twice.
+    git(&source, &["config", "remote.origin.promisor", "true"]);
+    for (name, write) in stores {
+        assert_eq!(partial(&format!("configured-{name}"), write), None, "{name}");
+    }
 }
 
 #[test]

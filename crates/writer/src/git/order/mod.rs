@@ -117,7 +117,7 @@ impl ObjectOrder {
         let mut incomplete = |what: &str, error: &dyn std::fmt::Display| {
             notes.push(format!("{}: not all is in the order {order}: {what}: {error}", source.git_dir().display()));
         };
-        let mut paths = PathTable::default();
+        let mut paths = if by_path { PathTable::default() } else { PathTable::of_folders() };
         if let Err(error) = this.list(&mut history, &mut paths, by_path, progress)? {
             incomplete("history cannot be walked to its end", &error);
         }

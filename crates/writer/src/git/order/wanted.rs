@@ -41,7 +41,7 @@ impl OrderedPack<'_> {
     }
 
     /// The trees of `HEAD` together, behind what else they are based on, if they have to be; then its files and all the rest by
-    /// `recency`.
+    /// `recency`. A tree of `HEAD` that such a base is itself based on lies before that, and so not beside the others.
     pub(super) fn trees_first(&self, recency: &[u32], bases_are_first: bool) -> Vec<u32> {
         let trees = PositionSet::of(self.bases.len(), &self.head_trees);
         let files = PositionSet::of(self.bases.len(), &self.head_files);
@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn no_base_stands_between_the_trees_of_head() {
+    fn bases_stand_before_the_trees_of_head_and_behind_those_that_they_need() {
         let recency = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
         let wanted = pack(&BASES, &KINDS).trees_first(&recency, true);
         assert_eq!(bases_first(wanted, &BASES, |_| false), [4, 8, 1, 5, 3, 7, 0, 2, 6, 9]);

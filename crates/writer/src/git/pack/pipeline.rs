@@ -125,10 +125,10 @@ fn name_and_index(
     if files.reverse_index.is_some() && !sibling("rev").exists() {
         index::write_reverse_index(pack, table, order, &finished, &sibling("rev"))?;
     }
-    if let Some(mtimes) = &files.mtimes
-        && !sibling("mtimes").exists()
-    {
-        index::rewrite_mtimes(pack, mtimes, &finished, &sibling("mtimes"))?;
+    match &files.mtimes {
+        Some(mtimes) if !is_repeated => index::rewrite_mtimes(pack, mtimes, &finished, &sibling("mtimes"))?,
+        None if is_repeated => not_unreachable(&sibling("mtimes"))?,
+        _ => {}
     }
     for (mark, extension) in [(&files.keep, "keep"), (&files.promisor, "promisor")] {
         if let Some(mark) = mark {
@@ -138,6 +138,15 @@ fn name_and_index(
     }
     let FinishedPack { checksum, reference_deltas, .. } = finished;
     Ok(ConvertedPack { checksum, path, is_repeated, reference_deltas })
+}
+
+/// Removes the times `mtimes` of a pack that another became one with: it was one of unreachable objects, which git prunes by their times,
+/// and the other is not.
+fn not_unreachable(mtimes: &Path) -> Result<()> {
+    match std::fs::remove_file(mtimes) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(WriterError::io("remove", mtimes, error)),
+        _ => Ok(()),
+    }
 }
 
 struct Pipeline<'a> {

@@ -3,6 +3,7 @@
 use std::{fs, os::unix::fs::PermissionsExt};
 
 use super::*;
+use crate::git::btree::BTREE_FILE;
 
 /// Takes a snapshot of the repository, lets `change` happen, and returns what the check says.
 fn after(path: &Path, change: impl FnOnce()) -> Option<PathBuf> {
@@ -98,4 +99,17 @@ fn a_change_between_opening_and_the_snapshot_is_noticed() {
     let repository = GitRepository::open(&path).unwrap();
     git(&path, &["repack", "-q", "-a", "-d"]);
     assert!(matches!(repository.snapshot(), Err(ReaderError::Changed { .. })));
+}
+
+#[test]
+fn a_b_tree_that_appears_between_opening_and_the_snapshot_is_noticed() {
+    let scratch = Scratch::new();
+    let path = scratch.repository("r", &[]);
+    let repository = GitRepository::open(&path).unwrap();
+    let btree = repository.object_dirs()[0].join(BTREE_FILE);
+    std::fs::write(&btree, "").unwrap();
+    match repository.snapshot() {
+        Err(ReaderError::Changed { path }) => assert_eq!(path, btree),
+        other => panic!("{other:?}"),
+    }
 }
