@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use repackbench_codec::CodecSpec;
-use repackbench_records::{Estimate, RatioEstimate, Record, Role, SampleRecord, VariantComparison, WorkloadComparison};
+use repackbench_records::{
+    ComparedTime, Estimate, RatioEstimate, Record, Role, SampleRecord, VariantComparison, WorkloadComparison,
+};
 use repackbench_timing::statistics::{COVERAGE, LEAST_FLOOR, compare_records, median, median_ranks, ratio_estimate};
 
 /// Who did a job.
@@ -42,13 +44,6 @@ impl Arm {
         };
         let spec = variant.spec.as_ref().map(|spec| spec.canonical.as_str());
         who == self.who && spec == self.spec.as_deref()
-    }
-}
-
-impl Who {
-    /// The user's program as it is, or with library or extension where the arm needs that.
-    pub(crate) fn client(has_extension: bool) -> Self {
-        if has_extension { Who::Library } else { Who::Plain }
     }
 }
 
@@ -148,6 +143,12 @@ pub(crate) struct Ratios(Vec<WorkloadComparison>);
 impl Ratios {
     pub(crate) fn of(records: &[Record]) -> Self {
         Ratios(compare_records(records))
+    }
+
+    /// Those of elapsed times, whichever time of these runs is compared elsewhere.
+    pub(crate) fn of_elapsed(records: &[Record]) -> Self {
+        let elapsed = |record: &Record| Record { compared_time: ComparedTime::Wall, ..record.clone() };
+        Ratios(compare_records(&records.iter().map(elapsed).collect::<Vec<_>>()))
     }
 
     /// The compared time of `arm` as a multiple of the baseline's, whose two runs must not differ too much.

@@ -351,6 +351,15 @@ mod tests {
     }
 
     #[test]
+    fn a_figure_is_read_as_it_was_written() {
+        for number in 1..10_000 {
+            let figure = f64::from(number).ln().exp() / 10.0;
+            let text = serde_json::to_string(&figure).unwrap();
+            assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), figure, "{text}");
+        }
+    }
+
+    #[test]
     fn an_experiment_of_a_later_form_is_refused_by_its_number() {
         let mut out = Vec::new();
         write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();

@@ -178,7 +178,7 @@ fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
     for what in ["The layout of 2012 was left out", "hg update was left out", "hg clone --pull was left out"] {
         assert!(notes.contains(what), "{what}: {notes}");
     }
-    assert_eq!(outcome(&experiments[0], "update from null")["outcome"], "undecided");
+    assert_eq!(outcome(&experiments[0], "With lz4 an update")["outcome"], "undecided");
     assert_ne!(outcome(&experiments[0], "With lz4 the repository is")["outcome"], "undecided");
 }
 

@@ -1,12 +1,13 @@
 //! What several repositories tell: whether the gain is only to be noticed in large ones.
 
-use repackbench_records::{Experiment, ExperimentTable, Outcome, published_experiment};
+use repackbench_records::{Estimate, Experiment, ExperimentTable, Outcome, published_experiment};
 
 use super::{
     AS_FOUND, NAME,
-    tables::{LZ4, SIZE, UPDATE_COLUMN, ZLIB, commands_title, is_column, sizes_title},
+    tables::{LZ4, SIZE, UPDATE_COLUMN, ZLIB, by_extension, commands_title, is_column, sizes_title},
 };
 use crate::{
+    estimates::median_estimate,
     text::{megabytes, seconds},
     verdict::{Judgement, claim},
 };
@@ -16,20 +17,21 @@ const CLAIM: &str = "large-only";
 /// People notice a delay from about here on, in seconds.
 const NOTICED: f64 = 0.1;
 
+/// The largest repository has to be so many times as large as the smallest.
+const LARGER: f64 = 5.0;
+
 /// What one repository's result says.
 struct Gain {
+    fingerprint: String,
     bytes: f64,
-    /// What lz4 saves of the elapsed time of update, in seconds.
-    saved: f64,
+    /// What lz4 saves of the elapsed time of update, both by the extension, in seconds: of pairs of runs in the same block.
+    saved: Estimate,
 }
 
 /// Judges the claim in each of the results, if those of several repositories are there.
 pub(crate) fn compare_repositories(results: &mut [Experiment]) {
     let of_this = results.iter().filter(|experiment| experiment.name == NAME);
-    let mut gains: Vec<Gain> = of_this.filter_map(gain).collect();
-    gains.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
-    let (Some(smallest), Some(largest)) = (gains.first(), gains.last().filter(|_| gains.len() > 1)) else { return };
-    let judgement = judge(smallest, largest);
+    let Some(judgement) = judge(of_this.filter_map(gain).collect()) else { return };
     let outcome = published_experiment(NAME).and_then(|published| claim(published, CLAIM, judgement));
     let Some(outcome) = outcome else { return };
     for experiment in results.iter_mut().filter(|experiment| experiment.name == NAME) {
@@ -39,48 +41,92 @@ pub(crate) fn compare_repositories(results: &mut [Experiment]) {
     }
 }
 
-fn judge(smallest: &Gain, largest: &Gain) -> Judgement {
-    let shown = |gain: &Gain| {
-        let sign = if gain.saved < 0.0 { "-" } else { "" };
-        format!("{}: {sign}{} saved", megabytes(gain.bytes), seconds(gain.saved.abs()))
+/// `None` where there are no two repositories: the same one twice is one.
+fn judge(mut gains: Vec<Gain>) -> Option<Judgement> {
+    gains.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
+    let (smallest, largest) = (gains.first()?, gains.last()?);
+    if smallest.fingerprint == largest.fingerprint {
+        return None;
+    }
+    let measured = format!("{}; {}", shown(smallest), shown(largest));
+    let undecided = |reason: &str| Judgement::new(Outcome::Undecided, measured.clone(), reason.to_owned());
+    if largest.bytes < LARGER * smallest.bytes {
+        return Some(undecided(
+            "The repositories are too much alike: it takes one that is five times as large as another.",
+        ));
+    }
+    let (Some([small_low, small_high]), Some([large_low, large_high])) =
+        (smallest.saved.interval, largest.saved.interval)
+    else {
+        return Some(undecided("What update saves has no interval in one of them: it takes six runs."));
     };
-    let (outcome, reason) = match (smallest.saved >= NOTICED, largest.saved >= NOTICED) {
-        (false, true) => (
-            Outcome::Reproduced,
-            "Only in the largest repository update gets faster by 0.1 s or more, which people notice.",
-        ),
-        (true, _) => (Outcome::NotReproduced, "In the smallest repository, too, update gets faster by 0.1 s or more."),
-        (false, false) => (Outcome::Undecided, "In neither repository update gets faster by 0.1 s or more."),
-    };
-    Judgement::new(outcome, format!("{}; {}", shown(smallest), shown(largest)), reason.to_owned())
+    let decided = |outcome, reason: &str| Judgement::new(outcome, measured.clone(), reason.to_owned());
+    Some(if small_low >= NOTICED {
+        let reason = "In the smallest repository, too, the whole interval of what update saves is at 0.1 s or more.";
+        decided(Outcome::NotReproduced, reason)
+    } else if small_high < NOTICED && large_low >= NOTICED {
+        let reason = "Only in the largest repository the whole interval of what update saves is at 0.1 s or more, which people notice.";
+        decided(Outcome::Reproduced, reason)
+    } else if small_high < NOTICED && large_high < NOTICED {
+        undecided("In neither repository update saves 0.1 s or more.")
+    } else {
+        undecided("An interval of what update saves reaches across 0.1 s.")
+    })
+}
+
+fn shown(gain: &Gain) -> String {
+    let signed = |time: f64| format!("{}{}", if time < 0.0 { "-" } else { "" }, seconds(time.abs()));
+    let interval = gain.saved.interval.map(|[low, high]| format!(" [{}, {}]", signed(low), signed(high)));
+    format!("{}: {}{} saved", megabytes(gain.bytes), signed(gain.saved.value), interval.unwrap_or_default())
 }
 
 /// What hg update gained in the repository as found.
 fn gain(experiment: &Experiment) -> Option<Gain> {
     let table = |title: String| experiment.tables.iter().find(|table| table.title == title);
     let (sizes, commands) = (table(sizes_title(AS_FOUND))?, table(commands_title(AS_FOUND))?);
-    let bytes = value(sizes, ZLIB, SIZE)?;
-    Some(Gain { bytes, saved: value(commands, ZLIB, UPDATE_COLUMN)? - value(commands, LZ4, UPDATE_COLUMN)? })
+    let bytes = value(sizes, ZLIB, SIZE)?.value;
+    let (zlib, lz4) = (value(commands, &by_extension(ZLIB), UPDATE_COLUMN)?, value(commands, LZ4, UPDATE_COLUMN)?);
+    // Times are in the order of their blocks; of a block that the user stopped, one may have a run that the other has not.
+    let saved = zlib.samples.iter().zip(&lz4.samples).map(|(zlib, lz4)| zlib - lz4);
+    let saved = median_estimate(saved.collect())?;
+    Some(Gain { fingerprint: experiment.repository.fingerprint.clone(), bytes, saved })
 }
 
-fn value(table: &ExperimentTable, row: &str, column: &str) -> Option<f64> {
+fn value<'a>(table: &'a ExperimentTable, row: &str, column: &str) -> Option<&'a Estimate> {
     let at = table.columns.iter().position(|found| is_column(found, column))?;
     let row = table.rows.iter().find(|found| found.label == row)?;
-    row.measured.get(at)?.as_ref().map(|estimate| estimate.value)
+    row.measured.get(at)?.as_ref()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn gain(fingerprint: &str, megabytes: f64, low: f64, high: f64) -> Gain {
+        let saved = Estimate { value: (low + high) / 2.0, interval: Some([low, high]), samples: vec![] };
+        Gain { fingerprint: fingerprint.to_owned(), bytes: megabytes * 1e6, saved }
+    }
+
     #[test]
     fn a_gain_has_to_be_noticed_in_the_large_one_alone() {
-        let gain = |megabytes: f64, saved| Gain { bytes: megabytes * 1e6, saved };
-        let judge = |small, large| judge(&gain(5.0, small), &gain(500.0, large));
-        assert_eq!(judge(0.02, 1.5).outcome, Outcome::Reproduced);
-        assert_eq!(judge(0.2, 1.5).outcome, Outcome::NotReproduced);
-        let neither = judge(-0.01, 0.05);
+        let judge = |small: [f64; 2], large: [f64; 2]| {
+            judge(vec![gain("large", 500.0, large[0], large[1]), gain("small", 5.0, small[0], small[1])]).unwrap()
+        };
+        assert_eq!(judge([0.01, 0.03], [1.4, 1.6]).outcome, Outcome::Reproduced);
+        assert_eq!(judge([0.15, 0.25], [1.4, 1.6]).outcome, Outcome::NotReproduced);
+        let neither = judge([-0.02, 0.0], [0.04, 0.06]);
         assert_eq!(neither.outcome, Outcome::Undecided);
-        assert_eq!(neither.measured, "5.00 MB: -10 ms saved; 500 MB: 50 ms saved");
+        assert_eq!(neither.measured, "5.00 MB: -10 ms [-20 ms, 0 us] saved; 500 MB: 50 ms [40 ms, 60 ms] saved");
+        // Medians on both sides of 0.1 s, and noise that could have put them there.
+        assert_eq!(judge([-0.3, 0.4], [1.4, 1.6]).outcome, Outcome::Undecided);
+        assert_eq!(judge([0.01, 0.03], [-0.2, 0.6]).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn repositories_have_to_be_two_and_of_different_sizes() {
+        let of = |other: &str, megabytes| judge(vec![gain("one", 5.0, 0.08, 0.09), gain(other, megabytes, 0.11, 0.12)]);
+        assert_eq!(of("one", 5.0), None);
+        assert_eq!(of("other", 6.0).unwrap().outcome, Outcome::Undecided);
+        assert_eq!(of("other", 25.0).unwrap().outcome, Outcome::Reproduced);
     }
 }

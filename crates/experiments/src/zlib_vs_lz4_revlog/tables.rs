@@ -9,7 +9,7 @@ use super::{AS_FOUND, BASELINE, CODECS, Layout, TODAY};
 use crate::{
     Context,
     estimates::{Arm, JobName, Ratio, Ratios, Who, between, cpu, extra, median_estimate, peak_resident, samples, wall},
-    text::megabytes,
+    text::{list, megabytes},
     variants::spec,
 };
 
@@ -23,21 +23,6 @@ pub(super) const PULL: JobName = JobName::newest("fetch:same");
 const FLOOR_SEND_NEWEST: JobName = JobName::newest("floor:serve:zlib");
 const FLOOR_WRITE_NEWEST: JobName = JobName::newest("floor:ingest");
 
-/// A job whose memory is looked at.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct MemoryJob {
-    pub(super) label: &'static str,
-    name: JobName,
-    is_replayed: bool,
-}
-
-/// What tells most first.
-pub(super) const MEMORY_JOBS: [MemoryJob; 3] = [
-    MemoryJob { label: "hg clone --pull", name: CLONE, is_replayed: false },
-    MemoryJob { label: "hg update", name: UPDATE, is_replayed: false },
-    MemoryJob { label: "update, replayed", name: UPDATE, is_replayed: true },
-];
-
 /// Columns that others look for.
 pub(super) const SIZE: &str = "size";
 pub(super) const UPDATE_COLUMN: &str = "update";
@@ -45,6 +30,14 @@ pub(super) const UPDATE_COLUMN: &str = "update";
 pub(super) const ZLIB: &str = "zlib";
 pub(super) const LZ4: &str = "lz4";
 pub(super) const LZ4HC: &str = "lz4hc";
+
+/// Ends the row of what hg reads by itself, too.
+const BY_EXTENSION: &str = ", by the extension";
+
+/// The row of a codec that hg has itself, where the extension read it.
+pub(super) fn by_extension(row: &str) -> String {
+    format!("{row}{BY_EXTENSION}")
+}
 
 /// The published repositories, with the names of their rows.
 pub(super) const PUBLISHED_REPOSITORIES: [&str; 2] = ["hg", "linux-2.6"];
@@ -55,6 +48,8 @@ pub(super) struct LayoutFindings<'a> {
     pub(super) published: &'a Published,
     pub(super) records: &'a [Record],
     pub(super) ratios: Ratios,
+    /// The same of elapsed times, which is what was published of commands.
+    elapsed: Ratios,
     /// Sizes by the codec's row.
     sizes: Vec<(&'static str, SizeRecord)>,
 }
@@ -79,7 +74,8 @@ impl<'a> LayoutFindings<'a> {
         records: &'a [Record],
         sizes: Vec<(&'static str, SizeRecord)>,
     ) -> Self {
-        LayoutFindings { name, published, records, ratios: Ratios::of(records), sizes }
+        let (ratios, elapsed) = (Ratios::of(records), Ratios::of_elapsed(records));
+        LayoutFindings { name, published, records, ratios, elapsed, sizes }
     }
 
     pub(super) fn size(&self, row: &str) -> Option<&SizeRecord> {
@@ -99,7 +95,12 @@ impl<'a> LayoutFindings<'a> {
         Some((kind_bytes(one, ObjectKind::Manifest) - kind_bytes(other, ObjectKind::Manifest)) / all as f64)
     }
 
-    /// Of stock hg, with the extension, to plain hg on zlib.
+    /// Elapsed time of stock hg, with the extension, to that of plain hg on zlib.
+    pub(super) fn elapsed_by_hg(&self, job: JobName, row: &str) -> Option<Ratio> {
+        self.elapsed.get(job, &arm(Who::Library, row)?)
+    }
+
+    /// The same of its time on the processor, of what writes files in user mode.
     pub(super) fn by_hg(&self, job: JobName, row: &str) -> Option<Ratio> {
         self.ratios.get(job, &arm(Who::Library, row)?)
     }
@@ -153,10 +154,9 @@ impl<'a> LayoutFindings<'a> {
         Some(of(FLOOR_UPDATE)? / of(UPDATE)?)
     }
 
-    /// The median peak of memory of a job under a codec: of a command with the extension where the codec needs it.
-    pub(super) fn peak(&self, job: MemoryJob, row: &str) -> Option<Estimate> {
-        let who = if job.is_replayed { Who::Replay } else { Who::client(row != ZLIB) };
-        peak_resident(self.records, job.name, &arm(who, row)?)
+    /// The median peak of memory of the replay of update under a codec.
+    pub(super) fn replayed_peak(&self, row: &str) -> Option<Estimate> {
+        peak_resident(self.records, UPDATE, &arm(Who::Replay, row)?)
     }
 
     /// The published repository that is nearest in size.
@@ -186,8 +186,12 @@ fn kind_bytes(size: &SizeRecord, kind: ObjectKind) -> f64 {
 pub(super) fn differences(context: &Context<'_>, layouts: &[LayoutFindings<'_>]) -> Vec<String> {
     let bytes = layouts.first().and_then(|layout| layout.size(ZLIB)).map(|size| size.total_bytes as f64);
     let bytes = bytes.map(|bytes| format!(" of {} under zlib", megabytes(bytes))).unwrap_or_default();
+    let published = layouts.first().and_then(|layout| layout.published.table(SIZE));
+    let sizes = PUBLISHED_REPOSITORIES
+        .iter()
+        .filter_map(|repository| Some(format!("{repository} of {}", megabytes(published?.value(repository, ZLIB)?))));
     let mut differences = vec![
-        format!("The repository is {}{bytes}; published were Mercurial's own of 43 MB and linux-2.6 of 2.6 GB.", context.name),
+        format!("The repository is {}{bytes}; published were {}.", context.name, list(&sizes.collect::<Vec<_>>())),
         "hg is that of today, unpatched, without Rust and without worker processes; lz4 comes with an extension, and what hg \
          writes besides revlogs has changed since."
             .to_owned(),
@@ -202,8 +206,8 @@ pub(super) fn differences(context: &Context<'_>, layouts: &[LayoutFindings<'_>])
 
 pub(super) fn notes(published: &Published) -> Vec<String> {
     let mut notes = vec![
-        "Times of commands are elapsed times, medians; ratios are of CPU time, of update of user time, from pairs of runs in the same \
-         block, with 95 % intervals."
+        "Times of hg's commands are elapsed times, medians, and their ratios are of elapsed time, as the published ones are; ratios of \
+         replays are of CPU time, of update of user time. Ratios come from pairs of runs in the same block, with 95 % intervals."
             .to_owned(),
         "zlib's share is the CPU time that decoding, and compressing, the same chunks from memory takes, as a part of hg's own: a \
          lower bound."
@@ -277,12 +281,12 @@ fn commands(layout: &LayoutFindings<'_>) -> ExperimentTable {
         columns.push(column(&name, Unit::Seconds));
         columns.push(column(format!("{name}, ratio"), Unit::Ratio));
     }
-    let labels = [(ZLIB, Who::Plain, ""), (ZLIB, Who::Library, ", by the extension")];
+    let labels = [(ZLIB, Who::Plain, ""), (ZLIB, Who::Library, BY_EXTENSION)];
     let others = ROWS.iter().filter(|(row, _)| *row != ZLIB);
     let rows = labels.into_iter().chain(others.flat_map(|(row, _)| {
         // What hg reads by itself has two rows where there is an extension.
         let plain = (*row == TODAY).then_some((*row, Who::Plain, ""));
-        let suffix = if *row == TODAY { ", by the extension" } else { "" };
+        let suffix = if *row == TODAY { BY_EXTENSION } else { "" };
         plain.into_iter().chain([(*row, Who::Library, suffix)])
     }));
     let rows = rows.filter_map(|(row, who, suffix)| {
@@ -295,7 +299,7 @@ fn commands(layout: &LayoutFindings<'_>) -> ExperimentTable {
             published.push(value(row));
             published.push(value(row).filter(|_| row != ZLIB).and_then(|time| Some(time / value(ZLIB)?)));
             measured.push(median_estimate(samples(layout.records, job, &arm, wall)));
-            measured.push(layout.ratios.get(job, &arm).map(|ratio| ratio.estimate));
+            measured.push(layout.elapsed.get(job, &arm).map(|ratio| ratio.estimate));
         }
         Some(ExperimentRow { label: format!("{row}{suffix}"), published, measured })
     });
@@ -348,12 +352,12 @@ fn shares(layout: &LayoutFindings<'_>) -> ExperimentTable {
 fn memory(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let rows = ROWS.iter().map(|(row, _)| ExperimentRow {
         label: (*row).to_owned(),
-        published: vec![None; MEMORY_JOBS.len()],
-        measured: MEMORY_JOBS.iter().map(|job| layout.peak(*job, row)).collect(),
+        published: vec![None],
+        measured: vec![layout.replayed_peak(row)],
     });
     ExperimentTable {
         title: format!("Peak resident memory, {}", layout.name),
-        columns: MEMORY_JOBS.iter().map(|job| column(job.label, Unit::Bytes)).collect(),
+        columns: vec![column("update, replayed", Unit::Bytes)],
         rows: rows.filter(has_figure).collect(),
     }
 }

@@ -108,7 +108,8 @@ pub(super) fn differences(experiment: &Experiment) -> Vec<String> {
         "Packs are written by one thread here, by four cores then: the published user time, and not the elapsed time, is what \
          compares."
             .to_owned(),
-        "git log -S prints the commits' names here, and with --raw what they changed then; commit-graphs, bitmaps and \
+        "git log -S prints the commits' names here, and with --raw what they changed then; here it looks for no renames and converts no \
+         text (--no-renames, --no-textconv), then it did what git does by itself, which detects renames. Commit-graphs, bitmaps and \
          multi-pack-indexes are off."
             .to_owned(),
     ]
