@@ -248,7 +248,7 @@ impl Results<'_> {
             "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk: each round \
              writes its copies shortly before they are read."
                 .to_owned(),
-            "The repository is this one, and not the Linux kernel of 2007; machine, kernel and disk are these.".to_owned(),
+            "Repository, machine, kernel and disk are these; those of 2007 are not named.".to_owned(),
             "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
              map, the clock's own cost included; cycles are that time by the processor's nominal clock."
                 .to_owned(),
