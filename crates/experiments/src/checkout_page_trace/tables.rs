@@ -75,7 +75,7 @@ pub(super) fn line_by_line(
     device: &Device,
 ) -> ExperimentTable {
     let columns = vec![
-        column("page", Unit::Count),
+        column("page", Unit::Identifier),
         column("cycles", Unit::Count),
         column("time", Unit::Seconds),
         column(&format!("modelled, {}", device.name), Unit::Seconds),
