@@ -8,9 +8,9 @@ use repackbench_timing::trace::{Device, pages::file_pages};
 
 use super::{
     arms::{Arm, CHECKOUT, Jobs},
-    estimate::{Samples, estimate, ratio, shares},
     figures::{Line, RoleFigures, tree_places},
     rounds::{LOOKED_FOR, Measured},
+    samples::{Samples, estimate, ratio, shares},
     shares::{Modes, TouchOrder},
     verdicts::ClaimedCosts,
 };
