@@ -66,6 +66,8 @@ pub enum Unit {
     Bytes,
     /// How many.
     Count,
+    /// A number that names something, such as a page: no multiple of another.
+    Identifier,
     /// One quantity as a multiple of another.
     Ratio,
     /// A part of 1, shown in percent.

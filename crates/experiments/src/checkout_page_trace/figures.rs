@@ -12,7 +12,7 @@ use repackbench_timing::{
 };
 
 use super::{
-    estimate::Samples,
+    samples::Samples,
     shares::{Modes, TouchOrder, misses_after_a_jump, share},
     verdicts::TreePlaces,
 };

@@ -3,21 +3,20 @@
 //! - `arms`: the variants that are read, and what each workload reads of them;
 //! - `rounds`: the measured runs;
 //! - `opens`: looking for files that are not there, in every folder;
-//! - `shares`, `figures`, `estimate`: what comes of it;
+//! - `shares`, `figures`, `samples`: what comes of it;
 //! - `telling`, `tables`, `verdicts`: how it is told.
 
 mod arms;
-mod estimate;
 mod figures;
 mod history;
 mod nominal;
 mod opens;
 mod rounds;
+mod samples;
 mod shares;
 mod tables;
 mod telling;
 mod verdicts;
-mod words;
 
 use repackbench_codec::Decoders;
 use repackbench_reader::Repository;
@@ -32,11 +31,11 @@ use self::{
     opens::Folders,
     rounds::{LOOKED_FOR, Plan, measure_rounds},
     telling::Results,
-    words::count,
 };
 use crate::{
     Context, ExperimentError,
     setting::{begin, published},
+    text::count,
 };
 
 /// The name that it goes by.

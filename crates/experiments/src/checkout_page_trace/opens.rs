@@ -5,10 +5,16 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use repackbench_reader::Changes;
+use repackbench_timing::{
+    bench::BenchError,
+    clock::{Clock, measure},
+};
+
+use crate::ExperimentError;
 
 /// The folders of a tree, and which of the files asked for they hold.
 #[derive(Debug)]
@@ -59,32 +65,52 @@ fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// Opens each of `paths`, which should not be there, and says how long that took.
+/// Opens each of `paths`, which should not be there, and says how long that took by `clock`.
 ///
 /// # Errors
-/// The first that is there, or that could not be looked for.
-pub(super) fn open_in_vain(paths: &[PathBuf]) -> Result<Duration, (PathBuf, io::Error)> {
-    let mut unexpected = None;
-    let started = Instant::now();
-    for path in paths {
-        match File::open(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => unexpected = unexpected.or(Some((path, error))),
-            Ok(_) => unexpected = unexpected.or(Some((path, io::ErrorKind::AlreadyExists.into()))),
+/// The first that is there, or that could not be looked for; or that the clock does not tell the time.
+pub(super) fn open_in_vain(paths: &[PathBuf], clock: &dyn Clock) -> Result<Duration, ExperimentError> {
+    let open = || {
+        let mut unexpected = None;
+        for path in paths {
+            match File::open(path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => unexpected = unexpected.or(Some((path, error))),
+                Ok(_) => unexpected = unexpected.or(Some((path, io::ErrorKind::AlreadyExists.into()))),
+            }
         }
-    }
-    let time = started.elapsed();
+        unexpected
+    };
+    let (unexpected, sample) =
+        measure(clock, open).map_err(|source| BenchError::Io { action: "read the clock", source })?;
     match unexpected {
-        None => Ok(time),
-        Some((path, error)) => Err((path.clone(), error)),
+        None => Ok(sample.wall),
+        Some((path, source)) => Err(ExperimentError::Io { action: "look for", path: path.clone(), source }),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use repackbench_reader::{FileVersion, traits::FileMode};
+    use repackbench_timing::clock::ClockReading;
 
     use super::*;
+
+    /// Each look at it is a second after the one before.
+    struct SteppingClock(Cell<u64>);
+
+    impl Clock for SteppingClock {
+        fn read(&self) -> io::Result<ClockReading> {
+            self.0.set(self.0.get() + 1);
+            Ok(ClockReading { wall: Duration::from_secs(self.0.get()), user: Duration::ZERO, sys: Duration::ZERO })
+        }
+
+        fn read_children(&self) -> io::Result<ClockReading> {
+            self.read()
+        }
+    }
 
     fn manifest(paths: &[&str]) -> Changes {
         let version = FileVersion { id: gix_hash::ObjectId::null(gix_hash::Kind::Sha1), mode: FileMode::Regular };
@@ -116,9 +142,11 @@ mod tests {
     fn what_is_there_after_all_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let paths = vec![folder.path().join("x"), folder.path().join("y")];
-        open_in_vain(&paths).unwrap();
+        let clock = SteppingClock(Cell::new(0));
+        assert_eq!(open_in_vain(&paths, &clock).unwrap(), Duration::from_secs(1));
         std::fs::write(&paths[1], "").unwrap();
-        let (path, error) = open_in_vain(&paths).unwrap_err();
-        assert_eq!((path, error.kind()), (paths[1].clone(), io::ErrorKind::AlreadyExists));
+        let error = open_in_vain(&paths, &clock).unwrap_err();
+        let ExperimentError::Io { path, source, .. } = error else { panic!("{error}") };
+        assert_eq!((path, source.kind()), (paths[1].clone(), io::ErrorKind::AlreadyExists));
     }
 }

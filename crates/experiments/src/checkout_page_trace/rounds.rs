@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
@@ -22,10 +22,10 @@ use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
 
 use super::{
     arms::{Arm, CHECKOUT, Jobs, differs, place_of},
-    estimate::Samples,
     opens::{Folders, open_in_vain},
+    samples::Samples,
 };
-use crate::{Context, ExperimentError};
+use crate::{Context, ExperimentError, budget::now};
 
 /// Rounds, unless the user says otherwise; of fewer nothing is decided.
 pub(super) const ROUNDS: u32 = 5;
@@ -104,7 +104,7 @@ pub(super) fn measure_rounds(
     jobs: &mut Jobs,
 ) -> Result<Measured, ExperimentError> {
     let mut measured = Measured::default();
-    let mut session = Session { context, plan, jobs, started: Instant::now() };
+    let mut session = Session { context, plan, jobs, started: now(context.clock)? };
     match session.run(&mut measured) {
         Err(ExperimentError::Cold(error @ ColdError::NotCold { .. })) => {
             measured.ended_early = Some(format!("Nothing was measured cold: {error}."));
@@ -122,7 +122,8 @@ struct Session<'a> {
     context: &'a Context<'a>,
     plan: &'a Plan<'a>,
     jobs: &'a mut Jobs,
-    started: Instant,
+    /// When the measured runs began, on the clock.
+    started: Duration,
 }
 
 impl Session<'_> {
@@ -151,7 +152,7 @@ impl Session<'_> {
         scratch: &Path,
         measured: &mut Measured,
     ) -> Result<Option<String>, ExperimentError> {
-        if round > 0 && self.is_over() {
+        if round > 0 && self.is_over()? {
             return Ok(Some("it and what follows were left out".to_owned()));
         }
         let mut random = SmallRng::seed_from_u64(self.context.options.seed.wrapping_add(u64::from(round)));
@@ -195,7 +196,7 @@ impl Session<'_> {
         measured.touches.push(touch_pages(&first.folder, copy, self.plan.checkout).map_err(interrupted)?);
         self.context.progress.advance(1);
         for (number, step) in cold.iter().enumerate() {
-            if self.is_over() {
+            if self.is_over()? {
                 let left = cold.len() - number;
                 return Ok(Some(format!(
                     "{left} of its {} cold runs were left out, and what follows them",
@@ -211,7 +212,7 @@ impl Session<'_> {
         let tree = scratch.join(format!("tree-{round}"));
         self.check_out(&tree)?;
         for (number, step) in machine.iter().enumerate() {
-            if self.is_over() {
+            if self.is_over()? {
                 let left = machine.len() - number;
                 return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
             }
@@ -225,8 +226,9 @@ impl Session<'_> {
         Ok(None)
     }
 
-    fn is_over(&self) -> bool {
-        self.context.options.budget.is_some_and(|budget| self.started.elapsed() >= budget)
+    fn is_over(&self) -> Result<bool, ExperimentError> {
+        let Some(budget) = self.context.options.budget else { return Ok(false) };
+        Ok(now(self.context.clock)?.saturating_sub(self.started) >= budget)
     }
 
     fn next(&self) -> Result<(), ExperimentError> {
@@ -302,11 +304,7 @@ impl Session<'_> {
         let is_cold = self.context.drop_all_caches(tree).map_err(|source| cannot_drop(tree, source))?;
         machine.is_cold = Some(is_cold && machine.is_cold.unwrap_or(true));
         let open = || {
-            let time: Duration = open_in_vain(&paths).map_err(|(path, source)| ExperimentError::Io {
-                action: "look for",
-                path,
-                source,
-            })?;
+            let time = open_in_vain(&paths, self.context.clock)?;
             Ok::<_, ExperimentError>((round, time.as_secs_f64()))
         };
         let opens = machine.opens.entry(list).or_default();

@@ -8,9 +8,9 @@ use repackbench_timing::trace::{Device, pages::file_pages};
 
 use super::{
     arms::{Arm, CHECKOUT, Jobs},
-    estimate::{Samples, estimate, ratio, shares},
     figures::{Line, RoleFigures, tree_places},
     rounds::{LOOKED_FOR, Measured},
+    samples::{Samples, estimate, ratio, shares},
     shares::{Modes, TouchOrder},
     verdicts::ClaimedCosts,
 };
@@ -75,7 +75,7 @@ pub(super) fn line_by_line(
     device: &Device,
 ) -> ExperimentTable {
     let columns = vec![
-        column("page", Unit::Count),
+        column("page", Unit::Identifier),
         column("cycles", Unit::Count),
         column("time", Unit::Seconds),
         column(&format!("modelled, {}", device.name), Unit::Seconds),

@@ -10,19 +10,18 @@ use repackbench_writer::{Layout, Order};
 
 use super::{
     arms::{Arm, CHECKOUT, Jobs, REPACKED, SPEC},
-    estimate,
     figures::{self, PAGE_KIB, RoleFigures},
     history::MostChanged,
     nominal::NominalClock,
     opens::Folders,
     rounds::Measured,
+    samples,
     shares::{self, TouchOrder},
     tables::{self, PublishedLines},
     verdicts::{self, OrderGain},
-    words::{count, percent, seconds},
 };
 use crate::{
-    text,
+    text::{self, count, seconds, share as percent},
     verdict::{Judgement, claim},
 };
 
@@ -118,11 +117,11 @@ impl Results<'_> {
         let (disk, nothing) = (Device::hdd(), Vec::new());
         let machine = &self.measured.machine;
         let checkout = machine.checkout.get(&0).unwrap_or(&nothing);
-        let opens = machine.opens.get(&0).and_then(|opens| estimate::ratio(&opens.first, checkout));
+        let opens = machine.opens.get(&0).and_then(|opens| samples::ratio(&opens.first, checkout));
         let then = self.lines("pack");
         let touched = shares::share(index.order.touched, index.pages);
-        let hits = estimate::shares(&pack.hits);
-        let resident = estimate::shares(&index.resident);
+        let hits = samples::shares(&pack.hits);
+        let resident = samples::shares(&index.resident);
         let loose = self.loose_beside_pack();
         let rounds = |found: &Option<Estimate>| found.as_ref().map_or(0, |found| found.samples.len());
         // What is measured rests on rounds; what is counted in a trace does not.
@@ -180,7 +179,7 @@ impl Results<'_> {
     /// The checkout from loose objects, as a multiple of that from the pack.
     fn loose_beside_pack(&self) -> Option<Estimate> {
         let checkout = &self.measured.machine.checkout;
-        estimate::ratio(checkout.get(&self.loose?)?, checkout.get(&0)?)
+        samples::ratio(checkout.get(&self.loose?)?, checkout.get(&0)?)
     }
 
     fn independent_files(&self, times: Option<&Estimate>) -> Judgement {
@@ -215,7 +214,7 @@ impl Results<'_> {
                 trees: figures::tree_places(&arm.reads.get(CHECKOUT)?.trace),
                 modelled: time / source?,
                 of_recency: by_recency.map(|by_recency| time / by_recency),
-                measured: measured.and_then(|(other, source)| estimate::ratio(other, source)),
+                measured: measured.and_then(|(other, source)| samples::ratio(other, source)),
             })
         };
         self.arms
@@ -248,7 +247,7 @@ impl Results<'_> {
             "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk: each round \
              writes its copies shortly before they are read."
                 .to_owned(),
-            "The repository is this one, and not the Linux kernel of 2007; machine, kernel and disk are these.".to_owned(),
+            "Repository, machine, kernel and disk are these; those of 2007 are not named.".to_owned(),
             "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
              map, the clock's own cost included; cycles are that time by the processor's nominal clock."
                 .to_owned(),
@@ -342,7 +341,7 @@ impl Results<'_> {
 
 /// The two modes of a role's touches, by the medians over rounds.
 fn median_modes(figures: &RoleFigures) -> Option<shares::Modes> {
-    let median = |samples| estimate::estimate(samples).map(|estimate| estimate.value);
+    let median = |samples| samples::estimate(samples).map(|estimate| estimate.value);
     let misses = median(&figures.misses)?;
     Some(shares::Modes {
         threshold: median(&figures.threshold)?,

@@ -5,9 +5,11 @@ use repackbench_records::{Estimate, Outcome};
 use super::{
     rounds::ROUNDS,
     shares::{Modes, TouchOrder},
-    words::{count, percent, seconds},
 };
-use crate::{text::estimate as ratio, verdict::Judgement};
+use crate::{
+    text::{count, estimate as ratio, seconds, share as percent},
+    verdict::Judgement,
+};
 
 /// What is at least meant where something is called a lot, or much, without a figure.
 const MUCH: f64 = 2.0;

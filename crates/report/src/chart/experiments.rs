@@ -1,7 +1,7 @@
 //! Published figures beside measured ones: two bars for each arm, each a multiple of its own baseline, since a second of then is
 //! none of now.
 
-use repackbench_records::{Experiment, ExperimentTable};
+use repackbench_records::{Experiment, ExperimentTable, Unit};
 
 use super::{
     Figure, FigureTable, Section, make_unique,
@@ -82,7 +82,8 @@ const AXIS: Axis = Axis {
 };
 
 fn quantity(table: &ExperimentTable, at: usize) -> Option<Quantity<'_>> {
-    let column = table.columns.get(at)?;
+    // Names are no lengths.
+    let column = table.columns.get(at).filter(|column| column.unit != Unit::Identifier)?;
     let of = baseline(table, at);
     let pairs: Vec<Pair<'_>> = table
         .rows

@@ -12,9 +12,9 @@ pub(crate) struct Baseline {
     pub(crate) measured: Option<f64>,
 }
 
-/// The figures of the first arm that has both, or the first of each where none has. None for what is a multiple already.
+/// The figures of the first arm that has both, or the first of each where none has. None for what is a multiple already, or names something.
 pub(crate) fn baseline(table: &ExperimentTable, at: usize) -> Baseline {
-    if is_multiple(table, at) {
+    if !has_multiples(table, at) {
         return Baseline::default();
     }
     let published = |row: &ExperimentRow| published_at(row, at).filter(|value| *value > 0.0);
@@ -29,9 +29,9 @@ pub(crate) fn baseline(table: &ExperimentTable, at: usize) -> Baseline {
     }
 }
 
-/// Whether the quantity is a multiple or a share already.
-pub(crate) fn is_multiple(table: &ExperimentTable, at: usize) -> bool {
-    table.columns.get(at).is_none_or(|column| matches!(column.unit, Unit::Ratio | Unit::Share))
+/// Whether figures of the quantity can be multiples of one another: not where they are multiples or shares already, or name something.
+pub(crate) fn has_multiples(table: &ExperimentTable, at: usize) -> bool {
+    table.columns.get(at).is_some_and(|column| matches!(column.unit, Unit::Seconds | Unit::Bytes | Unit::Count))
 }
 
 /// The published figure of an arm.
@@ -56,11 +56,11 @@ fn grid(table: &ExperimentTable, column: &ExperimentColumn, at: usize) -> Option
     if !is_published && !is_measured {
         return None;
     }
-    let is_multiple = is_multiple(table, at);
+    let has_multiples = has_multiples(table, at);
     let mut columns = vec![(column.name.as_str(), Align::Words)];
     for (is_there, name) in [(is_published, "published"), (is_measured, "measured")] {
         columns.extend(is_there.then_some((name, Align::Words)));
-        columns.extend((is_there && !is_multiple).then_some(("multiple", Align::Numbers)));
+        columns.extend((is_there && has_multiples).then_some(("multiple", Align::Numbers)));
     }
     let mut grid = Grid::new(&columns);
     let baseline = baseline(table, at);
@@ -76,7 +76,7 @@ fn grid(table: &ExperimentTable, column: &ExperimentColumn, at: usize) -> Option
             (is_measured, measured, shown, baseline.measured),
         ] {
             cells.extend(is_there.then(|| text.unwrap_or_else(|| "-".to_owned())));
-            cells.extend((is_there && !is_multiple).then(|| multiple(value, of)));
+            cells.extend((is_there && has_multiples).then(|| multiple(value, of)));
         }
         grid.row(cells);
     }

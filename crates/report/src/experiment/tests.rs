@@ -159,6 +159,23 @@ lz4     10.0 s               -                        -                 -
 }
 
 #[test]
+fn what_names_something_has_no_multiple_and_no_bar() {
+    let mut named = experiment("sample");
+    named.tables[0].columns[0] = ExperimentColumn { name: "page".to_owned(), unit: Unit::Identifier };
+    for (row, page) in named.tables[0].rows.iter_mut().zip([6810.0, 6811.0, 6812.0]) {
+        row.published[0] = Some(page);
+        row.measured[0] = Some(Estimate::exact(page));
+    }
+    let text = experiment_table(std::slice::from_ref(&named), Style::PLAIN);
+    let (_, from) = text.split_once("page").unwrap();
+    let (pages, _) = from.split_once("ratio").unwrap();
+    assert!(pages.contains("6811") && !pages.contains("multiple"), "{text}");
+    let page = html_report(&Results { experiments: vec![named], ..Results::default() });
+    assert!(page.contains("0.75 published, 0.80 measured"), "ratios have bars");
+    assert!(!page.contains("page: zlib:6"), "and no sentence of the chart is about them");
+}
+
+#[test]
 fn a_table_with_too_few_cells_is_shown_as_far_as_it_goes() {
     let mut odd = experiment("sample");
     odd.tables[0].rows[1].published.clear();

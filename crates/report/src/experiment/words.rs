@@ -52,11 +52,25 @@ pub(crate) fn figure(value: f64, unit: Unit) -> String {
             Ok(time) => single_time(time),
             Err(_) => format!("{value:e} s"),
         },
-        Unit::Bytes => format!("{} MB", megabytes(value.round() as u64)),
+        Unit::Bytes => bytes(value.round() as u64),
+        // Without commas between thousands, as others print it.
+        Unit::Identifier => format!("{value:.0}"),
         Unit::Count if value.fract() == 0.0 => thousands(value as u64),
         Unit::Count => format!("{value:.1}"),
         Unit::Ratio => ratio(value),
         Unit::Share => share(value),
+    }
+}
+
+/// Bytes in MB, and in kB where they are fewer: of averages of small files MB would say little.
+fn bytes(bytes: u64) -> String {
+    let kilobytes = bytes as f64 / 1e3;
+    match kilobytes {
+        999.5.. => format!("{} MB", megabytes(bytes)),
+        99.95.. => format!("{kilobytes:.0} kB"),
+        9.995.. => format!("{kilobytes:.1} kB"),
+        0.9995.. => format!("{kilobytes:.2} kB"),
+        _ => format!("{bytes} B"),
     }
 }
 
@@ -76,5 +90,29 @@ pub(crate) fn ratio(ratio: f64) -> String {
         0.0995..9.995 => format!("{ratio:.2}"),
         9.995.. => format!("{ratio:.1}"),
         _ => format!("{ratio:.4}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_stand_in_the_unit_that_fits_them() {
+        for (value, unit, text) in [
+            (0.0, Unit::Bytes, "0 B"),
+            (512.0, Unit::Bytes, "512 B"),
+            (5_900.0, Unit::Bytes, "5.90 kB"),
+            (13_200.0, Unit::Bytes, "13.2 kB"),
+            (123_456.0, Unit::Bytes, "123 kB"),
+            (999_499.0, Unit::Bytes, "999 kB"),
+            (999_500.0, Unit::Bytes, "1.00 MB"),
+            (246e6, Unit::Bytes, "246 MB"),
+            (6810.0, Unit::Count, "6,810"),
+            (6810.0, Unit::Identifier, "6810"),
+            (f64::NAN, Unit::Identifier, "-"),
+        ] {
+            assert_eq!(figure(value, unit), text, "{value} {unit:?}");
+        }
     }
 }
