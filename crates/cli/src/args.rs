@@ -244,7 +244,7 @@ pub(crate) struct SizeArguments {
 /// of them by default. Named only, what servers and repacks do:
 ///   sizes        kind and size of every object
 ///   cat-all      the content of every object
-///   encode       compress every payload again, from memory
+///   encode       compress every payload again, from memory; with --store pack alone
 ///   ingest       write the objects of the last N commits (--commits, 100)
 ///   serve:same   the pack for a clone, or with --commits N a fetch, by a client of the codec
 ///   serve:zlib   the same for a client that only reads zlib
