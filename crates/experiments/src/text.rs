@@ -28,7 +28,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
         0.001.. => format!("{:.1} ms", seconds * 1e3),
         0.000_01.. => format!("{:.0} us", seconds * 1e6),
         0.000_001.. => format!("{:.1} us", seconds * 1e6),
-        _ => format!("{:.0} ns", seconds * 1e9),
+        0.000_000_000_5.. => format!("{:.0} ns", seconds * 1e9),
+        _ => "0 s".to_owned(),
     }
 }
 

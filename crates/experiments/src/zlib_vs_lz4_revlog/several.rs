@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(judge([0.15, 0.25], [1.4, 1.6]).outcome, Outcome::NotReproduced);
         let neither = judge([-0.02, 0.0], [0.04, 0.06]);
         assert_eq!(neither.outcome, Outcome::Undecided);
-        assert_eq!(neither.measured, "5.00 MB: -10 ms [-20 ms, 0 us] saved; 500 MB: 50 ms [40 ms, 60 ms] saved");
+        assert_eq!(neither.measured, "5.00 MB: -10 ms [-20 ms, 0 s] saved; 500 MB: 50 ms [40 ms, 60 ms] saved");
         // Medians on both sides of 0.1 s, and noise that could have put them there.
         assert_eq!(judge([-0.3, 0.4], [1.4, 1.6]).outcome, Outcome::Undecided);
         assert_eq!(judge([0.01, 0.03], [-0.2, 0.6]).outcome, Outcome::Undecided);
