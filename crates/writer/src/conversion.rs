@@ -50,11 +50,7 @@ pub fn convert(
         StoreKind::Loose | StoreKind::Btree => encoding_for_whole(source, spec, threads, progress)?,
     };
     let (mut conversion, path) = match source {
-        Repository::Git(source) => match layout.store {
-            StoreKind::AsFound => git::convert_in_order(source, &encoding, layout, target, force, threads, progress)?,
-            StoreKind::Loose => git::loose_store::convert(source, &encoding, target, force, threads, progress)?,
-            StoreKind::Btree => git::btree_store::convert(source, &encoding, target, force, threads, progress)?,
-        },
+        Repository::Git(source) => git::convert_laid_out(source, &encoding, layout, target, force, threads, progress)?,
         Repository::Hg(source) => hg::convert(source, &encoding, target, force, threads, progress)?,
     };
     conversion.notes.extend(notes);

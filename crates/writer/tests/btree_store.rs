@@ -21,13 +21,14 @@ use repackbench_reader::{
         verify::verify_objects,
     },
 };
-use repackbench_writer::{
-    Encoding, Layout, NoProgress, WriterError, convert as convert_repository,
-    git::{btree_store, loose_store},
-};
+use repackbench_writer::{Encoding, Layout, NoProgress, StoreKind, WriterError, convert as convert_repository, git};
 
 /// An object to be.
 type Object = (ObjectKind, Vec<u8>);
+
+fn in_store(store: StoreKind) -> Layout {
+    Layout { store, ..Layout::default() }
+}
 
 /// Bytes that hardly compress.
 fn noise(seed: usize, len: usize) -> Vec<u8> {
@@ -79,7 +80,7 @@ fn source(folder: &Path, hash: Kind, objects: &[Object]) -> GitRepository {
 fn convert(source: &GitRepository, spec: &str, threads: usize, name: &str) -> PathBuf {
     let target = source.git_dir().with_file_name(name);
     let encoding = Encoding::plain(&spec.parse().unwrap());
-    btree_store::convert(source, &encoding, &target, true, threads, &NoProgress).unwrap();
+    git::convert_laid_out(source, &encoding, in_store(StoreKind::Btree), &target, true, threads, &NoProgress).unwrap();
     target
 }
 
@@ -460,7 +461,7 @@ fn loose_stores_hold_the_same_objects_and_are_converted_again() {
     let source = source(folder.path(), Kind::Sha1, &objects);
     let encoding = Encoding::plain(&"zstd:3".parse().unwrap());
     let target = folder.path().join("loose");
-    loose_store::convert(&source, &encoding, &target, false, 3, &NoProgress).unwrap();
+    git::convert_laid_out(&source, &encoding, in_store(StoreKind::Loose), &target, false, 3, &NoProgress).unwrap();
     let loose = GitRepository::open(&target).unwrap();
     let verification = verify_objects(&loose, 2).unwrap();
     let mut ids: Vec<ObjectId> = objects.iter().map(|(kind, content)| object_id(Kind::Sha1, *kind, content)).collect();
@@ -484,8 +485,10 @@ fn a_damaged_source_leaves_nothing_behind() {
     let encoding = Encoding::plain(&"zlib:6".parse().unwrap());
     let target = folder.path().join("variant");
     for error in [
-        btree_store::convert(&source, &encoding, &target, false, 2, &NoProgress).unwrap_err(),
-        loose_store::convert(&source, &encoding, &target, false, 2, &NoProgress).unwrap_err(),
+        git::convert_laid_out(&source, &encoding, in_store(StoreKind::Btree), &target, false, 2, &NoProgress)
+            .unwrap_err(),
+        git::convert_laid_out(&source, &encoding, in_store(StoreKind::Loose), &target, false, 2, &NoProgress)
+            .unwrap_err(),
     ] {
         let message = error.to_string();
         assert!(message.contains(&hex[2..]) && message.contains(&format!("content whose id is {other}")), "{message}");

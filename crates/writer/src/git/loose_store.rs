@@ -9,44 +9,25 @@ use std::{
 
 use gix_hash::ObjectId;
 use repackbench_reader::{
-    Snapshot,
     dictionaries::DICTIONARY_FOLDER,
     git::{GitRepository, whole::WholeObject},
 };
 
 use super::{
-    create_read_only, folders, metadata,
+    create_read_only, metadata,
     whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
-use crate::{
-    Encoding, Progress, Result, WriterError,
-    conversion::{Conversion, build_beside, watched},
-};
+use crate::{Encoding, Progress, Result, WriterError};
 
 /// How much of a large new object is read at a time to verify it, in bytes.
 const BUFFER: usize = 128 << 10;
 
-/// Converts the repository `source` into a new bare repository at `target`: each object as a loose one of its own, whole, encoded as `encoding` says of loose
+/// Converts the repository `source` into the empty folder `out`: each object as a loose one of its own, whole, encoded as `encoding` says of loose
 /// objects.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile.
-/// Nothing is left under `target` then.
-pub fn convert(
-    source: &GitRepository,
-    encoding: &Encoding,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| {
-        let convert = || convert_parts(source, encoding, out, threads, progress);
-        watched(|| source.snapshot().map(Snapshot::Git), convert)
-    })
-}
-
-fn convert_parts(
+/// See [`WriterError`].
+pub(super) fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
     out: &Path,

@@ -1,8 +1,8 @@
 //! Git repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
 
-pub mod btree_store;
+mod btree_store;
 mod loose;
-pub mod loose_store;
+mod loose_store;
 pub mod metadata;
 pub mod order;
 pub mod pack;
@@ -25,7 +25,7 @@ use self::{
     pack::{PackJob, ReferenceDeltas, convert_pack},
 };
 use crate::{
-    Encoding, Layout, Order, Progress, ProgressUnit, Result, WriterError,
+    Encoding, Layout, Order, Progress, ProgressUnit, Result, StoreKind, WriterError,
     conversion::{Conversion, build_beside, watched},
 };
 
@@ -41,14 +41,14 @@ pub fn convert(
     threads: usize,
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
-    convert_in_order(source, encoding, Layout::default(), target, force, threads, progress)
+    convert_laid_out(source, encoding, Layout::default(), target, force, threads, progress)
 }
 
-/// As [`convert`], with the entries of packs in the order that `layout` says.
+/// As [`convert`], with objects in the store and the entries of packs in the order that `layout` says.
 ///
 /// # Errors
 /// As [`convert`].
-pub fn convert_in_order(
+pub fn convert_laid_out(
     source: &GitRepository,
     encoding: &Encoding,
     layout: Layout,
@@ -58,7 +58,11 @@ pub fn convert_in_order(
     progress: &dyn Progress,
 ) -> Result<(Conversion, PathBuf)> {
     build_beside(target, force, &folders(source), |out| {
-        let convert = || convert_parts(source, encoding, layout, out, threads, progress);
+        let convert = || match layout.store {
+            StoreKind::AsFound => convert_parts(source, encoding, layout, out, threads, progress),
+            StoreKind::Loose => loose_store::convert_parts(source, encoding, out, threads, progress),
+            StoreKind::Btree => btree_store::convert_parts(source, encoding, out, threads, progress),
+        };
         watched(|| source.snapshot().map(Snapshot::Git), convert)
     })
 }

@@ -9,12 +9,12 @@ use std::{
     fs::File,
     io::{BufReader, BufWriter, Read, Write},
     os::unix::fs::FileExt,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use gix_hash::ObjectId;
 use repackbench_reader::{
-    Place, ReaderError, Snapshot,
+    Place, ReaderError,
     dictionaries::DICTIONARY_FOLDER,
     git::{
         GitRepository,
@@ -25,37 +25,19 @@ use repackbench_reader::{
 
 use self::tree_writer::TreeWriter;
 use super::{
-    folders, metadata,
+    metadata,
     whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
-use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
-    conversion::{Conversion, build_beside, watched},
-};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
 
 /// How much is written or read at a time, in bytes.
 const BUFFER: usize = 256 << 10;
 
-/// Converts the repository `source` into a new bare repository at `target`: all objects as values of one B-tree, whole, encoded as `encoding` says of packed ones.
+/// Converts the repository `source` into the empty folder `out`: all objects as values of one B-tree, whole, encoded as `encoding` says of packed ones.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile.
-/// Nothing is left under `target` then.
-pub fn convert(
-    source: &GitRepository,
-    encoding: &Encoding,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| {
-        let convert = || convert_parts(source, encoding, out, threads, progress);
-        watched(|| source.snapshot().map(Snapshot::Git), convert)
-    })
-}
-
-fn convert_parts(
+/// See [`WriterError`].
+pub(super) fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
     out: &Path,

@@ -1,0 +1,285 @@
+//! Tests of the module above.
+
+use std::collections::BTreeMap;
+
+use super::*;
+use crate::{
+    AccessMap, Checks, ChosenDecoder, ChunkForm, ClaimOutcome, ComparedTime, ContentDigest, ConversionCost,
+    DeltaCacheUse, DeltaOrigin, Disturbance, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Host,
+    ModelledCold, ModelledDevice, ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage,
+    SampleRecord, SizeRecord, SpecText, Storage, TracedReads, Unit, Variant, Vcs, WorkloadLabel,
+};
+
+fn record(block: u32) -> Record {
+    let mut size = SizeRecord { label: "zstd:5".into(), total_bytes: 123, ..SizeRecord::default() };
+    size.objects.get_mut(ObjectKind::Blob, ChunkForm::Delta).add(100, 200);
+    Record {
+        schema: SCHEMA_VERSION,
+        program_version: "0.1.0".into(),
+        started_unix_ms: 1_700_000_000_000,
+        host: Host {
+            cores: Some(2),
+            kernel: Some("Linux 6".into()),
+            memory_bytes: Some(1 << 33),
+            source_storage: Some(Storage { file_system: Some("ext4".into()), ..Storage::default() }),
+            libraries: BTreeMap::from([("libzstd".into(), "1.5.7".into())]),
+            ..Host::default()
+        },
+        repository: RepositoryState {
+            name: "sample".into(),
+            fingerprint: "ab".into(),
+            head: Some("cd".into()),
+            vcs: Some(Vcs::Git),
+            objects: Some(3),
+            ..RepositoryState::default()
+        },
+        variant: Variant {
+            role: Role::BaselineAgain,
+            row: 1,
+            spec: Some(SpecText { typed: "zlib".into(), canonical: "zlib:6".into() }),
+            checksum: true,
+            deltas: DeltaOrigin::Kept,
+            decoder: None,
+            delta_cache: None,
+            client: None,
+            layout: None,
+        },
+        decoder: "zlib 1.3.1".into(),
+        workload: WorkloadLabel {
+            name: "diff:pickaxe".into(),
+            parameters: BTreeMap::from([("needle".into(), "a \"quoted\"\nline".into())]),
+        },
+        compared_time: ComparedTime::Cpu,
+        place: RunPlace { block, position: 3, seed: u64::MAX, session: 5, copy: None },
+        sample: SampleRecord { wall_ns: 10, user_ns: 8, sys_ns: 1 },
+        usage: RunUsage { minor_faults: Some(12), ..RunUsage::default() },
+        disturbance: Disturbance { steal_ns: Some(0), ..Disturbance::default() },
+        delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 4, misses: 2 }),
+        checks: Some(Checks { chunk_checksums: true, object_hashes: false, commit_graph: false, bitmaps: false }),
+        jobs: 1,
+        iterations: 3,
+        counts: BTreeMap::from([("objects".into(), u64::MAX), ("missing".into(), 0)]),
+        extra: BTreeMap::from([("wire bytes".into(), 7)]),
+        digest: ContentDigest { algorithm: "sha256".into(), hex: "00ff".into() },
+        size,
+        conversion: Some(ConversionCost { cpu_ns: 17, wall_ns: 9 }),
+        command: Some("repackbench bench 'a b'".into()),
+        reads: None,
+    }
+}
+
+fn experiment() -> Experiment {
+    let estimate = Estimate { value: 0.5, interval: Some([0.25, 1.0]), samples: vec![0.5, 0.25, 1.0] };
+    Experiment {
+        experiment_schema: EXPERIMENT_SCHEMA_VERSION,
+        name: "zlib-vs-zstd-pack".into(),
+        command: None,
+        began_unix_ms: 5,
+        host: record(0).host,
+        repository: record(0).repository,
+        differences: vec!["one".into()],
+        tables: vec![ExperimentTable {
+            title: "times".into(),
+            columns: vec![ExperimentColumn { name: "elapsed".into(), unit: Unit::Seconds }],
+            rows: vec![ExperimentRow { label: "zlib".into(), published: vec![None], measured: vec![Some(estimate)] }],
+        }],
+        listings: vec![],
+        claims: vec![ClaimOutcome {
+            claim: "it is".into(),
+            published: String::new(),
+            measured: "0.5".into(),
+            outcome: Outcome::NotReproduced,
+            reason: "it is not".into(),
+        }],
+        notes: vec![],
+    }
+}
+
+#[test]
+fn a_figure_is_read_as_it_was_written() {
+    for number in 1..10_000 {
+        let figure = f64::from(number).ln().exp() / 10.0;
+        let text = serde_json::to_string(&figure).unwrap();
+        assert_eq!(serde_json::from_str::<f64>(&text).unwrap(), figure, "{text}");
+    }
+}
+
+#[test]
+fn an_experiment_of_a_later_form_is_refused_by_its_number() {
+    let mut out = Vec::new();
+    write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":2,\"experiment_schema\":1,"), "{text}");
+    let later = text.replace("\"experiment_schema\":1", "\"experiment_schema\":9");
+    let error = read_results(later.as_bytes()).next().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "line 1: expected an experiment of version 1 to 1, found 9");
+}
+
+fn written(records: &[Record]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for record in records {
+        write_record(&mut out, record).unwrap();
+    }
+    out
+}
+
+#[test]
+fn records_survive_a_round_trip_one_per_line() {
+    let records = [record(0), record(1)];
+    let bytes = written(&records);
+    assert_eq!(bytes.iter().filter(|&&byte| byte == b'\n').count(), 2);
+    let read: Vec<Record> = read_records(bytes.as_slice()).collect::<Result<_, _>>().unwrap();
+    assert_eq!(read, records);
+}
+
+#[test]
+fn the_json_names_that_other_tools_rely_on_are_fixed() {
+    let json: serde_json::Value = serde_json::from_slice(&written(&[record(7)])).unwrap();
+    assert_eq!(json["schema"], 2);
+    assert_eq!(json["variant"]["role"], "baseline-again");
+    assert_eq!(json["variant"]["spec"]["canonical"], "zlib:6");
+    assert_eq!(json["place"]["block"], 7);
+    assert_eq!(json["compared_time"], "cpu");
+    assert_eq!(json["sample"]["wall_ns"], 10);
+    assert_eq!(json["sample"]["user_ns"], 8);
+    assert_eq!(json["sample"]["sys_ns"], 1);
+    assert_eq!(json["size"]["objects"]["blob"]["delta"]["stored_bytes"], 100);
+    assert_eq!(json["size"]["objects"]["blob"]["delta"]["payload_bytes"], 200);
+}
+
+#[test]
+fn a_chosen_decoder_is_written_and_records_without_one_are_read() {
+    let mut chosen = record(0);
+    let decoder = ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() };
+    chosen.variant.decoder = Some(decoder);
+    let bytes = written(std::slice::from_ref(&chosen));
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(json["variant"]["decoder"]["format"], "zlib");
+    assert_eq!(json["variant"]["decoder"]["implementation"], "libdeflate");
+    assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), chosen);
+    let without: serde_json::Value = serde_json::from_slice(&written(&[record(0)])).unwrap();
+    assert!(without["variant"].get("decoder").is_none(), "older readers know no such field");
+}
+
+#[test]
+fn traced_reads_are_written_and_records_without_them_are_read() {
+    let device = ModelledDevice { name: "hdd".into(), latency_ns: 8, bytes_per_second: 9, readahead_bytes: 131_072 };
+    let modelled = vec![ModelledCold { device, reads: 4, seeks: 3, bytes: 40_960, time_ns: 5 }];
+    let traced = Record { reads: Some(TracedReads { touched_bytes: 8192, modelled }), ..record(0) };
+    let bytes = written(std::slice::from_ref(&traced));
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(json["reads"]["touched_bytes"], 8192);
+    assert_eq!(json["reads"]["modelled"][0]["device"]["name"], "hdd");
+    assert_eq!(json["reads"]["modelled"][0]["time_ns"], 5);
+    assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), traced);
+    let without: serde_json::Value = serde_json::from_slice(&written(&[record(0)])).unwrap();
+    assert!(without.get("reads").is_none(), "older readers know no such field");
+    assert_eq!(read_records(written(&[record(0)]).as_slice()).next().unwrap().unwrap().reads, None);
+}
+
+#[test]
+fn blank_lines_are_skipped_and_a_last_line_needs_no_newline() {
+    let mut bytes = b"\n  \n".to_vec();
+    bytes.extend(written(&[record(0)]));
+    bytes.pop();
+    assert_eq!(read_records(bytes.as_slice()).map(Result::unwrap).count(), 1);
+}
+
+#[test]
+fn lines_of_other_kinds_are_told_apart_and_passed_by_where_runs_are_wanted() {
+    let run = record(1);
+    let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9)], ..AccessMap::default() };
+    let size = SizeLine { schema: SCHEMA_VERSION, program_version: "1".into(), command: None, size: run.size.clone() };
+    let trace = TraceRecord {
+        schema: SCHEMA_VERSION,
+        program_version: "1".into(),
+        repository: run.repository.clone(),
+        variant: run.variant.clone(),
+        workload: run.workload.clone(),
+        page_len: 4096,
+        files: vec![],
+        parts: vec![],
+        devices: vec![],
+        memory: vec![],
+        maps: vec![map],
+        command: Some("repackbench trace r".into()),
+    };
+    let estimate = RatioEstimate { ratio: 0.5, interval: None, pairs: 3 };
+    let explanation = Explanation {
+        schema: SCHEMA_VERSION,
+        session: 5,
+        repository: run.repository.clone(),
+        workload: run.workload.clone(),
+        compared_time: ComparedTime::Cpu,
+        codec: "lz4".into(),
+        baseline: "zlib:6".into(),
+        measured: estimate,
+        factors: vec![],
+        product: 0.5,
+        noise: None,
+    };
+    let lines = [
+        ResultLine::Size(Box::new(size)),
+        ResultLine::Run(Box::new(run.clone())),
+        ResultLine::Trace(Box::new(trace)),
+        ResultLine::Explanation(Box::new(explanation)),
+        ResultLine::Experiment(Box::new(experiment())),
+    ];
+    let mut out = Vec::new();
+    lines.iter().for_each(|line| write_result(&mut out, line).unwrap());
+    assert_eq!(read_results(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), lines);
+    assert_eq!(read_records(&out[..]).collect::<Result<Vec<_>, _>>().unwrap(), [run]);
+    let text = String::from_utf8(out).unwrap();
+    for nonsense in ["0.0", "-1.0", "5e-324", "1e300"] {
+        let changed = text.replace("\"product\":0.5", &format!("\"product\":{nonsense}"));
+        let last = read_results(changed.as_bytes()).last();
+        assert!(matches!(last, Some(Err(RecordError::Ratio { line: 4, .. }))), "{last:?}");
+    }
+    let unknown = format!("{{\"schema\":{SCHEMA_VERSION},\"record\":\"dream\"}}\n");
+    assert!(matches!(read_results(unknown.as_bytes()).next(), Some(Err(RecordError::Parse { line: 1, .. }))));
+}
+
+#[test]
+fn a_damaged_line_is_named_and_ends_the_reading() {
+    let mut bytes = written(&[record(0)]);
+    bytes.extend_from_slice(b"{\"schema\":1,\n");
+    bytes.extend(written(&[record(1)]));
+    let mut read = read_records(bytes.as_slice());
+    assert!(read.next().unwrap().is_ok());
+    assert!(matches!(read.next(), Some(Err(RecordError::Parse { line: 2, .. }))));
+    assert!(read.next().is_none());
+}
+
+#[test]
+fn a_schema_of_the_future_is_refused_by_its_number() {
+    let input = b"{\"schema\":3,\"anything\":[]}\n";
+    let error = read_records(input.as_slice()).next().unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "line 1: expected schema version 1 to 2, found 3");
+}
+
+/// A line that the release with version 1 wrote, but for the sizes, which are the defaults.
+#[test]
+fn records_of_version_1_are_read() {
+    let size = serde_json::to_string(&SizeRecord::default()).unwrap();
+    let line = format!(
+        r#"{{"schema":1,"program_version":"0.1.0","started_unix_ms":5,"host":{{"cpu_model":null,"cores":2,"kernel":null,
+        "memory_bytes":null}},"repository":{{"name":"r","fingerprint":"ab","head":null}},"variant":{{"role":"as-found",
+        "row":0,"spec":null,"checksum":true,"deltas":"kept"}},"decoder":"zlib","workload":{{"name":"traverse",
+        "parameters":{{}}}},"compared_time":"cpu","place":{{"block":0,"position":1,"seed":7}},"sample":{{"wall_ns":3,
+        "user_ns":2,"sys_ns":1}},"iterations":1,"counts":{{}},"digest":{{"algorithm":"sha256","hex":"00"}},"size":{size}}}"#
+    );
+    let line = line.replace('\n', "");
+    let record = read_records(line.as_bytes()).next().unwrap().unwrap();
+    assert_eq!((record.schema, record.jobs, record.host.cores), (1, 1, Some(2)));
+    assert_eq!((record.delta_cache, record.checks, record.place.copy), (None, None, None));
+    assert_eq!((record.usage, record.disturbance), (RunUsage::default(), Disturbance::default()));
+    assert_eq!(record.repository.vcs, None);
+}
+
+#[test]
+fn an_endless_line_is_refused_before_it_is_held() {
+    let endless = io::BufReader::new(io::repeat(b'x'));
+    let mut read = read_records(endless);
+    assert!(matches!(read.next(), Some(Err(RecordError::TooLong { line: 1 }))));
+    assert!(read.next().is_none());
+}
