@@ -22,6 +22,7 @@ mod bases;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;
+mod file_section;
 mod file_state;
 pub mod files;
 pub mod git;
@@ -34,6 +35,7 @@ pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recor
 pub use bases::{BaseReader, ChunkPlace, DeltaLinks};
 pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
+pub use file_section::FileSection;
 pub use payloads::{LeftOut, VisitPayload, VisitPayloadInPlace, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};

@@ -7,13 +7,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use nix::unistd::syncfs;
 use repackbench_codec::{CodecSpec, FileEncoder};
-use repackbench_reader::files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER, FileTree};
+use repackbench_pagecache::sync_file_system;
+use repackbench_reader::files::{Descriptor, FILES_FOLDER, FileTree};
 use walkdir::WalkDir;
 
 use super::{in_place, write_descriptor};
 use crate::{Progress, ProgressUnit, Result, WriterError};
+
+/// How much of a file is copied at a time, in bytes: most files at once.
+const PIECE: usize = 1 << 20;
 
 /// The files below `folder`, by their names in it, in the order in which its folders list them: that of `find` and `cp`, and not one
 /// that anybody chose.
@@ -51,7 +54,7 @@ pub fn compressed_in_place(
     let descriptor =
         Descriptor { spec: spec.canonical(), form: encoder.form(), stored_bytes, ..flat.descriptor().clone() };
     write_descriptor(target, &descriptor)?;
-    sync_file_system(target)?;
+    write_out(target)?;
     Ok(FileTree::open(target)?)
 }
 
@@ -74,9 +77,9 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
     }
     let turns = turns(&trees)?;
     progress.start("copying files", turns.len() as u64, ProgressUnit::Items);
-    let mut bytes = Vec::new();
+    let mut piece = vec![0; PIECE];
     for (from, to) in turns {
-        copy(&from, &to, &mut bytes)?;
+        copy(&from, &to, &mut piece)?;
         progress.advance(1);
         if progress.is_cancelled() {
             return Err(WriterError::Interrupted);
@@ -88,7 +91,7 @@ pub fn copy_interleaved(sources: &[&Path], targets: &[&Path], order: &[usize], p
     for target in targets {
         let device = fs::metadata(target).map_err(|e| WriterError::io("inspect", *target, e))?.dev();
         if !synced.contains(&device) {
-            sync_file_system(target)?;
+            write_out(target)?;
             synced.push(device);
         }
     }
@@ -118,11 +121,10 @@ fn turns(trees: &[(PathBuf, PathBuf)]) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(turns)
 }
 
-/// Copies a file, and makes the folder that it lies in where that is missing.
-fn copy(from: &Path, to: &Path, bytes: &mut Vec<u8>) -> Result<()> {
-    bytes.clear();
-    let read = File::open(from).and_then(|mut file| file.read_to_end(bytes));
-    read.map_err(|error| WriterError::io("read", from, error))?;
+/// Copies a file by way of `piece`, and makes the folder that it lies in where that is missing.
+fn copy(from: &Path, to: &Path, piece: &mut [u8]) -> Result<()> {
+    let cannot_read = |error| WriterError::io("read", from, error);
+    let mut source = File::open(from).map_err(cannot_read)?;
     let failed = |error| WriterError::io("write", to, error);
     let mut file = match File::create_new(to) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -131,14 +133,19 @@ fn copy(from: &Path, to: &Path, bytes: &mut Vec<u8>) -> Result<()> {
         }
         made => made.map_err(failed)?,
     };
-    file.write_all(bytes).map_err(failed)
+    loop {
+        match source.read(piece) {
+            Ok(0) => return Ok(()),
+            Ok(len) => file.write_all(piece.get(..len).unwrap_or_default()).map_err(failed)?,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(cannot_read(error)),
+        }
+    }
 }
 
 /// Waits until everything that was written to the file system of `folder` is on its device.
-fn sync_file_system(folder: &Path) -> Result<()> {
-    let file = folder.join(DESCRIPTOR_FILE);
-    let synced = File::open(&file).and_then(|file| Ok(syncfs(file)?));
-    synced.map_err(|error| WriterError::io("write out", folder, error))
+fn write_out(folder: &Path) -> Result<()> {
+    sync_file_system(folder).map_err(|error| WriterError::io("write out", folder, error))
 }
 
 #[cfg(test)]

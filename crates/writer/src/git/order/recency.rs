@@ -15,7 +15,7 @@ const NONE: u32 = u32::MAX;
 pub(super) fn recency(listed: &[u32], bases: &[u32], kinds: &[ObjectKind], tagged: &[u32]) -> Vec<u32> {
     let tagged = PositionSet::of(bases.len(), tagged);
     let kind = |position: &u32| kinds.get(*position as usize).copied();
-    let mut order = WriteOrder::new(listed, bases);
+    let mut order = GrowingOrder::new(listed, bases);
     let first_tagged = listed.iter().position(|position| tagged.contains(*position)).unwrap_or(listed.len());
     let (before, rest) = listed.split_at_checked(first_tagged).unwrap_or((listed, &[]));
     order.add_all(before.iter());
@@ -32,7 +32,7 @@ pub(super) fn recency(listed: &[u32], bases: &[u32], kinds: &[ObjectKind], tagge
 }
 
 /// An order that comes to be, and how what is in it hangs together.
-struct WriteOrder {
+struct GrowingOrder {
     order: Vec<u32>,
     written: PositionSet,
     /// The base of each delta, if that is listed; else none.
@@ -41,10 +41,10 @@ struct WriteOrder {
     next_sibling: Vec<u32>,
 }
 
-impl WriteOrder {
+impl GrowingOrder {
     fn new(listed: &[u32], bases: &[u32]) -> Self {
         let is_listed = PositionSet::of(bases.len(), listed);
-        let mut order = WriteOrder {
+        let mut order = GrowingOrder {
             order: Vec::with_capacity(listed.len()),
             written: PositionSet::new(bases.len()),
             bases: vec![NONE; bases.len()],
