@@ -1,16 +1,12 @@
 //! Values: type and size as in a pack's entry, then the chunk.
 
-use std::{
-    fs::File,
-    io::{BufReader, Read},
-    os::unix::fs::FileExt,
-};
+use std::{fs::File, io::BufReader};
 
 use repackbench_codec::ChunkDecoder;
 
 use super::{BtreeFile, layout::PAGE_HEADER_LEN};
 use crate::{
-    ChunkKind, ObjectKind, Place, ReaderError, Result,
+    ChunkKind, FileSection, ObjectKind, Place, ReaderError, Result,
     access::{Access, AccessPart, TracedDecode},
     git::{
         chunk::decode_to_vec,
@@ -190,12 +186,47 @@ impl BtreeFile {
         Err(ReaderError::corrupt(self.path(), Place::Offset(place.offset), expected, found))
     }
 
-    /// The chunk of the value at `place`, to be read in pieces.
-    pub fn chunk_reader(&self, place: &BtreePlace, head: &ValueHead) -> Result<BufReader<ChunkReader>> {
-        let file = self.file.try_clone().map_err(|e| ReaderError::io("open", self.path(), e))?;
-        let offset = place.offset.saturating_add(head.len as u64);
+    /// Reads the value at `place`, head and chunk, and hands it to `visit` in pieces; `piece` is room for one.
+    ///
+    /// # Errors
+    /// It cannot be read, or its first overflow page is damaged.
+    pub fn read_in_pieces(
+        &self,
+        place: &BtreePlace,
+        piece: &mut Vec<u8>,
+        visit: &mut dyn FnMut(&[u8]),
+    ) -> Result<()> {
+        if place.is_in_page {
+            piece.clear();
+            self.copy_from_page(place.offset, usize::try_from(place.len).unwrap_or(usize::MAX), piece)?;
+            visit(piece);
+            return Ok(());
+        }
+        // The header of the first page goes before the value.
+        let mut at = place.offset.saturating_sub(PAGE_HEADER_LEN as u64);
+        let mut skipped = PAGE_HEADER_LEN;
         let end = place.offset.saturating_add(place.len);
-        Ok(BufReader::with_capacity(BUFFER, ChunkReader { file, offset, end }))
+        while at < end {
+            let wanted = end.saturating_sub(at).min(BUFFER as u64);
+            piece.resize(usize::try_from(wanted).unwrap_or(BUFFER), 0);
+            self.read_at(piece, at)?;
+            if skipped > 0 {
+                self.check_overflow_head(place, piece)?;
+            }
+            visit(piece.get(std::mem::take(&mut skipped)..).unwrap_or_default());
+            at = at.saturating_add(wanted);
+        }
+        Ok(())
+    }
+
+    /// The chunk of the value at `place`, to be read in pieces.
+    ///
+    /// # Errors
+    /// The file cannot be opened a second time.
+    pub fn chunk_reader(&self, place: &BtreePlace, head: &ValueHead) -> Result<BufReader<FileSection<File>>> {
+        let file = self.file.try_clone().map_err(|e| ReaderError::io("open", self.path(), e))?;
+        let (offset, len) = (place.offset.saturating_add(head.len as u64), place.len.saturating_sub(head.len as u64));
+        Ok(BufReader::with_capacity(BUFFER, FileSection::new(file, offset, len)))
     }
 }
 
@@ -209,22 +240,4 @@ pub fn write_head(kind: ObjectKind, payload_len: u64, out: &mut Vec<u8>) {
         ObjectKind::Tag => 4,
     };
     write_type_and_size(number << 4, payload_len, out);
-}
-
-/// A stretch of a file.
-#[derive(Debug)]
-pub struct ChunkReader {
-    file: File,
-    offset: u64,
-    end: u64,
-}
-
-impl Read for ChunkReader {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let left = usize::try_from(self.end.saturating_sub(self.offset)).unwrap_or(usize::MAX);
-        let wanted = buffer.len().min(left);
-        let read = self.file.read_at(buffer.get_mut(..wanted).unwrap_or_default(), self.offset)?;
-        self.offset = self.offset.saturating_add(read as u64);
-        Ok(read)
-    }
 }

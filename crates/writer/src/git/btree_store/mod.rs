@@ -2,19 +2,22 @@
 //!
 //! Objects are encoded in the order in which they are met, on all threads, into files without names; then they are sorted by
 //! id, and the tree is written from left to right. So the same objects give the same bytes, whatever the threads did.
+//!
+//! What was encoded is decoded and compared at once, and its checksum is noted. When the tree is whole it is gone through once, from
+//! the first key to the last, and each value in it has to have that checksum: so no copy on the way changed it.
 
 mod tree_writer;
 
 use std::{
     fs::File,
     io::{BufReader, BufWriter, Read, Write},
-    os::unix::fs::FileExt,
     path::Path,
 };
 
-use gix_hash::ObjectId;
+use crc32fast::Hasher;
+use gix_hash::{Kind, ObjectId};
 use repackbench_reader::{
-    Place, ReaderError,
+    FileSection, Place, ReaderError,
     dictionaries::DICTIONARY_FOLDER,
     git::{
         GitRepository,
@@ -68,6 +71,8 @@ struct Value {
     file: usize,
     start: u64,
     len: u64,
+    /// The CRC-32 of the bytes that were decoded and compared.
+    crc: u32,
 }
 
 /// One thread's contexts and buffers, and the values that it made.
@@ -103,15 +108,20 @@ impl<'a> ValueSink<'a> {
         move |error| WriterError::io("write a file in", &folder, error)
     }
 
-    fn store_large(&mut self, name: &ObjectName<'_>, large: LargeContent<'_>) -> Result<u64> {
+    /// Writes the value of an object whose content is not held. Gives back its length and its CRC-32.
+    fn store_large(&mut self, name: &ObjectName<'_>, large: LargeContent<'_>) -> Result<(u64, u32)> {
         write_head(name.kind, large.content_len(), &mut self.value);
         self.file.write_all(&self.value).map_err(self.cannot_write())?;
         let head = self.value.len() as u64;
         let streamed = self.encoder.stream(name, large, &[], &mut self.file)?;
         self.file.flush().map_err(self.cannot_write())?;
-        let chunk = Section { file: self.file.get_ref(), at: self.written.saturating_add(head), left: streamed.len };
-        self.encoder.check_streamed(name, BufReader::with_capacity(BUFFER, chunk), &streamed)?;
-        Ok(head.saturating_add(streamed.len))
+        let mut chunk = Summed {
+            reader: FileSection::new(self.file.get_ref(), self.written.saturating_add(head), streamed.len),
+            crc: Hasher::new(),
+        };
+        chunk.crc.update(&self.value);
+        self.encoder.check_streamed(name, BufReader::with_capacity(BUFFER, &mut chunk), &streamed)?;
+        Ok((head.saturating_add(streamed.len), chunk.crc.finalize()))
     }
 }
 
@@ -119,12 +129,12 @@ impl ObjectSink for ValueSink<'_> {
     fn store(&mut self, object: WholeObject<'_>) -> Result<()> {
         let (name, content) = parts(object);
         self.value.clear();
-        let len = match content {
+        let (len, crc) = match content {
             Ok(content) => {
                 write_head(name.kind, content.len() as u64, &mut self.value);
                 self.encoder.encode(&name, content, &mut self.value)?;
                 self.file.write_all(&self.value).map_err(self.cannot_write())?;
-                self.value.len() as u64
+                (self.value.len() as u64, crc32fast::hash(&self.value))
             }
             Err(large) => self.store_large(&name, large)?,
         };
@@ -132,7 +142,7 @@ impl ObjectSink for ValueSink<'_> {
             let what = format!("a value of {len} bytes in a B-tree, which {} would be,", name.id);
             return Err(ReaderError::unsupported(name.path, what).into());
         }
-        self.values.push(Value { id: name.id, file: 0, start: self.written, len });
+        self.values.push(Value { id: name.id, file: 0, start: self.written, len, crc });
         self.written = self.written.saturating_add(len);
         Ok(())
     }
@@ -164,41 +174,139 @@ fn write_tree(
             return Err(WriterError::Interrupted);
         }
         let Some(file) = files.get(value.file) else { continue };
-        writer.add(value.id.as_bytes(), &mut Section { file, at: value.start, left: value.len }, value.len)?;
+        writer.add(value.id.as_bytes(), &mut FileSection::new(file, value.start, value.len), value.len)?;
         progress.advance(1);
     }
     writer.finish()?;
     progress.finish();
-    check_tree(source, path, values)
+    check_tree(path, source.object_hash(), values, progress)
 }
 
-/// Reads the keys of the new tree again, and the lengths of its values.
-fn check_tree(source: &GitRepository, path: &Path, values: &[Value]) -> Result<()> {
+/// Reads the new tree again: every key, and under it the bytes that were decoded and compared when they were made.
+fn check_tree(path: &Path, hash: Kind, values: &[Value], progress: &dyn Progress) -> Result<()> {
+    progress.start("checking the B-tree", values.len() as u64, ProgressUnit::Items);
     let mut expected = values.iter();
-    BtreeFile::open(path, source.object_hash())?.for_each(&mut |id, place| match expected.next() {
-        Some(value) if (value.id, value.len) == (id, place.len) => Ok(()),
-        value => {
-            let expected = value.map_or("the end".to_owned(), |value| format!("{} of {} bytes", value.id, value.len));
-            let place = Place::Offset(place.offset);
-            Err(ReaderError::corrupt(path, place, expected, format!("{id}, as was not written")))
+    let mut piece = Vec::new();
+    let tree = BtreeFile::open(path, hash)?;
+    let checked = tree.for_each(&mut |id, place| {
+        let corrupt = |expected, found| Err(ReaderError::corrupt(path, Place::Offset(place.offset), expected, found));
+        let value = match expected.next() {
+            Some(value) if (value.id, value.len) == (id, place.len) => value,
+            Some(value) => {
+                return corrupt(format!("{} of {} bytes", value.id, value.len), format!("{id}, as was not written"));
+            }
+            None => return corrupt("the end".to_owned(), format!("{id}, as was not written")),
+        };
+        if progress.is_cancelled() {
+            return Err(ReaderError::io("check", path, std::io::ErrorKind::Interrupted.into()));
         }
-    })?;
+        let mut crc = Hasher::new();
+        tree.read_in_pieces(&place, &mut piece, &mut |bytes| crc.update(bytes))?;
+        let found = crc.finalize();
+        if found != value.crc {
+            return corrupt(format!("{id} with the CRC-32 {:08x}", value.crc), format!("{found:08x}"));
+        }
+        progress.advance(1);
+        Ok(())
+    });
+    if progress.is_cancelled() {
+        return Err(WriterError::Interrupted);
+    }
+    checked?;
+    if let Some(Value { id, .. }) = expected.next() {
+        return Err(ReaderError::corrupt(path, Place::Whole, id.to_string(), "the end").into());
+    }
+    progress.finish();
     Ok(())
 }
 
-/// A stretch of a file.
-struct Section<'a> {
-    file: &'a File,
-    at: u64,
-    left: u64,
+/// Sums up what is read.
+struct Summed<R> {
+    reader: R,
+    crc: Hasher,
 }
 
-impl Read for Section<'_> {
+impl<R: Read> Read for Summed<R> {
     fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        let wanted = buffer.len().min(usize::try_from(self.left).unwrap_or(usize::MAX));
-        let read = self.file.read_at(buffer.get_mut(..wanted).unwrap_or_default(), self.at)?;
-        self.at = self.at.saturating_add(read as u64);
-        self.left = self.left.saturating_sub(read as u64);
+        let read = self.reader.read(buffer)?;
+        self.crc.update(buffer.get(..read).unwrap_or_default());
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::NoProgress;
+
+    /// A tree with a value in a leaf, one on an overflow page and one on several, where they lie in its file, and what was noted of them.
+    fn tree(path: &Path) -> (Vec<Value>, Vec<usize>) {
+        let mut writer = TreeWriter::create(path, Kind::Sha1.len_in_bytes()).unwrap();
+        let mut values = Vec::new();
+        for (number, len) in [(1, 100), (2, 3_000), (3, 300_000)] {
+            let id = ObjectId::from_bytes_or_panic(&[number; 20]);
+            let value = vec![number; len];
+            writer.add(id.as_bytes(), &mut value.as_slice(), len as u64).unwrap();
+            values.push(Value { id, file: 0, start: 0, len: len as u64, crc: crc32fast::hash(&value) });
+        }
+        writer.finish().unwrap();
+        let mut places = Vec::new();
+        BtreeFile::open(path, Kind::Sha1)
+            .unwrap()
+            .for_each(&mut |_, place| {
+                places.push(usize::try_from(place.offset).unwrap());
+                Ok(())
+            })
+            .unwrap();
+        (values, places)
+    }
+
+    #[test]
+    fn a_byte_that_changed_on_its_way_into_the_tree_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tree");
+        let (values, places) = tree(&path);
+        let check = |values: &[Value]| check_tree(&path, Kind::Sha1, values, &NoProgress).map_err(|e| e.to_string());
+        check(&values).unwrap();
+        let good = fs::read(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        for (value, start) in values.iter().zip(places) {
+            for at in [start, start + usize::try_from(value.len).unwrap() - 1] {
+                let mut damaged = good.clone();
+                damaged[at] ^= 1;
+                fs::write(&path, damaged).unwrap();
+                let error = check(&values).unwrap_err();
+                assert!(error.contains(&format!("expected {} with the CRC-32 {:08x}", value.id, value.crc)), "{error}");
+            }
+        }
+        fs::write(&path, &good).unwrap();
+        check(&values).unwrap();
+        let error = check(&values[..2]).unwrap_err();
+        assert!(error.contains("expected the end"), "{error}");
+        let error = check(&values[1..]).unwrap_err();
+        assert!(error.contains("as was not written"), "{error}");
+        let one_more = Value { id: ObjectId::from_bytes_or_panic(&[4; 20]), ..values[0] };
+        let error = check(&[&values[..], &[one_more]].concat()).unwrap_err();
+        assert!(error.contains(&format!("expected {}, found the end", one_more.id)), "{error}");
+    }
+
+    #[test]
+    fn a_check_stops_when_the_user_wants_it_to() {
+        struct Cancelled;
+        impl Progress for Cancelled {
+            fn start(&self, _: &str, _: u64, _: ProgressUnit) {}
+            fn advance(&self, _: u64) {}
+            fn finish(&self) {}
+            fn is_cancelled(&self) -> bool {
+                true
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tree");
+        let (values, _) = tree(&path);
+        let stopped = check_tree(&path, Kind::Sha1, &values, &Cancelled);
+        assert!(matches!(stopped, Err(WriterError::Interrupted)), "{stopped:?}");
     }
 }
