@@ -209,6 +209,44 @@ impl Zstd {
         decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
         Ok(decoder)
     }
+
+    /// Decodes the frame that begins with `header` and goes on with what `stored` yields, and hands its payload to `sink` in pieces.
+    /// Returns `None` once more than `most` bytes came out of it.
+    fn deliver(
+        &mut self,
+        header: &FrameHeader,
+        stored: &mut dyn BufRead,
+        most: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<Option<Delivered>, CodecError> {
+        let mut piece = std::mem::take(&mut self.payload_piece);
+        piece.resize(PIECE_LEN, 0);
+        let decoder = self.stream_decoder()?;
+        let mut frame = header.bytes().chain(stored);
+        let mut frame = StoredBytes::new(&mut frame, FRAME);
+        let mut payload_len = 0;
+        let mut ended = false;
+        while !ended {
+            let mut output = OutBuffer::around(piece.as_mut_slice());
+            ended = decode_step(decoder, &mut frame, &mut output)?;
+            let produced = output.pos();
+            payload_len += produced as u64;
+            if payload_len > most {
+                return Ok(None);
+            }
+            sink(piece.get(..produced).unwrap_or_default()).map_err(CodecError::delivering_payload)?;
+        }
+        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
+        let frame_len = frame.consumed();
+        self.payload_piece = piece;
+        Ok(Some(Delivered { frame_len, payload_len }))
+    }
+}
+
+/// A frame whose payload was handed over.
+struct Delivered {
+    frame_len: u64,
+    payload_len: u64,
 }
 
 impl Codec for Zstd {
@@ -300,34 +338,14 @@ impl Codec for Zstd {
     ) -> Result<u64, CodecError> {
         let header = self.take_header(stored)?;
         expect_content_size(&header, payload_len)?;
-        let mut piece = std::mem::take(&mut self.payload_piece);
-        piece.resize(PIECE_LEN, 0);
-        let decoder = self.stream_decoder()?;
-        let mut frame = header.bytes().chain(stored);
-        let mut frame = StoredBytes::new(&mut frame, FRAME);
-        let mut delivered = 0;
-        let mut ended = false;
-        while !ended {
-            let mut output = OutBuffer::around(piece.as_mut_slice());
-            ended = decode_step(decoder, &mut frame, &mut output)?;
-            let produced = output.pos();
-            delivered += produced as u64;
-            if delivered > payload_len {
-                return Err(CodecError::PayloadLength {
-                    codec: FRAME,
-                    expected: payload_len,
-                    found: FoundLength::More,
-                });
+        let wrong_length = |found| Err(CodecError::PayloadLength { codec: FRAME, expected: payload_len, found });
+        match self.deliver(&header, stored, payload_len, sink)? {
+            None => wrong_length(FoundLength::More),
+            Some(Delivered { payload_len: found, .. }) if found < payload_len => {
+                wrong_length(FoundLength::Exactly(found))
             }
-            sink(piece.get(..produced).unwrap_or_default()).map_err(CodecError::delivering_payload)?;
+            Some(Delivered { frame_len, .. }) => Ok(frame_len),
         }
-        decoder.reset(ResetDirective::SessionOnly).map_err(failed)?;
-        self.payload_piece = piece;
-        if delivered < payload_len {
-            let found = FoundLength::Exactly(delivered);
-            return Err(CodecError::PayloadLength { codec: FRAME, expected: payload_len, found });
-        }
-        Ok(frame.consumed())
     }
 
     fn set_checksum(&mut self, carried: bool) {

@@ -1,5 +1,7 @@
 //! File to content.
 
+mod stream;
+
 use super::{FileForm, gzip};
 use crate::codecs::bzip2::Bzip2;
 use crate::codecs::deflate::RawDeflate;
@@ -16,6 +18,7 @@ use crate::tag::{Body, Opening, TAG_LEN};
 
 /// How messages name a file of that form.
 const BZIP2_FILE: &str = "bzip2 file";
+const ZSTD_FILE: &str = "zstd frame";
 const XZ_FILE: &str = "xz file";
 const CHUNK_FILE: &str = "chunk file";
 const FLAT_FILE: &str = "flat file";

@@ -1,6 +1,10 @@
 //! Content to file.
 
-use super::{FileForm, gzip};
+use std::io::{self, Read, Write};
+
+use flate2::Crc;
+
+use super::{FileForm, gzip, trimmed::Trimmed};
 use crate::BLOCK_LEN;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
@@ -9,6 +13,7 @@ use crate::codecs::lzma::Xz;
 use crate::encoder::ChunkEncoder;
 use crate::error::CodecError;
 use crate::leb128;
+use crate::source::{PIECE_LEN, PayloadSource};
 use crate::spec::CodecChoice;
 
 /// Length of the header of an RFC 1950 stream.
@@ -17,6 +22,9 @@ const ZLIB_HEADER_LEN: usize = 2;
 const ADLER_LEN: usize = 4;
 
 /// Encodes files under one choice of codec, with contexts that are reused.
+///
+/// A file's bytes depend on choice and content alone, and not on whether [`encode`](FileEncoder::encode) or
+/// [`encode_stream`](FileEncoder::encode_stream) wrote them.
 pub struct FileEncoder {
     form: FileForm,
     level: Option<i32>,
@@ -84,7 +92,12 @@ impl FileEncoder {
     /// When the implementation fails; `out` is then as it was before.
     pub fn encode(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = out.len();
-        match self.append(content, out) {
+        let encoded = if content.len() > BLOCK_LEN {
+            self.stream(&mut &*content, content.len() as u64, out).map(drop)
+        } else {
+            self.append(content, out)
+        };
+        match encoded {
             Ok(()) => Ok(out.len() - start),
             Err(error) => {
                 out.truncate(start);
@@ -93,6 +106,58 @@ impl FileEncoder {
         }
     }
 
+    /// Writes the file of the `content_len` bytes that `content` yields to `file`, returns its length.
+    ///
+    /// Holds at most [`BLOCK_LEN`] bytes of the content and what they become in memory, beside what the codec's own context takes.
+    ///
+    /// # Errors
+    /// When the content is shorter or longer than `content_len`, or a reader, a writer or the implementation fails; `file` may then
+    /// have received a part.
+    pub fn encode_stream(
+        &mut self,
+        content: &mut dyn Read,
+        content_len: u64,
+        file: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        if content_len > BLOCK_LEN as u64 {
+            return self.stream(content, content_len, file);
+        }
+        let (mut whole, mut stored) = (Vec::new(), Vec::new());
+        PayloadSource::new(content, content_len).next_piece(&mut whole, BLOCK_LEN)?;
+        self.append(&whole, &mut stored)?;
+        file.write_all(&stored).map_err(CodecError::writing_stored)?;
+        Ok(stored.len() as u64)
+    }
+
+    /// As [`encode_stream`](Self::encode_stream), for a content of any length in pieces.
+    pub(super) fn stream(
+        &mut self,
+        content: &mut dyn Read,
+        content_len: u64,
+        file: &mut dyn Write,
+    ) -> Result<u64, CodecError> {
+        let length_len = leb128::len(content_len);
+        match &mut self.work {
+            Work::Flat => copy(content, content_len, file),
+            Work::ZlibStream(codec) => {
+                let header = gzip::header(self.level);
+                stream_member(codec.as_mut(), header, (ZLIB_HEADER_LEN, ADLER_LEN), content, content_len, file)
+            }
+            Work::RawDeflate(codec) => {
+                let header = gzip::header(self.level);
+                stream_member(codec.as_mut(), header, (length_len, 0), content, content_len, file)
+            }
+            Work::Frame(codec) => codec.encode_stream(content, content_len, file),
+            Work::Stream(codec) => {
+                let mut body = Trimmed::new(file, length_len, 0);
+                codec.encode_stream(content, content_len, &mut body)?;
+                Ok(body.written())
+            }
+            Work::Chunk(encoder) => encoder.encode_stream(content, content_len, file),
+        }
+    }
+
+    /// The file of a content of at most [`BLOCK_LEN`].
     fn append(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
         let start = out.len();
         match &mut self.work {
@@ -100,16 +165,16 @@ impl FileEncoder {
             Work::ZlibStream(codec) => {
                 wrap_in_gzip(codec.as_mut(), content, ZLIB_HEADER_LEN, self.level, out)?;
                 out.truncate(out.len().saturating_sub(ADLER_LEN));
-                gzip::write_trailer(content, out);
+                out.extend_from_slice(&gzip::trailer(&gzip::sums(content)));
             }
             Work::RawDeflate(codec) => {
                 let length_len = leb128::len(content.len() as u64);
                 wrap_in_gzip(codec.as_mut(), content, length_len, self.level, out)?;
-                gzip::write_trailer(content, out);
+                out.extend_from_slice(&gzip::trailer(&gzip::sums(content)));
             }
-            Work::Frame(codec) => body(codec.as_mut(), content, out)?,
+            Work::Frame(codec) => drop(codec.encode(content, out)?),
             Work::Stream(codec) => {
-                body(codec.as_mut(), content, out)?;
+                codec.encode(content, out)?;
                 out.drain(start..start + leb128::len(content.len() as u64));
             }
             Work::Chunk(encoder) => drop(encoder.encode(content, out)?),
@@ -130,18 +195,52 @@ fn wrap_in_gzip(
     let (kept, last) = header.split_at(gzip::HEADER_LEN.saturating_sub(replaced));
     out.extend_from_slice(kept);
     let at = out.len();
-    body(codec, content, out)?;
+    codec.encode(content, out)?;
     if let Some(place) = out.get_mut(at..at + last.len()) {
         place.copy_from_slice(last);
     }
     Ok(())
 }
 
-fn body(codec: &mut dyn Codec, content: &[u8], out: &mut Vec<u8>) -> Result<(), CodecError> {
-    if content.len() > BLOCK_LEN {
-        codec.encode_stream(&mut &*content, content.len() as u64, out)?;
-    } else {
-        codec.encode(content, out)?;
+/// Writes a gzip member whose DEFLATE data is what `codec` writes, without so many bytes at its start and its end.
+fn stream_member(
+    codec: &mut dyn Codec,
+    header: [u8; gzip::HEADER_LEN],
+    (first, last): (usize, usize),
+    content: &mut dyn Read,
+    content_len: u64,
+    file: &mut dyn Write,
+) -> Result<u64, CodecError> {
+    file.write_all(&header).map_err(CodecError::writing_stored)?;
+    let mut content = Summed { content, sums: Crc::new() };
+    let mut body = Trimmed::new(file, first, last);
+    codec.encode_stream(&mut content, content_len, &mut body)?;
+    let written = body.written();
+    file.write_all(&gzip::trailer(&content.sums)).map_err(CodecError::writing_stored)?;
+    Ok(written + (gzip::HEADER_LEN + gzip::TRAILER_LEN) as u64)
+}
+
+/// Writes the content as it is.
+fn copy(content: &mut dyn Read, content_len: u64, file: &mut dyn Write) -> Result<u64, CodecError> {
+    let mut source = PayloadSource::new(content, content_len);
+    let mut piece = Vec::new();
+    while source.remaining() > 0 {
+        source.next_piece(&mut piece, PIECE_LEN)?;
+        file.write_all(&piece).map_err(CodecError::writing_stored)?;
     }
-    Ok(())
+    Ok(content_len)
+}
+
+/// Sums up the content that is read.
+struct Summed<'a> {
+    content: &'a mut dyn Read,
+    sums: Crc,
+}
+
+impl Read for Summed<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.content.read(buffer)?;
+        self.sums.update(buffer.get(..read).unwrap_or_default());
+        Ok(read)
+    }
 }

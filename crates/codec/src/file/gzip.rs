@@ -23,7 +23,7 @@ pub(super) const MEMBER: &str = "gzip member";
 /// Length of what precedes the DEFLATE data.
 pub(super) const HEADER_LEN: usize = 10;
 /// Length of what follows it.
-const TRAILER_LEN: usize = 8;
+pub(super) const TRAILER_LEN: usize = 8;
 /// Magic, method, and no flags.
 const OPENING: [u8; 4] = [0x1f, 0x8b, 0x08, 0x00];
 /// The system on which the file was written.
@@ -40,29 +40,60 @@ pub(super) fn header(level: Option<i32>) -> [u8; HEADER_LEN] {
     [magic, more_magic, method, flags, 0, 0, 0, 0, extra, UNIX]
 }
 
-/// Appends what follows the DEFLATE data of `content`.
-pub(super) fn write_trailer(content: &[u8], out: &mut Vec<u8>) {
-    out.extend_from_slice(&checksum(content).to_le_bytes());
-    out.extend_from_slice(&length(content.len()).to_le_bytes());
+/// The sums of all of `content`.
+pub(super) fn sums(content: &[u8]) -> Crc {
+    let mut sums = Crc::new();
+    sums.update(content);
+    sums
 }
 
-fn checksum(content: &[u8]) -> u32 {
-    let mut crc = Crc::new();
-    crc.update(content);
-    crc.sum()
+/// What follows the DEFLATE data of the content that has these sums.
+pub(super) fn trailer(sums: &Crc) -> [u8; TRAILER_LEN] {
+    let [a, b, c, d] = sums.sum().to_le_bytes();
+    // It is counted modulo 2^32, as the trailer has it.
+    let [e, f, g, h] = sums.amount().to_le_bytes();
+    [a, b, c, d, e, f, g, h]
 }
 
-/// The length as the trailer has it.
-fn length(len: usize) -> u32 {
-    let [a, b, c, d, ..] = (len as u64).to_le_bytes();
-    u32::from_le_bytes([a, b, c, d])
+/// Checks that a member begins as the writer's do.
+pub(super) fn check_header(header: &[u8; HEADER_LEN]) -> Result<(), CodecError> {
+    let opening = header.first_chunk::<4>().copied().unwrap_or_default();
+    if opening != OPENING {
+        let found = opening.map(|byte| format!("{byte:02x}")).join(" ");
+        return Err(CodecError::Corrupt { codec: MEMBER, expected: "1f 8b 08 00 at the start", found });
+    }
+    Ok(())
+}
+
+/// Holds the sums of a content of `len` bytes against the trailer.
+pub(super) fn check_trailer(trailer: [u8; TRAILER_LEN], sums: &Crc, len: u64) -> Result<(), CodecError> {
+    let Trailer { checksum, length } = Trailer::parse(trailer);
+    if sums.amount() != length {
+        let found = FoundLength::Exactly(len);
+        return Err(CodecError::PayloadLength { codec: MEMBER, expected: u64::from(length), found });
+    }
+    let found = sums.sum();
+    if found != checksum {
+        return Err(CodecError::Checksum { codec: MEMBER, expected: checksum, found });
+    }
+    Ok(())
+}
+
+struct Trailer {
+    checksum: u32,
+    length: u32,
+}
+
+impl Trailer {
+    fn parse([a, b, c, d, e, f, g, h]: [u8; TRAILER_LEN]) -> Self {
+        Trailer { checksum: u32::from_le_bytes([a, b, c, d]), length: u32::from_le_bytes([e, f, g, h]) }
+    }
 }
 
 /// A member, taken apart.
 pub(super) struct Member<'a> {
     pub(super) deflate: &'a [u8],
-    checksum: u32,
-    length: u32,
+    trailer: [u8; TRAILER_LEN],
 }
 
 impl<'a> Member<'a> {
@@ -73,19 +104,14 @@ impl<'a> Member<'a> {
     pub(super) fn parse(stored: &'a [u8]) -> Result<Self, CodecError> {
         let truncated = || CodecError::Truncated { codec: MEMBER, available: stored.len() as u64 };
         let (header, rest) = stored.split_first_chunk::<HEADER_LEN>().ok_or_else(truncated)?;
-        let opening = header.first_chunk::<4>().ok_or_else(truncated)?;
-        if *opening != OPENING {
-            let found = opening.map(|byte| format!("{byte:02x}")).join(" ");
-            return Err(CodecError::Corrupt { codec: MEMBER, expected: "1f 8b 08 00 at the start", found });
-        }
+        check_header(header)?;
         let (deflate, trailer) = rest.split_last_chunk::<TRAILER_LEN>().ok_or_else(truncated)?;
-        let [a, b, c, d, e, f, g, h] = *trailer;
-        Ok(Member { deflate, checksum: u32::from_le_bytes([a, b, c, d]), length: u32::from_le_bytes([e, f, g, h]) })
+        Ok(Member { deflate, trailer: *trailer })
     }
 
     /// The length that the trailer claims, as far as it says it.
     pub(super) fn claimed_len(&self) -> usize {
-        usize::try_from(self.length).unwrap_or(usize::MAX)
+        usize::try_from(Trailer::parse(self.trailer).length).unwrap_or(usize::MAX)
     }
 
     /// Holds `content`, whose DEFLATE data took `consumed` bytes, against the trailer.
@@ -94,14 +120,6 @@ impl<'a> Member<'a> {
             let (expected, found) = (consumed as u64, self.deflate.len() as u64);
             return Err(CodecError::TrailingBytes { codec: MEMBER, expected, found });
         }
-        if length(content.len()) != self.length {
-            let found = FoundLength::Exactly(content.len() as u64);
-            return Err(CodecError::PayloadLength { codec: MEMBER, expected: u64::from(self.length), found });
-        }
-        let found = checksum(content);
-        if found != self.checksum {
-            return Err(CodecError::Checksum { codec: MEMBER, expected: self.checksum, found });
-        }
-        Ok(())
+        check_trailer(self.trailer, &sums(content), content.len() as u64)
     }
 }

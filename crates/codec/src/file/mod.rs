@@ -12,6 +12,7 @@
 mod decoder;
 mod encoder;
 mod gzip;
+mod trimmed;
 
 pub use decoder::FileDecoder;
 pub use encoder::FileEncoder;

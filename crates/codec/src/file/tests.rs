@@ -1,5 +1,8 @@
+use std::io::{self, BufReader, Write};
+
 use super::*;
 use crate::decoders::Decoders;
+use crate::error::CodecError;
 use crate::spec::CodecSpec;
 
 fn spec(typed: &str) -> CodecSpec {
@@ -27,6 +30,29 @@ fn decode(form: FileForm, stored: &[u8], limit: usize) -> Result<Vec<u8>, String
             Err(error.to_string())
         }
     }
+}
+
+/// Encodes piece by piece, however short the content is.
+fn encode_pieces(typed: &str, content: &[u8]) -> Vec<u8> {
+    let mut file = Vec::new();
+    let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
+    let len = encoder.stream(&mut &*content, content.len() as u64, &mut file).unwrap();
+    assert_eq!(file.len() as u64, len, "{typed}");
+    file
+}
+
+/// Decodes piece by piece, from a buffer in which nothing is at hand whole.
+fn decode_pieces(form: FileForm, stored: &[u8], limit: usize) -> Result<Vec<u8>, String> {
+    let mut content = Vec::new();
+    let mut sink = |piece: &[u8]| {
+        content.extend_from_slice(piece);
+        Ok(())
+    };
+    let mut stored = BufReader::with_capacity(7, stored);
+    let decoded = FileDecoder::new(form, Decoders::default()).decode_stream(&mut stored, limit as u64, &mut sink);
+    let len = decoded.map_err(|error| error.to_string())?;
+    assert_eq!(content.len() as u64, len);
+    Ok(content)
 }
 
 fn form(typed: &str) -> FileForm {
@@ -76,9 +102,66 @@ fn contents() -> Vec<Vec<u8>> {
 fn every_codec_gives_back_what_it_took() {
     for typed in SPECS {
         for content in contents() {
-            let stored = encode(typed, &content);
-            assert_eq!(decode(form(typed), &stored, content.len()), Ok(content), "{typed}");
+            for stored in [encode(typed, &content), encode_pieces(typed, &content)] {
+                for decode in [decode, decode_pieces] {
+                    assert_eq!(decode(form(typed), &stored, content.len()).as_ref(), Ok(&content), "{typed}");
+                }
+            }
         }
+    }
+}
+
+#[test]
+fn what_is_short_has_the_same_bytes_from_memory_and_from_a_source() {
+    for typed in SPECS {
+        for content in contents() {
+            let mut file = Vec::new();
+            let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
+            let len = encoder.encode_stream(&mut &*content, content.len() as u64, &mut file).unwrap();
+            assert_eq!(len, file.len() as u64, "{typed}");
+            assert_eq!(file, encode(typed, &content), "{typed}");
+        }
+    }
+}
+
+/// Takes nothing.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _bytes: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn sources_of_another_length_and_places_without_room_are_errors() {
+    let content = b"0123456789".repeat(50_000);
+    for typed in SPECS {
+        let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
+        for claimed in [content.len() as u64 - 1, content.len() as u64 + 1] {
+            let error = encoder.stream(&mut &*content, claimed, &mut io::sink()).unwrap_err();
+            assert!(matches!(error, CodecError::SourceLength { expected, .. } if expected == claimed), "{typed}: {error}");
+        }
+        let error = encoder.stream(&mut &*content, content.len() as u64, &mut Full).unwrap_err();
+        assert!(matches!(error, CodecError::Io { .. }), "{typed}: {error}");
+        let mut file = Vec::new();
+        encoder.stream(&mut &*content, content.len() as u64, &mut file).unwrap();
+        assert_eq!(file, encode_pieces(typed, &content), "{typed}: the encoder is as good as before");
+        let mut refuse = |_: &[u8]| Err(io::Error::other("no more"));
+        let mut decoder = FileDecoder::new(form(typed), Decoders::default());
+        let error = decoder.decode_stream(&mut &*file, u64::MAX, &mut refuse).unwrap_err().to_string();
+        assert!(error.contains("no more"), "{typed}: {error}");
+        let mut len = 0;
+        let mut count = |piece: &[u8]| {
+            len += piece.len();
+            Ok(())
+        };
+        decoder.decode_stream(&mut &*file, u64::MAX, &mut count).unwrap();
+        assert_eq!(len, content.len(), "{typed}: the decoder is as good as before");
     }
 }
 
@@ -104,10 +187,11 @@ fn each_form_has_the_first_bytes_of_its_format() {
 fn zlib_itself_reads_the_members() {
     for typed in ["zlib:1", "zlib-rs:6", "libdeflate:9", "miniz:3"] {
         for content in contents() {
-            let stored = encode(typed, &content);
-            let mut read = Vec::new();
-            std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*stored), &mut read).unwrap();
-            assert_eq!(read, content, "{typed}");
+            for stored in [encode(typed, &content), encode_pieces(typed, &content)] {
+                let mut read = Vec::new();
+                io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&*stored), &mut read).unwrap();
+                assert_eq!(read, content, "{typed}");
+            }
         }
     }
 }
@@ -118,8 +202,10 @@ fn what_is_longer_than_the_limit_is_refused() {
     for typed in SPECS {
         let stored = encode(typed, &content);
         for limit in [0, 1, content.len() - 1] {
-            let error = decode(form(typed), &stored, limit).unwrap_err();
-            assert!(error.contains(&format!("at most {limit} payload bytes")), "{typed}: {error}");
+            for decode in [decode, decode_pieces] {
+                let error = decode(form(typed), &stored, limit).unwrap_err();
+                assert!(error.contains(&format!("at most {limit} payload bytes")), "{typed}: {error}");
+            }
         }
     }
 }
@@ -129,19 +215,26 @@ fn damage_is_an_error_and_never_other_content() {
     let content = b"static int answer = 42; /* forty-two */\n".repeat(40);
     for typed in SPECS.into_iter().filter(|typed| *typed != "store") {
         let stored = encode(typed, &content);
-        for len in 0..stored.len() {
-            let cut = decode(form(typed), &stored[..len], 1 << 20);
-            assert!(cut.is_err(), "{typed} cut to {len}");
-        }
         let longer = [&stored[..], b"x"].concat();
-        assert!(decode(form(typed), &longer, 1 << 20).is_err(), "{typed} with a byte behind it");
+        for decode in [decode, decode_pieces] {
+            for len in 0..stored.len() {
+                let cut = decode(form(typed), &stored[..len], 1 << 20);
+                assert!(cut.is_err(), "{typed} cut to {len}");
+            }
+            let behind = decode(form(typed), &longer, 1 << 20).unwrap_err();
+            let (expected, found) = (stored.len(), longer.len());
+            let message = format!("expected the end after {expected} stored bytes, found {found}");
+            assert!(behind.contains(&message), "{typed} with a byte behind it: {behind}");
+        }
         for at in 0..stored.len() {
             for bit in 0..8 {
                 let mut flipped = stored.clone();
                 flipped[at] ^= 1 << bit;
                 // A bit may mean nothing, such as gzip's modification time.
-                if let Ok(decoded) = decode(form(typed), &flipped, 1 << 20) {
-                    assert_eq!(decoded, content, "{typed}, bit {bit} of byte {at}");
+                for decode in [decode, decode_pieces] {
+                    if let Ok(decoded) = decode(form(typed), &flipped, 1 << 20) {
+                        assert_eq!(decoded, content, "{typed}, bit {bit} of byte {at}");
+                    }
                 }
             }
         }

@@ -1,9 +1,12 @@
 //! Frames whose payload's length nobody knows beforehand, as in a revlog.
 
+use std::io::BufRead;
+
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd_safe::{OutBuffer, ResetDirective};
 
-use super::{Zstd, damaged, decode_step, failed, is, no_context};
+use super::{Delivered, Zstd, damaged, decode_step, failed, is, no_context};
+use crate::codec::PayloadSink;
 use crate::codecs::zstd_frame::FRAME;
 use crate::error::{CodecError, FoundLength};
 use crate::revlog::{GrowingPayload, OpenEnded};
@@ -50,6 +53,35 @@ impl OpenEnded for Zstd {
 }
 
 impl Zstd {
+    /// Decodes the frame that `stored` yields next and hands its payload, of at most `limit` bytes, to `sink` in pieces; returns the
+    /// payload's length.
+    ///
+    /// # Errors
+    /// As [`decode_to_end`](OpenEnded::decode_to_end), but whatever lies behind the frame is left.
+    pub(crate) fn decode_stream_within(
+        &mut self,
+        stored: &mut dyn BufRead,
+        limit: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        let header = self.take_header(stored)?;
+        let too_long = |found| Err(CodecError::PayloadLimit { codec: FRAME, limit, found });
+        if let Some(claimed) = header.content_size.filter(|claimed| *claimed > limit) {
+            return too_long(FoundLength::Exactly(claimed));
+        }
+        let Some(Delivered { payload_len, .. }) = self.deliver(&header, stored, limit, sink)? else {
+            return too_long(FoundLength::More);
+        };
+        match header.content_size {
+            // The library does not compare the two where the last block is empty.
+            Some(expected) if expected != payload_len => {
+                let found = FoundLength::Exactly(payload_len);
+                Err(CodecError::PayloadLength { codec: FRAME, expected, found })
+            }
+            _ => Ok(payload_len),
+        }
+    }
+
     /// Decodes the frame that is all of `stored` and whose payload has at most `most` bytes, as the frame says.
     fn decode_within(
         &mut self,

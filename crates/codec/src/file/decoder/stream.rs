@@ -1,0 +1,164 @@
+//! Files that are decoded piece by piece, and are nowhere in memory whole.
+
+use std::io::{self, BufRead, Read};
+
+use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, payload_len};
+use crate::codec::PayloadSink;
+use crate::codecs::steps::Inflater;
+use crate::codecs::zstd::Zstd;
+use crate::decoder::UNUSED_LEVEL;
+use crate::error::{CodecError, FoundLength};
+use crate::file::{FileForm, gzip};
+use crate::source::PIECE_LEN;
+use crate::stored::StoredBytes;
+use crate::tag::TAG_LEN;
+
+/// The longest beginning of a chunk that says how long its payload is: a tag byte and a length.
+const LONGEST_OPENING: usize = TAG_LEN + 10;
+
+impl FileDecoder {
+    /// Decodes the file that is all that `stored` yields and hands its content, of at most `limit` bytes, to `sink` in pieces;
+    /// returns how long that is.
+    ///
+    /// Memory stays bounded by the codec's window or by [`BLOCK_LEN`](crate::BLOCK_LEN), however long the file is.
+    ///
+    /// # Errors
+    /// As [`decode`](FileDecoder::decode), and when the source or the sink fails. What the sink received before an error was not yet
+    /// checked and must be discarded.
+    pub fn decode_stream(
+        &mut self,
+        stored: &mut dyn BufRead,
+        limit: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        let mut stored = StoredBytes::new(stored, self.form.in_messages());
+        let len = match self.form {
+            FileForm::Flat => flat(&mut stored, limit, sink)?,
+            FileForm::Gzip => self.member(&mut stored, limit, sink)?,
+            FileForm::Bzip2 | FileForm::Xz => inflate(self.inflater()?, &mut stored, limit, sink)?,
+            FileForm::Zstd => {
+                let zstd = self.zstd.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true));
+                zstd.decode_stream_within(&mut stored, limit, sink)?
+            }
+            FileForm::Chunk => self.chunk_stream(&mut stored, limit, sink)?,
+        };
+        expect_end(&mut stored)?;
+        Ok(len)
+    }
+
+    fn member<R: BufRead + ?Sized>(
+        &mut self,
+        stored: &mut StoredBytes<'_, R>,
+        limit: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        gzip::check_header(&stored.take_array()?)?;
+        let mut sums = gzip::sums(&[]);
+        let len = inflate(self.inflater()?, stored, limit, &mut |piece| {
+            sums.update(piece);
+            sink(piece)
+        })?;
+        gzip::check_trailer(stored.take_array()?, &sums, len)?;
+        Ok(len)
+    }
+
+    fn chunk_stream<R: BufRead + ?Sized>(
+        &mut self,
+        stored: &mut StoredBytes<'_, R>,
+        limit: u64,
+        sink: &mut PayloadSink<'_>,
+    ) -> Result<u64, CodecError> {
+        let mut opening = [0; LONGEST_OPENING];
+        let taken = stored.take_into(&mut opening)?;
+        let opening = opening.get(..taken).unwrap_or_default();
+        let len = payload_len(opening)?;
+        if len > limit {
+            return Err(CodecError::PayloadLimit { codec: CHUNK_FILE, limit, found: FoundLength::Exactly(len) });
+        }
+        let mut whole = opening.chain(&mut *stored);
+        let consumed = self.chunks.decode_stream_from(&mut whole, len, sink)?;
+        // A chunk may be shorter than the longest opening.
+        let (beginning, _) = whole.into_inner();
+        if beginning.is_empty() {
+            return Ok(len);
+        }
+        let found = consumed + beginning.len() as u64 + rest(stored)?;
+        Err(CodecError::TrailingBytes { codec: CHUNK_FILE, expected: consumed, found })
+    }
+}
+
+impl FileForm {
+    /// How messages name a file of this form.
+    fn in_messages(self) -> &'static str {
+        match self {
+            FileForm::Flat => FLAT_FILE,
+            FileForm::Gzip => gzip::MEMBER,
+            FileForm::Zstd => super::ZSTD_FILE,
+            FileForm::Bzip2 => super::BZIP2_FILE,
+            FileForm::Xz => super::XZ_FILE,
+            FileForm::Chunk => CHUNK_FILE,
+        }
+    }
+}
+
+fn flat<R: BufRead + ?Sized>(
+    stored: &mut StoredBytes<'_, R>,
+    limit: u64,
+    sink: &mut PayloadSink<'_>,
+) -> Result<u64, CodecError> {
+    loop {
+        let before = stored.consumed();
+        let piece = stored.at_hand()?;
+        let len = piece.len();
+        if len == 0 {
+            return Ok(before);
+        }
+        if before + len as u64 > limit {
+            return Err(CodecError::PayloadLimit { codec: FLAT_FILE, limit, found: FoundLength::More });
+        }
+        sink(piece).map_err(CodecError::delivering_payload)?;
+        stored.advance(len);
+    }
+}
+
+/// Decompresses the stream that `stored` goes on with; returns the length of its content.
+fn inflate<R: BufRead + ?Sized>(
+    inflater: &mut dyn Inflater,
+    stored: &mut StoredBytes<'_, R>,
+    limit: u64,
+    sink: &mut PayloadSink<'_>,
+) -> Result<u64, CodecError> {
+    // What the content takes is bounded by the limit and not by a length that nobody knows.
+    inflater.restart(u64::MAX)?;
+    let mut piece = vec![0; PIECE_LEN];
+    let mut len = 0;
+    loop {
+        let step = inflater.step(stored.at_hand()?, &mut piece, false)?;
+        stored.advance(step.consumed);
+        len += step.produced as u64;
+        if len > limit {
+            return Err(CodecError::PayloadLimit { codec: stored.codec(), limit, found: FoundLength::More });
+        }
+        sink(piece.get(..step.produced).unwrap_or_default()).map_err(CodecError::delivering_payload)?;
+        if step.ended {
+            return Ok(len);
+        }
+        if step.consumed == 0 && step.produced == 0 {
+            return Err(stored.truncated());
+        }
+    }
+}
+
+/// An error if anything lies behind what was taken.
+fn expect_end<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<(), CodecError> {
+    let (codec, expected) = (stored.codec(), stored.consumed());
+    match rest(stored)? {
+        0 => Ok(()),
+        more => Err(CodecError::TrailingBytes { codec, expected, found: expected + more }),
+    }
+}
+
+/// How many bytes are left.
+fn rest<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<u64, CodecError> {
+    io::copy(stored, &mut io::sink()).map_err(CodecError::reading_stored)
+}
