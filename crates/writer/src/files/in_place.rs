@@ -6,9 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_codec::{FileDecoder, FileEncoder, FileForm};
+use repackbench_codec::{BLOCK_LEN, FileDecoder, FileEncoder, FileForm};
 use repackbench_reader::{Place, ReaderError};
 
+use super::large;
 use crate::{Progress, Result, WriterError};
 
 /// Compresses `files`, names in the folder `root`, each of which gets the form's suffix. Returns the length of all that was
@@ -23,10 +24,17 @@ pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progr
     let (mut content, mut stored) = (Vec::new(), Vec::new());
     in_turns(files, &mut |file| {
         let old = root.join(file);
-        read(&old, &mut content)?;
+        let new = with_suffix(&old, suffix);
+        let (mut source, len) = open(&old)?;
+        if len > BLOCK_LEN as u64 {
+            return replace(&old, &new, progress, &mut |target| {
+                large::encode(encoder, &mut source, len, &new, target, progress)
+            });
+        }
+        read(&mut source, &old, &mut content)?;
         stored.clear();
         encoder.encode(&content, &mut stored)?;
-        replace(&old, &with_suffix(&old, suffix), &stored, progress)
+        replace(&old, &new, progress, &mut |target| put(target, &new, &stored))
     })
 }
 
@@ -46,12 +54,12 @@ pub fn uncompress(
     in_turns(files, &mut |file| {
         let new = root.join(file);
         let old = with_suffix(&new, form.suffix());
-        read(&old, &mut stored)?;
+        read(&mut open(&old)?.0, &old, &mut stored)?;
         content.clear();
         decoder.decode(&stored, limit, &mut content).map_err(|error| {
             ReaderError::corrupt(&old, Place::Whole, format!("a file of the form {}", form.name()), error.to_string())
         })?;
-        replace(&old, &new, &content, progress)
+        replace(&old, &new, progress, &mut |target| put(target, &new, &content))
     })
 }
 
@@ -95,29 +103,46 @@ pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-fn read(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
-    bytes.clear();
-    let read = File::open(path).and_then(|mut file| file.read_to_end(bytes));
-    read.map(drop).map_err(|error| WriterError::io("read", path, error))
+/// The file at `path`, and its length.
+fn open(path: &Path) -> Result<(File, u64)> {
+    let opened = File::open(path).and_then(|file| file.metadata().map(|metadata| (file, metadata.len())));
+    opened.map_err(|error| WriterError::io("read", path, error))
 }
 
-fn replace(old: &Path, new: &Path, bytes: &[u8], progress: &dyn Progress) -> Result<Replaced> {
+fn read(file: &mut File, path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
+    bytes.clear();
+    file.read_to_end(bytes).map(drop).map_err(|error| WriterError::io("read", path, error))
+}
+
+fn put(mut file: &File, path: &Path, bytes: &[u8]) -> Result<u64> {
+    file.write_all(bytes).map_err(|error| WriterError::io("write", path, error))?;
+    Ok(bytes.len() as u64)
+}
+
+/// Replaces `old` by `new`, which `fill` writes; that returns its length.
+fn replace(
+    old: &Path,
+    new: &Path,
+    progress: &dyn Progress,
+    fill: &mut dyn FnMut(&File) -> Result<u64>,
+) -> Result<Replaced> {
     if progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
     // Flat under `store`: there is nothing to do, and nothing must be lost.
-    if old != new {
-        let mut file = match File::create_new(new) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Ok(Replaced::InTheWay(new.to_owned()));
-            }
-            made => made.map_err(|error| WriterError::io("write", new, error))?,
-        };
-        file.write_all(bytes).map_err(|error| WriterError::io("write", new, error))?;
-        drop(file);
-        fs::remove_file(old).map_err(|error| WriterError::io("remove", old, error))?;
+    if old == new {
+        return open(old).map(|(_, len)| Replaced::Written(len));
     }
-    Ok(Replaced::Written(bytes.len() as u64))
+    let file = match File::create_new(new) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            return Ok(Replaced::InTheWay(new.to_owned()));
+        }
+        made => made.map_err(|error| WriterError::io("write", new, error))?,
+    };
+    let len = fill(&file)?;
+    drop(file);
+    fs::remove_file(old).map_err(|error| WriterError::io("remove", old, error))?;
+    Ok(Replaced::Written(len))
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 
 mod copies;
 pub mod in_place;
+mod large;
 mod revision;
 mod tree_writer;
 
@@ -17,7 +18,7 @@ use std::{
 };
 
 use repackbench_codec::{
-    ChunkKind, CodecChoice, CodecSpec, Decoders, FileDecoder, FileEncoder, FileForm, ObjectKind, ZlibReader,
+    BLOCK_LEN, ChunkKind, CodecChoice, CodecSpec, Decoders, FileDecoder, FileEncoder, FileForm, ObjectKind, ZlibReader,
 };
 use repackbench_reader::{
     Repository,
@@ -160,8 +161,17 @@ impl Writing<'_> {
         let mut batch = FileBatch::default();
         self.progress.start("writing files", files.len() as u64, ProgressUnit::Items);
         files.for_each(&mut |path, content| {
-            batch.push(path, content);
-            if batch.is_full() { self.flush(&mut batch, &mut tree) } else { Ok(()) }
+            // Files are written in the order of paths, whatever their lengths.
+            if !batch.has_room(content.len()) {
+                self.flush(&mut batch, &mut tree)?;
+            }
+            if content.len() > BLOCK_LEN {
+                large::write(self, path, content, &mut tree)?;
+                self.progress.advance(1);
+            } else {
+                batch.push(path, content);
+            }
+            Ok(())
         })?;
         self.flush(&mut batch, &mut tree)?;
         self.progress.finish();

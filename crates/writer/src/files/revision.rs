@@ -8,7 +8,7 @@ use repackbench_reader::{Changes, History, Repository, traits::FileMode};
 
 use crate::Result;
 
-/// About so many bytes of content are gathered before they are encoded.
+/// So many bytes of content are gathered before they are encoded, or one file that is longer.
 const BATCH_BYTES: usize = 32 << 20;
 
 /// What of a revision is no file of its own in a tree.
@@ -121,8 +121,9 @@ impl FileBatch {
         self.files.push((path_start..self.paths.len(), content_start..self.contents.len()));
     }
 
-    pub(super) fn is_full(&self) -> bool {
-        self.contents.len() >= BATCH_BYTES
+    /// Whether a content of `len` bytes may go to those that are there.
+    pub(super) fn has_room(&self, len: usize) -> bool {
+        self.files.is_empty() || self.contents.len().saturating_add(len) <= BATCH_BYTES
     }
 
     pub(super) fn len(&self) -> usize {

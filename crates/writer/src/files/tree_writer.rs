@@ -43,6 +43,14 @@ impl TreeWriter {
 
     /// Writes a file of the revision, with the folders that lead to it.
     pub(super) fn put(&mut self, path: &[u8], stored: &[u8]) -> Result<()> {
+        let (place, mut file) = self.create(path)?;
+        file.write_all(stored).map_err(|error| WriterError::io("write", &place, error))?;
+        self.count(stored.len() as u64);
+        Ok(())
+    }
+
+    /// Makes the file of the revision, with the folders that lead to it, for the caller to fill and to [`count`](Self::count).
+    pub(super) fn create(&mut self, path: &[u8]) -> Result<(PathBuf, File)> {
         let mut name = OsString::from(OsStr::from_bytes(path));
         name.push(self.suffix);
         let place = self.root.join(name);
@@ -51,16 +59,19 @@ impl TreeWriter {
             return Err(failed(io::Error::other("its path leads elsewhere, or into a repository's own folder")));
         }
         self.make_folders(path).map_err(failed)?;
-        let written = File::create_new(&place).and_then(|mut file| file.write_all(stored));
-        written.map_err(|error| match error.kind() {
+        let file = File::create_new(&place).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
                 failed(io::Error::other("another path of the revision is in its way"))
             }
             _ => failed(error),
         })?;
+        Ok((place, file))
+    }
+
+    /// Counts a file of `len` bytes that was made and filled.
+    pub(super) fn count(&mut self, len: u64) {
         self.files += 1;
-        self.bytes += stored.len() as u64;
-        Ok(())
+        self.bytes += len;
     }
 
     /// Makes the folders that lead to `path`, but for those that are known to be there.

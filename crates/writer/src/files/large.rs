@@ -1,0 +1,130 @@
+//! Files that are too large to be gathered with others: encoded straight into their place, and read again from there, so that nothing
+//! but their content is ever in memory whole.
+
+use std::{
+    fs::File,
+    io::{self, BufReader, BufWriter, Read, Write},
+    path::Path,
+};
+
+use repackbench_codec::{CodecError, Decoders, FileDecoder, FileEncoder, ZlibReader};
+
+use super::{Writing, tree_writer::TreeWriter};
+use crate::{Progress, Result, WriterError};
+
+/// How much is written or read at a time, in bytes.
+const BUFFER: usize = 256 << 10;
+
+/// Writes the file of `path` into `tree`.
+pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &mut TreeWriter) -> Result<()> {
+    let (place, file) = tree.create(path)?;
+    let mut encoder = FileEncoder::new(writing.choice)?;
+    let len = encode(&mut encoder, &mut &*content, content.len() as u64, &place, &file, writing.progress)?;
+    tree.count(len);
+    let mut decoder = FileDecoder::new(encoder.form(), Decoders::from(ZlibReader::Libdeflate));
+    let file = File::open(&place).map_err(|error| WriterError::io("read", &place, error))?;
+    let fault = fault_in(&mut decoder, file, content, writing.progress);
+    if writing.progress.is_cancelled() {
+        return Err(WriterError::Interrupted);
+    }
+    match fault.map_err(|error| WriterError::io("read", &place, error))? {
+        None => Ok(()),
+        Some(detail) => {
+            let what = String::from_utf8_lossy(path).into_owned();
+            Err(WriterError::Unfaithful { path: writing.out.to_owned(), what, detail })
+        }
+    }
+}
+
+/// Encodes the `len` bytes of `content` into `file`, which is at `place`. Returns its length.
+pub(super) fn encode(
+    encoder: &mut FileEncoder,
+    content: &mut dyn Read,
+    len: u64,
+    place: &Path,
+    file: &File,
+    progress: &dyn Progress,
+) -> Result<u64> {
+    let cannot_write = |error| WriterError::io("write", place, error);
+    let mut content = Cancellable { content, progress };
+    let mut file = BufWriter::with_capacity(BUFFER, file);
+    let encoded = encoder.encode_stream(&mut content, len, &mut file);
+    if progress.is_cancelled() {
+        return Err(WriterError::Interrupted);
+    }
+    let stored = encoded.map_err(|error| match error {
+        CodecError::Io { source, .. } => cannot_write(source),
+        error => error.into(),
+    })?;
+    file.flush().map_err(cannot_write)?;
+    Ok(stored)
+}
+
+/// Decodes `file`, which has to hold `content`, and says what is wrong with it, if anything is.
+fn fault_in(
+    decoder: &mut FileDecoder,
+    file: impl Read,
+    content: &[u8],
+    progress: &dyn Progress,
+) -> io::Result<Option<String>> {
+    let (mut rest, mut is_same) = (content, true);
+    let mut stored = BufReader::with_capacity(BUFFER, file);
+    let decoded = decoder.decode_stream(&mut stored, content.len() as u64, &mut |piece| {
+        is_same = rest.split_off(..piece.len()) == Some(piece);
+        if is_same && !progress.is_cancelled() { Ok(()) } else { Err(io::Error::other("enough was seen")) }
+    });
+    Ok(match decoded {
+        _ if !is_same => Some("other bytes".to_owned()),
+        Ok(len) if !rest.is_empty() => Some(format!("{len} of {} bytes", content.len())),
+        Ok(_) => None,
+        Err(CodecError::Io { source, .. }) => return Err(source),
+        Err(error) => Some(error.to_string()),
+    })
+}
+
+/// Ends with an error when the user wants the work to stop.
+struct Cancellable<'a> {
+    content: &'a mut dyn Read,
+    progress: &'a dyn Progress,
+}
+
+impl Read for Cancellable<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.progress.is_cancelled() {
+            return Err(io::Error::other("cancelled"));
+        }
+        self.content.read(buffer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_codec::CodecSpec;
+
+    use super::*;
+    use crate::NoProgress;
+
+    #[test]
+    fn a_file_that_holds_anything_else_is_at_fault() {
+        let content = b"int main(void) { return 0; }\n".repeat(20_000);
+        for spec in ["store", "zlib:6", "zstd:3", "bzip2:1", "xz:1", "lz4"] {
+            let spec: CodecSpec = spec.parse().unwrap();
+            let mut encoder = FileEncoder::new(spec.default_choice()).unwrap();
+            let mut decoder = FileDecoder::new(encoder.form(), Decoders::default());
+            let mut fault = |stored: &[u8], content: &[u8]| {
+                fault_in(&mut decoder, stored, content, &NoProgress).unwrap().unwrap_or_default()
+            };
+            let mut stored = Vec::new();
+            encoder.encode(&content, &mut stored).unwrap();
+            assert_eq!(fault(&stored, &content), "", "{spec}");
+            let mut other = content.clone();
+            other[400_000] ^= 1;
+            assert_eq!(fault(&stored, &other), "other bytes", "{spec}");
+            let longer = [&content[..], b"more"].concat();
+            assert!(!fault(&stored, &longer).is_empty(), "{spec}");
+            assert!(!fault(&stored, &content[..content.len() - 1]).is_empty(), "{spec}");
+            assert!(!fault(&stored[..stored.len() - 1], &content).is_empty(), "{spec}");
+            assert_eq!(fault(&stored, &content), "", "{spec}: the decoder is as good as before");
+        }
+    }
+}
