@@ -160,6 +160,14 @@ impl Layout {
         Err(self.refused(spec, why))
     }
 
+    /// Whether it asks for an order of packs that nothing in `source` can be in, as nothing is packed.
+    pub fn orders_nothing_of(&self, source: &Repository) -> bool {
+        match source {
+            Repository::Git(source) => self.order != Order::Source && source.packs().is_empty(),
+            Repository::Hg(_) => false,
+        }
+    }
+
     /// Refuses all but the default where deltas are chosen again.
     ///
     /// # Errors

@@ -22,7 +22,9 @@ const MAP_LEN: usize = 64 << 20;
 /// LMDB's view of the file at `path`, which has to lie in a folder of the test's own.
 fn environment(path: &Path, flags: EnvFlags, map_len: Option<usize>) -> Env {
     let mut options = EnvOpenOptions::new();
-    map_len.map(|len| options.map_size(len));
+    if let Some(len) = map_len {
+        options.map_size(len);
+    }
     // SAFETY: LMDB maps the file. Nobody else knows of it or writes to it while it is mapped, so that no lock is needed either.
     unsafe { options.flags(flags | EnvFlags::NO_SUB_DIR | EnvFlags::NO_LOCK).open(path) }.unwrap()
 }

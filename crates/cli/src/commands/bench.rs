@@ -15,7 +15,7 @@ use repackbench_writer::cache::Cache;
 use super::{
     name_of, open,
     plan::{PlanParts, plan_with},
-    print, print_notes,
+    print, print_idle_orders, print_notes,
     report::{Outputs, of_runs, style, tables},
 };
 use crate::{
@@ -33,6 +33,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         None => Vec::new(),
     };
     let plan = plan(arguments, &source, earlier)?;
+    print_idle_orders(&source, &plan.layouts, arguments.effort.quiet);
     let mut outputs = Outputs::prepare(&arguments.output)?;
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
     if !without_cache_rows.is_empty() && !arguments.effort.quiet {

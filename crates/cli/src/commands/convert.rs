@@ -12,7 +12,7 @@ use repackbench_writer::{
     git, hg,
 };
 
-use super::{name_of, open, print};
+use super::{name_of, open, print, print_idle_orders};
 use crate::{
     args::ConvertArguments,
     failure::{Failure, print_note},
@@ -40,6 +40,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     if arguments.rechosen {
         layout.check_rechosen(codec)?;
     }
+    print_idle_orders(&source, &[layout], arguments.effort.quiet);
     let bar = Bar::new(arguments.effort.quiet);
     let threads = arguments.effort.threads();
     let force = arguments.force;

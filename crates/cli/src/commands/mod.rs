@@ -26,6 +26,7 @@ mod whole_file;
 use std::{io::Write, path::Path};
 
 use repackbench_reader::Repository;
+use repackbench_writer::Layout;
 
 use crate::failure::{Failure, print_note};
 
@@ -38,6 +39,16 @@ fn open(path: &Path) -> Result<Repository, Failure> {
 fn print_notes(repository: &Repository, quiet: bool) {
     if !quiet {
         repository.notes().iter().for_each(print_note);
+    }
+}
+
+/// Says which of the orders in `layouts` change nothing of `repository`, unless the user wants quiet.
+fn print_idle_orders(repository: &Repository, layouts: &[Layout], quiet: bool) {
+    let idle = layouts.iter().filter(|layout| layout.orders_nothing_of(repository));
+    let names: Vec<&str> = idle.map(|layout| layout.order.name()).collect();
+    if !names.is_empty() && !quiet {
+        let (folder, names) = (repository.folder().display(), names.join(","));
+        print_note(format!("{folder}: --order {names}: no effect, as nothing is packed and only packs have an order"));
     }
 }
 

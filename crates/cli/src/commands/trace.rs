@@ -21,7 +21,7 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use super::{
-    command_line, name_of, open, print, print_notes,
+    command_line, name_of, open, print, print_idle_orders, print_notes,
     report::{Outputs, style},
 };
 use crate::{
@@ -50,6 +50,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
         threads: arguments.effort.threads(),
         command: command_line(),
     };
+    print_idle_orders(&source, &plan.layouts, arguments.effort.quiet);
     let mut outputs = Outputs::prepare(&arguments.output)?;
     let mut json = create(arguments.json.as_deref())?;
     let mut pages = create(arguments.pages.as_deref())?;

@@ -24,6 +24,7 @@ mod experiment;
 mod hg;
 mod html;
 mod installed;
+mod loose_sources;
 mod orders;
 mod outputs;
 mod page_trace;

@@ -120,3 +120,56 @@ fn a_large_loose_object_is_never_held_whole() {
         git::output(&back, ["fsck", "--full", "--strict"]);
     }
 }
+
+/// What writing a tree of files may hold beside the longest of its contents and, where that is a delta, its base, in KiB: far less than
+/// another copy of it, but for lz4, which has one block of 64 MiB and what that became.
+const TREES: &[(&str, u64)] =
+    &[("store", STREAMED), ("zlib:1", STREAMED), ("libdeflate:1", STREAMED), ("zstd:1", STREAMED), ("lz4", 170 << 10)];
+
+/// Decompresses its input with the module that its argument names, and prints it.
+const DECOMPRESS: &str = "\
+import importlib, shutil, sys
+module = importlib.import_module(sys.argv[1])
+shutil.copyfileobj(module.open(sys.argv[2]), sys.stdout.buffer)
+";
+
+#[test]
+fn a_large_file_of_a_tree_is_held_once() {
+    let source = Fixture::get("large-blob").repo();
+    let content = |name: &str| git::git(&source, ["cat-file", "blob", &format!("HEAD:{name}")]).exits(exit::OK).stdout;
+    let names = ["large.txt", "loose.txt"];
+    let contents = names.map(content);
+    // The first is a delta, or its base is one.
+    let held = 2 * contents[0].len() as u64 / 1024;
+    for (codec, limit) in TREES {
+        let scratch = Scratch::new();
+        let tree = scratch.join("tree");
+        let words = ["convert", "--quiet", "--threads", "1", "--store", "files", "--codec", codec].map(OsStr::new);
+        let peak = peak(words.into_iter().chain([source.as_os_str(), "-o".as_ref(), tree.as_os_str()]));
+        assert!(peak < held + limit, "{codec}: {peak} KiB resident, for contents of {held} KiB");
+        for (name, content) in names.iter().zip(&contents) {
+            let file = tree.join("files").join(name);
+            let found = match *codec {
+                "store" => fs::read(&file).expect("a flat file"),
+                "zlib:1" | "libdeflate:1" => {
+                    let mut python = Command::new("python3");
+                    program::isolate(&mut python);
+                    let file = file.with_extension("txt.gz");
+                    program::run(python.args(["-c", DECOMPRESS, "gzip"]).arg(file)).exits(exit::OK).stdout
+                }
+                "zstd:1" => {
+                    let stored = fs::read(file.with_extension("txt.zst")).expect("a zstd file");
+                    let mut found = Vec::with_capacity(content.len());
+                    zstd_safe::decompress(&mut found, &stored).expect("a zstd frame");
+                    found
+                }
+                // No other program reads these, and the program has read them again itself.
+                _ => {
+                    assert!(file.with_extension("txt.chunk").is_file());
+                    continue;
+                }
+            };
+            assert!(found == *content, "{codec}: {name} is another");
+        }
+    }
+}
