@@ -5,7 +5,9 @@ mod support;
 use std::{fs, path::Path};
 
 use gix_hash::{Kind, ObjectId};
-use heed::{CommitOrAbort, CompactionOption, Database, DatabaseStat, Env, EnvFlags, EnvOpenOptions, PutFlags, types::Bytes};
+use heed::{
+    CommitOrAbort, CompactionOption, Database, DatabaseStat, Env, EnvFlags, EnvOpenOptions, PutFlags, types::Bytes,
+};
 use repackbench_reader::git::btree::{
     BtreeFile,
     layout::{META_AT, PAGE_LEN, TRANSACTION_AT, Tree},
@@ -42,7 +44,8 @@ fn main_tree(env: &Env) -> Database<'_, Bytes, Bytes> {
 /// Levels, branch, leaf and overflow pages, and keys, as LMDB tells them.
 fn counts(stat: &DatabaseStat) -> [u64; 5] {
     assert_eq!(stat.page_size as usize, PAGE_LEN);
-    [stat.depth as usize, stat.branch_pages, stat.leaf_pages, stat.overflow_pages, stat.entries].map(|count| count as u64)
+    [stat.depth as usize, stat.branch_pages, stat.leaf_pages, stat.overflow_pages, stat.entries]
+        .map(|count| count as u64)
 }
 
 /// The same as our reader tells them.

@@ -144,7 +144,10 @@ fn sources_of_another_length_and_places_without_room_are_errors() {
         let mut encoder = FileEncoder::new(spec(typed).default_choice()).unwrap();
         for claimed in [content.len() as u64 - 1, content.len() as u64 + 1] {
             let error = encoder.stream(&mut &*content, claimed, &mut io::sink()).unwrap_err();
-            assert!(matches!(error, CodecError::SourceLength { expected, .. } if expected == claimed), "{typed}: {error}");
+            assert!(
+                matches!(error, CodecError::SourceLength { expected, .. } if expected == claimed),
+                "{typed}: {error}"
+            );
         }
         let error = encoder.stream(&mut &*content, content.len() as u64, &mut Full).unwrap_err();
         assert!(matches!(error, CodecError::Io { .. }), "{typed}: {error}");

@@ -190,12 +190,7 @@ impl BtreeFile {
     ///
     /// # Errors
     /// It cannot be read, or its first overflow page is damaged.
-    pub fn read_in_pieces(
-        &self,
-        place: &BtreePlace,
-        piece: &mut Vec<u8>,
-        visit: &mut dyn FnMut(&[u8]),
-    ) -> Result<()> {
+    pub fn read_in_pieces(&self, place: &BtreePlace, piece: &mut Vec<u8>, visit: &mut dyn FnMut(&[u8])) -> Result<()> {
         if place.is_in_page {
             piece.clear();
             self.copy_from_page(place.offset, usize::try_from(place.len).unwrap_or(usize::MAX), piece)?;
