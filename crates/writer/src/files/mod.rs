@@ -112,7 +112,8 @@ pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> 
 /// Writes the files of a revision of `source` into a new folder `target`, each under `spec`. `revision` is a name as the
 /// version-control system resolves it; without one it is HEAD or the tip.
 ///
-/// Every file is decoded again and compared before anything gets its name. Symbolic links and gitlinks are counted and left out.
+/// Every file is decoded again and compared before anything gets its name. Symbolic links and gitlinks are counted and left out. A
+/// content above [`BLOCK_LEN`] is held, and neither a copy of it nor what it becomes.
 ///
 /// # Errors
 /// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile. Nothing

@@ -1,4 +1,4 @@
-//! Where a B-tree file holds what: the data file of LMDB, format version 1, as a 64-bit little-endian machine with pages of
+//! Where a B-tree file holds what: the data file of LMDB 0.9, format version 1, as a 64-bit little-endian machine with pages of
 //! 4096 bytes writes it. Numbers are little-endian; offsets within a page count from its first byte.
 //!
 //! A page:
