@@ -223,14 +223,6 @@ pub(super) fn tables(layouts: &[LayoutFindings<'_>]) -> Vec<ExperimentTable> {
     layouts.iter().flat_map(of_layout).filter(has_figure).collect()
 }
 
-fn column(name: impl Into<String>, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.into(), unit }
-}
-
-fn has_figure(row: &ExperimentRow) -> bool {
-    row.measured.iter().any(Option::is_some)
-}
-
 /// The name of a published figure's column.
 fn beside(name: &str, repository: &str) -> String {
     format!("{name} (published: {repository})")

@@ -129,10 +129,6 @@ pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
     commands(found).into_iter().chain([ratios(found), daily(found)]).filter(|table| !table.rows.is_empty()).collect()
 }
 
-fn column(name: &str, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.to_owned(), unit }
-}
-
 /// The published table, and beside it what stock git took.
 fn commands(found: &Findings<'_>) -> Option<ExperimentTable> {
     let published = found.commands()?;
@@ -233,8 +229,4 @@ fn daily(found: &Findings<'_>) -> ExperimentTable {
         columns,
         rows: rows.filter(has_figure).collect(),
     }
-}
-
-fn has_figure(row: &ExperimentRow) -> bool {
-    row.measured.iter().any(Option::is_some)
 }
