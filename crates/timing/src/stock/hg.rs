@@ -42,6 +42,10 @@ const SETTINGS: [&str; 6] = [
     "storage.dirstate-v2.slow-path=allow",
 ];
 
+/// What layouts of today require, and the setting by which hg does without it in a repository that it makes.
+const LATER_LAYOUTS: [(&str, &str); 2] =
+    [("generaldelta", "format.usegeneraldelta=no"), ("sparserevlog", "format.sparse-revlog=no")];
+
 /// Files of a `.hg` that say which files its work tree has, and what the user wants done there.
 const OF_WORK_TREE: [&str; 3] = ["dirstate", "wcache", "hgrc"];
 
@@ -110,6 +114,8 @@ pub(crate) struct HgRow {
     root: PathBuf,
     /// What new revlogs are written under.
     codec: Option<String>,
+    /// Settings by which a repository that hg makes has the layout of this one.
+    layout: Vec<&'static str>,
     /// A folder of its own for what lives as long as the session.
     folder: PathBuf,
     /// Copies without hg's caches, and with them.
@@ -130,6 +136,8 @@ impl HgRow {
     ) -> Result<Self, StockError> {
         let extension = hg.extension.as_deref().filter(|_| has_extension);
         check_hg(repository, extension)?;
+        let lacks = |later: &str| !repository.requirements().contains(later);
+        let layout = LATER_LAYOUTS.iter().filter(|(later, _)| lacks(later)).map(|(_, setting)| *setting).collect();
         let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
         let root = fs::canonicalize(root).map_err(|error| StockError::files("find", root, error))?;
         let folder = hg.scratch.join(format!("row-{number}"));
@@ -147,6 +155,7 @@ impl HgRow {
             client,
             root,
             codec: codec.map(str::to_owned),
+            layout,
             folder,
             bare: OnceCell::new(),
             forge: OnceCell::new(),
@@ -154,9 +163,12 @@ impl HgRow {
         })
     }
 
-    /// hg with the row's codec, on no repository yet.
+    /// hg with the row's codec and layout, on no repository yet.
     fn command(&self) -> Command {
         let mut command = self.hg.command();
+        for setting in &self.layout {
+            command.args(["--config", setting]);
+        }
         let mut set = |name: &str, value: &OsStr| {
             let mut setting = OsString::from(name);
             setting.push("=");
@@ -246,7 +258,7 @@ impl HgRow {
         if let Some(commits) = job.commits {
             command.args(["-l", &commits.to_string()]);
         }
-        Ok(Prepared { command, form: OutputForm::Text, made: Made::Nothing })
+        Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Nothing })
     }
 
     /// The command that lists what a repository has.
@@ -286,7 +298,7 @@ impl StockClient for HgRow {
                 self.share(self.copy_for(job)?, &place)?;
                 let mut command = self.command_on(&place);
                 command.args(["update", "-q", "-r", revision(job)?]);
-                Ok(Prepared { command, form, made: Made::Files(place) })
+                Ok(Prepared { command, input: None, form, made: Made::Files(place) })
             }
             StockWorkload::Replayed(WorkloadSpec::RawDiff) => {
                 let template =
@@ -299,25 +311,25 @@ impl StockClient for HgRow {
             StockWorkload::Fsck => {
                 let mut command = self.command_on(self.copy_for(job)?);
                 command.arg("verify");
-                Ok(Prepared { command, form: OutputForm::Lines, made: Made::Nothing })
+                Ok(Prepared { command, input: None, form: OutputForm::Lines, made: Made::Nothing })
             }
             StockWorkload::Repack => {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place);
                 command.args(["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
-                Ok(Prepared { command, form: OutputForm::Nothing, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form: OutputForm::Nothing, made: self.changesets_of(&place) })
             }
             StockWorkload::Clone(Receiver::Same) => {
                 let mut command = self.command();
                 command.args(["clone", "-q", "--pull", "-U"]).arg(self.copy_for(job)?).arg(&place);
-                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
             }
             StockWorkload::Fetch(Receiver::Same) => {
                 fs::create_dir(&place).map_err(|error| StockError::files("create", &place, error))?;
                 copy_repository(&self.without_newest(job)?.join(".hg"), &place.join(".hg"))?;
                 let mut command = self.command_on(&place);
                 command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
-                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
             }
             other => Err(StockError::refused(format!("{other}: no command of hg does that"))),
         }
