@@ -136,8 +136,7 @@ impl HgRow {
     ) -> Result<Self, StockError> {
         let extension = hg.extension.as_deref().filter(|_| has_extension);
         check_hg(repository, extension)?;
-        let lacks = |later: &str| !repository.requirements().contains(later);
-        let layout = LATER_LAYOUTS.iter().filter(|(later, _)| lacks(later)).map(|(_, setting)| *setting).collect();
+        let layout = layout_settings(|later| repository.requirements().contains(later));
         let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
         let root = fs::canonicalize(root).map_err(|error| StockError::files("find", root, error))?;
         let folder = hg.scratch.join(format!("row-{number}"));
@@ -336,6 +335,11 @@ impl StockClient for HgRow {
     }
 }
 
+/// Settings by which hg makes a repository without those of today's layouts that one does not have.
+fn layout_settings(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    LATER_LAYOUTS.iter().filter(|(later, _)| !has(later)).map(|(_, setting)| *setting).collect()
+}
+
 /// Removes a file or folder that may not be there.
 fn remove(path: &Path) -> Result<(), StockError> {
     let removed = match fs::symlink_metadata(path) {
@@ -345,4 +349,16 @@ fn remove(path: &Path) -> Result<(), StockError> {
         Err(error) => Err(error),
     };
     removed.map_err(|error| StockError::files("remove", path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hg_makes_has_the_layout_of_what_it_reads() {
+        assert_eq!(layout_settings(|_| true), [""; 0]);
+        assert_eq!(layout_settings(|later| later == "generaldelta"), ["format.sparse-revlog=no"]);
+        assert_eq!(layout_settings(|_| false), ["format.usegeneraldelta=no", "format.sparse-revlog=no"]);
+    }
 }

@@ -63,8 +63,12 @@ mod tests {
     fn a_metered_command_has_the_surroundings_that_it_has_without() {
         let folder = tempfile::tempdir().unwrap();
         let (meter, input) = (folder.path().join("meter"), folder.path().join("input"));
-        fs::write(&meter, "#!/bin/sh\ntest \"$1\" = peak-memory && test -z \"$PRELOADED\" || exit 9\n\
-             told=$2\nshift 2\n\"$@\" || exit\necho 4096 > \"$told\"\n").unwrap();
+        fs::write(
+            &meter,
+            "#!/bin/sh\ntest \"$1\" = peak-memory && test -z \"$PRELOADED\" || exit 9\n\
+             told=$2\nshift 2\n\"$@\" || exit\necho 4096 > \"$told\"\n",
+        )
+        .unwrap();
         fs::set_permissions(&meter, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(&input, "from stdin").unwrap();
         let script = "cat; printf ' %s' \"$PRELOADED\" \"${HOME-no home}\" \"$PWD\" \"$1\"";
