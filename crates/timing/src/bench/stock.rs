@@ -354,7 +354,9 @@ impl Session<'_> {
             self.hold_against_replay(job, subject, seen)?;
         }
         let none = || Reference::of(Counts::new(), ContentDigest { algorithm: "none".to_owned(), hex: String::new() });
-        Ok(Reference { peaks, ..reference.map_or_else(none, |(reference, _)| reference) })
+        let mut reference = reference.map_or_else(none, |(reference, _)| reference);
+        reference.peaks = peaks;
+        Ok(reference)
     }
 
     /// Checks that the replay of the same name would print what the command did, where it sees just that.
