@@ -18,6 +18,7 @@ use crate::{
     hg_extension::find_hg_extension,
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
+    peak_memory_arguments::meter,
     repository_path::located,
 };
 
@@ -127,6 +128,7 @@ impl AlternativesArguments {
             helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
             caches: vec![repackbench_timing::stock::Caches::Off],
             workloads,
+            meter: meter(),
         })
     }
 }

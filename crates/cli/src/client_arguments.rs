@@ -15,6 +15,7 @@ use crate::{
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
     hg_extension::find_hg_extension,
+    peak_memory_arguments::meter,
 };
 
 /// Who does the jobs.
@@ -159,6 +160,7 @@ impl ClientArguments {
             helps: Vec::new(),
             caches,
             workloads,
+            meter: meter(),
         }
     }
 }

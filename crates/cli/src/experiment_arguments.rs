@@ -9,6 +9,7 @@ use crate::{
     args::{Effort, ProgramArguments},
     failure::{Failure, USAGE},
     pace_arguments::Span,
+    peak_memory_arguments::meter,
     repository_path::located,
 };
 
@@ -143,6 +144,7 @@ impl ExperimentArguments {
             git: git.clone(),
             hg: hg.clone(),
             hg_extension: hg_extension.clone(),
+            meter: meter(),
             threads: self.effort.threads(),
             seed,
             command,

@@ -18,6 +18,7 @@ mod layout_arguments;
 mod output_arguments;
 mod pace_arguments;
 mod payload_arguments;
+mod peak_memory_arguments;
 mod progress;
 mod record_file;
 mod report_arguments;
@@ -33,10 +34,12 @@ use std::{
 };
 
 use clap::{CommandFactory, FromArgMatches};
+use repackbench_timing::stock::METER_COMMAND;
 
 use args::{Arguments, Command};
 use failure::Failure;
 use generate_arguments::GenerateArguments;
+use peak_memory_arguments::PeakMemoryArguments;
 
 /// The program's name where git runs it.
 const GIT_PROGRAM: &str = "git-repackbench";
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
     let result = match parse(&words) {
         Ok(Parsed::Arguments(arguments)) => run(*arguments),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
+        Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
         Err(error) => {
             // Help and version go to stdout and are no error; clap has its own words for the rest.
             let code = if error.use_stderr() { ExitCode::from(failure::USAGE) } else { ExitCode::SUCCESS };
@@ -67,17 +71,23 @@ enum Parsed {
     Arguments(Box<Arguments>),
     /// Not among the commands that are shown, completed and described: it is what describes them.
     Generate(GenerateArguments),
+    /// Nor this, which this program runs itself.
+    PeakMemory(PeakMemoryArguments),
 }
 
 fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
-    let mut program = Arguments::command().subcommand(GenerateArguments::command());
+    let mut program = Arguments::command().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
     let called = words.first().and_then(|word| Path::new(word).file_name());
     if called == Some(OsStr::new(GIT_PROGRAM)) {
         program = program.bin_name("git repackbench");
     }
     let matches = program.try_get_matches_from_mut(words)?;
-    if let Some(("generate", matches)) = matches.subcommand() {
-        return GenerateArguments::from_arg_matches(matches).map(Parsed::Generate);
+    match matches.subcommand() {
+        Some(("generate", matches)) => return GenerateArguments::from_arg_matches(matches).map(Parsed::Generate),
+        Some((METER_COMMAND, matches)) => {
+            return PeakMemoryArguments::from_arg_matches(matches).map(Parsed::PeakMemory);
+        }
+        _ => {}
     }
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
     Ok(Parsed::Arguments(Box::new(arguments)))

@@ -124,6 +124,14 @@ pub(crate) fn peak_resident(records: &[Record], job: JobName, arm: &Arm) -> Opti
     median_estimate(peaks.collect())
 }
 
+/// The peak resident memory of an arm's command, in bytes: that of the one untimed run, which all its records tell.
+pub(crate) fn command_peak(records: &[Record], job: JobName, arm: &Arm) -> Option<Estimate> {
+    let last = records.iter().rfind(|record| job.is(&record.workload) && arm.is(record))?;
+    last.variant.client.as_ref()?;
+    let bytes = last.usage.peak_resident_bytes? as f64;
+    Some(Estimate { value: bytes, interval: None, samples: vec![bytes] })
+}
+
 /// A count of what an arm's runs did that differs between arms.
 pub(crate) fn extra(records: &[Record], job: JobName, arm: &Arm, name: &str) -> Option<u64> {
     records.iter().rfind(|record| job.is(&record.workload) && arm.is(record))?.extra.get(name).copied()
@@ -145,10 +153,10 @@ impl Ratios {
         Ratios(compare_records(records))
     }
 
-    /// Those of elapsed times, whichever time of these runs is compared elsewhere.
-    pub(crate) fn of_elapsed(records: &[Record]) -> Self {
-        let elapsed = |record: &Record| Record { compared_time: ComparedTime::Wall, ..record.clone() };
-        Ratios(compare_records(&records.iter().map(elapsed).collect::<Vec<_>>()))
+    /// Those of this time, whichever time of these runs is compared elsewhere.
+    pub(crate) fn of_time(records: &[Record], time: ComparedTime) -> Self {
+        let compared = |record: &Record| Record { compared_time: time, ..record.clone() };
+        Ratios(compare_records(&records.iter().map(compared).collect::<Vec<_>>()))
     }
 
     /// The compared time of `arm` as a multiple of the baseline's, whose two runs must not differ too much.
@@ -220,6 +228,22 @@ pub(crate) mod tests {
             records.push(run(workload, "baseline", baseline, None, block, base));
             records.push(run(workload, "baseline-again", baseline, None, block, base));
             records.push(run(workload, "candidate", codec, None, block, (base as f64 * part) as u64));
+        }
+        records
+    }
+
+    /// Seven blocks of a stock client's rows: zlib by the plain one, and codecs by the one with the library, or the extension, each with its
+    /// part of zlib's time.
+    pub(crate) fn by_client(workload: &str, codecs: &[(&str, f64)]) -> Vec<Record> {
+        let mut records = Vec::new();
+        for block in 0..7 {
+            let base = 1000 + u64::from(block);
+            for role in ["baseline", "baseline-again"] {
+                records.push(run(workload, role, "zlib:6", Some(false), block, base));
+            }
+            for (codec, part) in codecs {
+                records.push(run(workload, "candidate", codec, Some(true), block, (base as f64 * part) as u64));
+            }
         }
         records
     }

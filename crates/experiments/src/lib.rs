@@ -25,6 +25,7 @@ mod probe;
 mod registry;
 mod revision_alone;
 mod setting;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod text;

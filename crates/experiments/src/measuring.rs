@@ -190,6 +190,7 @@ impl<'a> Measuring<'a> {
                     helps: Vec::new(),
                     caches: vec![Caches::Off],
                     workloads: workloads.clone(),
+                    meter: options.meter.clone(),
                 };
                 (Vec::new(), Some(stock))
             }

@@ -8,6 +8,9 @@ use crate::{
     zlib_vs_zstd_pack,
 };
 
+/// What is said to whom asked for it in vain.
+const NOTHING_REPACKED: &str = "--repack changes nothing here: this experiment is about files, one by one, and not about the deltas of packs and revlogs.";
+
 /// An experiment that can be run again.
 #[derive(Debug, Clone, Copy)]
 pub struct RegisteredExperiment {
@@ -15,16 +18,38 @@ pub struct RegisteredExperiment {
     pub name: &'static str,
     /// The only system whose repositories it runs on; `None` for either.
     pub vcs: Option<Vcs>,
+    /// Whether it reads packs or revlogs, and so has something to say of deltas that are searched for again.
+    reads_deltas: bool,
     run: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
 }
 
-/// All of them, in the order of their dates. One more is one more line.
+/// All of them, in the order of their dates. One more is one more entry.
 const EXPERIMENTS: &[RegisteredExperiment] = &[
-    RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, run: flat_vs_gzip_tree::run },
-    RegisteredExperiment { name: compressors_by_level::NAME, vcs: None, run: compressors_by_level::run },
-    RegisteredExperiment { name: checkout_page_trace::NAME, vcs: Some(Vcs::Git), run: checkout_page_trace::run },
-    RegisteredExperiment { name: zlib_vs_lz4_revlog::NAME, vcs: Some(Vcs::Mercurial), run: zlib_vs_lz4_revlog::run },
-    RegisteredExperiment { name: zlib_vs_zstd_pack::NAME, vcs: Some(Vcs::Git), run: zlib_vs_zstd_pack::run },
+    RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, reads_deltas: false, run: flat_vs_gzip_tree::run },
+    RegisteredExperiment {
+        name: compressors_by_level::NAME,
+        vcs: None,
+        reads_deltas: false,
+        run: compressors_by_level::run,
+    },
+    RegisteredExperiment {
+        name: checkout_page_trace::NAME,
+        vcs: Some(Vcs::Git),
+        reads_deltas: true,
+        run: checkout_page_trace::run,
+    },
+    RegisteredExperiment {
+        name: zlib_vs_lz4_revlog::NAME,
+        vcs: Some(Vcs::Mercurial),
+        reads_deltas: true,
+        run: zlib_vs_lz4_revlog::run,
+    },
+    RegisteredExperiment {
+        name: zlib_vs_zstd_pack::NAME,
+        vcs: Some(Vcs::Git),
+        reads_deltas: true,
+        run: zlib_vs_zstd_pack::run,
+    },
 ];
 
 /// Every experiment that can be run again.
@@ -58,7 +83,11 @@ impl RegisteredExperiment {
             let why = format!("{}: it runs on {system} repositories", context.name);
             return Err(ExperimentError::Refused { experiment: self.name, why });
         }
-        (self.run)(context)
+        let mut experiment = (self.run)(context)?;
+        if context.options.is_repacked && !self.reads_deltas {
+            experiment.notes.push(NOTHING_REPACKED.to_owned());
+        }
+        Ok(experiment)
     }
 }
 
@@ -80,6 +109,19 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::tests::{Setting, files_of};
+
+    #[test]
+    fn who_asks_in_vain_for_other_deltas_is_told_so() {
+        let mut setting = Setting::new(&files_of(3), 1);
+        let is_told = |setting: &Setting| {
+            let result = setting.run(|context| experiment(flat_vs_gzip_tree::NAME).unwrap().run(context));
+            result.unwrap().notes.iter().any(|note| note == NOTHING_REPACKED)
+        };
+        assert!(!is_told(&setting));
+        setting.options.is_repacked = true;
+        assert!(is_told(&setting));
+    }
 
     #[test]
     fn every_experiment_has_published_figures_and_a_name_of_its_own() {

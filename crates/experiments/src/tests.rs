@@ -60,6 +60,7 @@ impl Setting {
             git: "git".into(),
             hg: "hg".into(),
             hg_extension: None,
+            meter: None,
             threads: 2,
             seed: 1,
             command: None,

@@ -6,8 +6,8 @@
 //!   where the interval lies on the other side, or within the floor on both; and **undecided** where it lies anywhere else, is too wide to
 //!   tell the figure, or where there is none.
 //! - An effect is the logarithm of a ratio, so that half of 0.81 is 0.9.
-//! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1, **not reproduced** where it lies
-//!   wholly beyond, and undecided else.
+//! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1 and within [half](SAME_EFFECT) of the
+//!   effect that was published beside it, **not reproduced** where it lies wholly beyond, and beyond the noise floor, and undecided else.
 //! - Sizes are exact: they have a tolerance of their own, and are never undecided.
 
 use repackbench_records::{ClaimOutcome, Estimate, Outcome, Published};
@@ -28,6 +28,8 @@ const TOLD: f64 = 2.0;
 pub(crate) const SIZE_TOLERANCE: f64 = 0.02;
 /// Two times are about the same if their ratio is no further from 1.
 pub(crate) const SAME: f64 = 0.05;
+/// Nor further than so much of the smallest effect that was published beside it.
+const SAME_EFFECT: f64 = 0.5;
 
 /// A verdict and its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,6 +61,14 @@ pub(crate) fn claim(published: &Published, id: &str, judgement: Judgement) -> Op
         outcome: judgement.outcome,
         reason: judgement.reason,
     })
+}
+
+/// The outcomes of published claims, by their names.
+pub(crate) fn outcomes<'a>(
+    published: &Published,
+    judged: impl IntoIterator<Item = (&'a str, Judgement)>,
+) -> Vec<ClaimOutcome> {
+    judged.into_iter().filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
 }
 
 /// On which side of 1 something lies.
@@ -160,23 +170,40 @@ fn tells(estimate: &Estimate, least: f64, most: f64) -> bool {
 
 /// Judges that `what` takes about as long as something else.
 pub(crate) fn takes_the_same(what: &str, measured: Option<&Ratio>) -> Judgement {
+    takes_the_same_beside(what, &[], measured)
+}
+
+/// The same where effects were published beside it, as ratios, such as that of another codec on the same command: what is the same then
+/// has to be so within half of the smallest of them.
+pub(crate) fn takes_the_same_beside(what: &str, published: &[f64], measured: Option<&Ratio>) -> Judgement {
     let Some(found) = measured else { return Judgement::missing(&format!("{what} was not measured.")) };
     let shown = estimate(&found.estimate);
     let Some([low, high]) = found.estimate.interval else {
         return Judgement::new(Outcome::Undecided, shown, undecided(what, found));
     };
-    let (least, most) = (1.0 / (1.0 + SAME), 1.0 + SAME);
-    let (outcome, reason) = if low >= least && high <= most {
-        (Outcome::Reproduced, format!("The interval of {what} lies within {} of 1.", percent(SAME)))
-    } else if high < least || low > most {
-        (Outcome::NotReproduced, format!("The interval of {what} lies more than {} from 1.", percent(SAME)))
+    let same = same_within(published);
+    // What the noise floor holds is no difference.
+    let other = same.max(found.floor);
+    let (outcome, reason) = if high < 1.0 / (1.0 + other) || low > 1.0 + other {
+        (Outcome::NotReproduced, format!("The interval of {what} lies more than {} from 1.", percent(other)))
+    } else if found.floor > same {
+        let reason = format!("The noise floor of {what}, {}, is wider than {}.", percent(found.floor), percent(same));
+        (Outcome::Undecided, reason)
+    } else if low >= 1.0 / (1.0 + same) && high <= 1.0 + same {
+        (Outcome::Reproduced, format!("The interval of {what} lies within {} of 1.", percent(same)))
     } else {
         (
             Outcome::Undecided,
-            format!("The interval of {what} lies neither within {} of 1 nor wholly beyond.", percent(SAME)),
+            format!("The interval of {what} lies neither within {} of 1 nor wholly beyond.", percent(other)),
         )
     };
     Judgement::new(outcome, shown, reason)
+}
+
+/// How far from 1 the same may be, as a part of 1, beside published effects.
+fn same_within(published: &[f64]) -> f64 {
+    let smallest = published.iter().map(|ratio| ratio.ln().abs()).fold(f64::INFINITY, f64::min);
+    (smallest * SAME_EFFECT).exp_m1().min(SAME)
 }
 
 /// Judges that `what` is `published` times as large as something else; several published figures are a range.
@@ -210,10 +237,26 @@ pub(crate) fn undecided(what: &str, found: &Ratio) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use repackbench_records::published_experiment;
 
     use super::*;
+
+    /// The one of the claim of this name.
+    #[track_caller]
+    pub(crate) fn outcome_of(published: &Published, id: &str, outcomes: Vec<ClaimOutcome>) -> ClaimOutcome {
+        let claim = &published.claim(id).unwrap().claim;
+        outcomes.into_iter().find(|outcome| outcome.claim == *claim).unwrap()
+    }
+
+    /// Each claim has an outcome, which tells of no measurement.
+    #[track_caller]
+    pub(crate) fn assert_all_are_undecided(published: &Published, outcomes: &[ClaimOutcome]) {
+        assert_eq!(outcomes.len(), published.claims.len());
+        let is_undecided =
+            |outcome: &ClaimOutcome| outcome.outcome == Outcome::Undecided && outcome.measured.is_empty();
+        assert!(outcomes.iter().all(is_undecided), "{outcomes:#?}");
+    }
 
     fn measured(low: f64, high: f64) -> Ratio {
         let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
@@ -279,6 +322,30 @@ mod tests {
         ] {
             assert_eq!(takes_the_same("it", Some(&measured(low, high))).outcome, outcome, "{low} {high}");
         }
+    }
+
+    #[test]
+    fn the_same_beside_an_effect_is_within_half_of_it() {
+        let judge = |published: &[f64], low: f64, high: f64, floor: f64| {
+            takes_the_same_beside("it", published, Some(&Ratio { floor, ..measured(low, high) }))
+        };
+        // Half of 0.937 is 0.968, or 1.033 the other way.
+        for (low, high, floor, outcome) in [
+            (0.97, 1.03, 0.01, Outcome::Reproduced),
+            (0.97, 1.04, 0.01, Outcome::Undecided),
+            (1.035, 1.045, 0.01, Outcome::NotReproduced),
+            (0.94, 0.96, 0.01, Outcome::NotReproduced),
+            // Two runs of the same files may differ by more than that.
+            (0.99, 1.01, 0.04, Outcome::Undecided),
+            (1.035, 1.045, 0.05, Outcome::Undecided),
+            (1.06, 1.07, 0.05, Outcome::NotReproduced),
+        ] {
+            let found = judge(&[0.937, 0.5], low, high, floor);
+            assert_eq!(found.outcome, outcome, "{low} {high} {floor}: {}", found.reason);
+        }
+        // A large effect makes nothing the same that is not within the common margin.
+        assert_eq!(judge(&[0.1], 0.97, 1.03, 0.01), judge(&[], 0.97, 1.03, 0.01));
+        assert_eq!(judge(&[0.1], 1.06, 1.07, 0.01).outcome, Outcome::NotReproduced);
     }
 
     #[test]

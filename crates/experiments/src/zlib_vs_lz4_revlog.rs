@@ -5,10 +5,10 @@
 
 mod claims;
 mod layout;
+mod memory;
 mod several;
+mod shares;
 mod tables;
-
-use std::time::Duration;
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
@@ -41,19 +41,22 @@ const BASELINE: &str = "zlib:6";
 const CODECS: [&str; 2] = ["lz4", "lz4hc:9"];
 /// What hg writes today, which every benchmark of Mercurial has a row of.
 const TODAY: &str = "zstd:3";
+/// Whose rows tell what any compression costs.
+const STORE: &str = "store";
 /// How many changesets come anew.
 const NEW_CHANGESETS: u64 = 100;
 
 /// The parts of the budget.
 mod weight {
-    pub(super) const REPLAYS: u32 = 20;
+    pub(super) const REPLAYS: u32 = 16;
     pub(super) const NEWEST: u32 = 4;
-    pub(super) const UPDATE: u32 = 18;
-    pub(super) const CLONE: u32 = 30;
-    pub(super) const PULL: u32 = 10;
+    pub(super) const UPDATE: u32 = 14;
+    pub(super) const CLONE: u32 = 18;
+    pub(super) const PULL: u32 = 8;
     pub(super) const OLD_REPLAYS: u32 = 6;
     pub(super) const OLD_UPDATE: u32 = 12;
-    pub(super) const ALL: u32 = REPLAYS + NEWEST + UPDATE + CLONE + PULL + OLD_REPLAYS + OLD_UPDATE;
+    pub(super) const OLD_CLONE: u32 = 22;
+    pub(super) const ALL: u32 = REPLAYS + NEWEST + UPDATE + CLONE + PULL + OLD_REPLAYS + OLD_UPDATE + OLD_CLONE;
 }
 
 /// A repository in one layout, with its variants.
@@ -63,13 +66,13 @@ pub(super) struct Layout<'a> {
     source: &'a Repository,
     pub(super) as_found: SizeRecord,
     pub(super) baseline: Sized,
-    /// Those of [`CODECS`], then [`TODAY`]'s.
+    /// Those of [`CODECS`], then [`TODAY`]'s and [`STORE`]'s.
     pub(super) codecs: Vec<Sized>,
 }
 
 impl<'a> Layout<'a> {
     fn make(context: &Context<'_>, name: &'static str, source: &'a Repository) -> Result<Self, ExperimentError> {
-        let codecs = CODECS.iter().chain([&TODAY]).map(|text| Sized::make(context, source, text));
+        let codecs = CODECS.iter().chain([&TODAY, &STORE]).map(|text| Sized::make(context, source, text));
         Ok(Layout {
             name,
             source,
@@ -103,7 +106,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     let new = |layout: &Layout<'_>| layout.repository(context);
     let mut measuring = Measuring::new(context, found.source, new(&found), baseline.clone());
     let mut of_old = old.as_ref().map(|old| Measuring::new(context, old.source, new(old), baseline.clone()));
-    match measure_all(&mut measuring, &found, of_old.as_mut()) {
+    match measure_all(&mut measuring, &found, of_old.as_mut().zip(old.as_ref())) {
         Err(ExperimentError::Interrupted) => measuring.is_interrupted = true,
         result => result?,
     }
@@ -134,15 +137,12 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
 fn measure_all(
     measuring: &mut Measuring<'_>,
     found: &Layout<'_>,
-    old: Option<&mut Measuring<'_>>,
+    old: Option<(&mut Measuring<'_>, &Layout<'_>)>,
 ) -> Result<(), ExperimentError> {
     let context = measuring.context;
     let specs = CODECS.iter().map(|text| spec(text)).collect::<Result<Vec<CodecSpec>, _>>()?;
-    // Without the extension hg reads zlib and zstd alone.
-    let by_hg = if context.options.hg_extension.is_some() { specs.as_slice() } else { &[] };
-    let of_hg = if by_hg.is_empty() { 3 } else { 5 };
+    let rows = RowsOfHg::new(context, &specs)?;
     let mut budget = Budget::new(context.clock, context.options.budget, weight::ALL)?;
-    let checkout = || StockWorkload::Replayed(WorkloadSpec::Checkout);
     let replays = vec![
         WorkloadSpec::Checkout,
         floor_of(WorkloadSpec::Checkout),
@@ -155,32 +155,69 @@ fn measure_all(
     let newest = vec![floor_of(WorkloadSpec::Serve(Exchange::Zlib)), floor_of(WorkloadSpec::Ingest)];
     let job = Job::new("The codecs alone in a pull", Work::Replays(newest), weight::NEWEST, &specs);
     measuring.measure(&job.with_rows(3, 1).of_newest(NEW_CHANGESETS), &mut budget)?;
-    let (update, clone) = look(measuring, found, &budget)?;
-    let commands = |workload| Work::Commands(vec![workload]);
-    let job = Job::new("hg update", commands(checkout()), weight::UPDATE, by_hg).taking(update);
-    measuring.measure(&job.with_rows(of_hg, 1), &mut budget)?;
-    let work = commands(StockWorkload::Clone(Receiver::Same));
-    let job = Job::new("hg clone --pull", work, weight::CLONE, by_hg).taking(clone);
-    measuring.measure(&job.with_rows(of_hg - 1, 1), &mut budget)?;
-    let work = commands(StockWorkload::Fetch(Receiver::Same));
-    let job = Job::new("hg pull", work, weight::PULL, by_hg).taking(update);
-    measuring.measure(&job.with_rows(of_hg - 1, 1).of_newest(NEW_CHANGESETS), &mut budget)?;
-    let Some(old) = old else { return Ok(()) };
-    old.is_interrupted = measuring.is_interrupted;
+    let (update, clone) = look(measuring, found, &budget, [weight::UPDATE, weight::CLONE])?;
+    measuring.measure(&rows.update("hg update", weight::UPDATE).taking(update), &mut budget)?;
+    measuring.measure(&rows.clone_pull("hg clone --pull", weight::CLONE).taking(clone), &mut budget)?;
+    let pull = rows.exchange("hg pull", StockWorkload::Fetch(Receiver::Same), weight::PULL).taking(update);
+    measuring.measure(&pull.of_newest(NEW_CHANGESETS), &mut budget)?;
+    let Some((measuring_old, old)) = old else { return Ok(()) };
+    measuring_old.is_interrupted = measuring.is_interrupted;
     let replays = vec![WorkloadSpec::Checkout, floor_of(WorkloadSpec::Checkout)];
     let what = "Replays of update in the layout of 2012";
-    old.measure(&Job::new(what, Work::Replays(replays), weight::OLD_REPLAYS, &specs).with_rows(3, 1), &mut budget)?;
-    let what = "hg update in the layout of 2012";
-    let job = Job::new(what, commands(checkout()), weight::OLD_UPDATE, by_hg).taking(update);
-    old.measure(&job.with_rows(of_hg, 1), &mut budget)
+    let job = Job::new(what, Work::Replays(replays), weight::OLD_REPLAYS, &specs);
+    measuring_old.measure(&job.with_rows(3, 1), &mut budget)?;
+    let (update, clone) = look(measuring_old, old, &budget, [weight::OLD_UPDATE, weight::OLD_CLONE])?;
+    let job = rows.update("hg update in the layout of 2012", weight::OLD_UPDATE).taking(update);
+    measuring_old.measure(&job, &mut budget)?;
+    let job = rows.clone_pull("hg clone --pull in the layout of 2012", weight::OLD_CLONE).taking(clone);
+    measuring_old.measure(&job, &mut budget)
+}
+
+/// The rows that hg's commands have.
+struct RowsOfHg {
+    /// Codecs besides the baseline and today's, those that most claims are about first.
+    codecs: Vec<CodecSpec>,
+    /// Rows of an update besides one of each codec.
+    others: usize,
+}
+
+impl RowsOfHg {
+    /// Without the extension hg reads zlib, zstd and what is not compressed alone.
+    fn new(context: &Context<'_>, specs: &[CodecSpec]) -> Result<Self, ExperimentError> {
+        let has_extension = context.options.hg_extension.is_some();
+        let specs = if has_extension { specs } else { &[] };
+        // As found, zlib and zstd; with the extension zlib, zstd and store once more.
+        let others = if has_extension { 6 } else { 3 };
+        Ok(RowsOfHg { codecs: specs.iter().cloned().chain([spec(STORE)?]).collect(), others })
+    }
+
+    fn update<'a>(&'a self, what: &'a str, weight: u32) -> Job<'a> {
+        let work = Work::Commands(vec![StockWorkload::Replayed(WorkloadSpec::Checkout)]);
+        Job::new(what, work, weight, &self.codecs).with_rows(self.others, 1)
+    }
+
+    fn clone_pull<'a>(&'a self, what: &'a str, weight: u32) -> Job<'a> {
+        self.exchange(what, StockWorkload::Clone(Receiver::Same), weight)
+    }
+
+    /// What has no row of the source as found, as that may be under several codecs.
+    fn exchange<'a>(&'a self, what: &'a str, workload: StockWorkload, weight: u32) -> Job<'a> {
+        Job::new(what, Work::Commands(vec![workload]), weight, &self.codecs).with_rows(self.others - 1, 1)
+    }
 }
 
 fn floor_of(workload: WorkloadSpec) -> WorkloadSpec {
     WorkloadSpec::Floor(Box::new(workload))
 }
 
-/// How long `hg update` and `hg clone --pull` take on the baseline, in copies: hg writes caches beside what it reads.
-fn look(measuring: &Measuring<'_>, found: &Layout<'_>, budget: &Budget<'_>) -> Result<(Probe, Probe), ExperimentError> {
+/// How long `hg update` and `hg clone --pull` take on the baseline, in copies: hg writes caches beside what it reads. Each may take what is
+/// due to a job of its weight.
+fn look(
+    measuring: &Measuring<'_>,
+    layout: &Layout<'_>,
+    budget: &Budget<'_>,
+    [update_weight, clone_weight]: [u32; 2],
+) -> Result<(Probe, Probe), ExperimentError> {
     let context = measuring.context;
     if measuring.is_interrupted {
         return Ok((Probe::Unknown, Probe::Unknown));
@@ -189,19 +226,17 @@ fn look(measuring: &Measuring<'_>, found: &Layout<'_>, budget: &Budget<'_>) -> R
     let copy = scratch.path().join("copy");
     let made = std::fs::create_dir(&copy);
     made.map_err(|source| ExperimentError::Io { action: "create", path: copy.clone(), source })?;
-    let from = found.baseline.variant.path().join(".hg");
+    let from = layout.baseline.variant.path().join(".hg");
     copy_repository(&from, &copy.join(".hg")).map_err(BenchError::from)?;
-    let time = |name: &str, arguments: &[&std::ffi::OsStr], limit: Option<Duration>| {
-        let mut command = probe::hg(context);
-        command.args(arguments);
-        probe::time_of(context, command, name, limit)
-    };
-    let (copy, clone) = (copy.as_os_str(), scratch.path().join("clone"));
-    let arguments = ["clone".as_ref(), "-q".as_ref(), "--pull".as_ref(), "-U".as_ref(), copy, clone.as_os_str()];
-    let cloned = time("hg clone --pull", &arguments, budget.look(weight::CLONE)?)?;
+    let mut command = probe::hg(context);
+    if layout.name == OLD {
+        layout::write_as_then(&mut command);
+    }
+    command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(scratch.path().join("clone"));
+    let cloned = probe::time_of(context, command, "hg clone --pull", budget.look(clone_weight)?)?;
     let revision = context.options.revision.as_deref().unwrap_or(context.source.default_revision());
-    let arguments =
-        ["-R".as_ref(), copy, "update".as_ref(), "-q".as_ref(), "-r".as_ref(), std::ffi::OsStr::new(revision)];
-    let updated = time("hg update", &arguments, budget.look(weight::UPDATE)?)?;
+    let mut command = probe::hg(context);
+    command.arg("-R").arg(&copy).args(["update", "-q", "-r", revision]);
+    let updated = probe::time_of(context, command, "hg update", budget.look(update_weight)?)?;
     Ok((updated, cloned))
 }

@@ -20,7 +20,8 @@ pub struct RunUsage {
     /// Memory of the process when the run began, in bytes: pages of mapped files count, those of other variants too.
     pub start_resident_bytes: Option<u64>,
     /// The most that it was during the run. The difference is what the run took anew: memory that the allocator kept from earlier
-    /// runs is in both.
+    /// runs is in both. Of a command of the user's own git or hg it is the most that any one of its processes held in the untimed
+    /// run before the timed ones, and so the same in all records of its row in a session.
     pub peak_resident_bytes: Option<u64>,
 }
 

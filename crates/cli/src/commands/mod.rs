@@ -12,6 +12,7 @@ pub(crate) mod experiment;
 pub(crate) mod explain;
 pub(crate) mod generate;
 pub(crate) mod payloads;
+pub(crate) mod peak_memory;
 mod plan;
 pub(crate) mod replay;
 pub(crate) mod report;

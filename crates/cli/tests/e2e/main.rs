@@ -29,6 +29,7 @@ mod orders;
 mod outputs;
 mod page_trace;
 mod payloads;
+mod peak_memory;
 mod rechosen;
 mod refused;
 mod replay;

@@ -14,10 +14,7 @@ use super::{
     shares::{Modes, TouchOrder},
     verdicts::ClaimedCosts,
 };
-
-fn column(name: &str, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.to_owned(), unit }
-}
+use crate::tables::column;
 
 /// A value that was measured once.
 fn once(value: f64) -> Option<Estimate> {

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     text::{self, count, seconds, share as percent},
-    verdict::{Judgement, claim},
+    verdict::{Judgement, outcomes},
 };
 
 /// Everything that is told of.
@@ -160,7 +160,7 @@ impl Results<'_> {
         findings.extend(counted);
         // In the order in which they were published.
         findings.sort_by_key(|(id, _)| self.published.claims.iter().position(|claim| claim.id == *id));
-        findings.into_iter().filter_map(|(id, found)| claim(self.published, id, found)).collect()
+        outcomes(self.published, findings)
     }
 
     /// The order of the checkout's first touches of packs as git would write them.

@@ -13,12 +13,9 @@ use super::{
 use crate::{
     estimates::{Ratio, median_estimate},
     interleaved::ratio_of,
+    tables::column,
     text::megabytes,
 };
-
-fn column(name: &str, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.to_owned(), unit }
-}
 
 /// The columns that the published table has.
 const PUBLISHED: [(&str, Unit); 3] =

@@ -1,8 +1,6 @@
 //! The figures beside the published ones, and where the set-up differs.
 
-use repackbench_records::{
-    Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Published, PublishedTable, Unit,
-};
+use repackbench_records::{Estimate, ExperimentRow, ExperimentTable, Published, PublishedTable, Unit};
 use repackbench_timing::trace::Device;
 
 use super::{
@@ -11,11 +9,7 @@ use super::{
     trees::{COPIES, Kind, Trees},
     verdicts::{fair_ratio, layout_errors, ratio_between},
 };
-use crate::{ExperimentError, estimates::median_estimate, text::megabytes};
-
-fn column(name: &str, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.to_owned(), unit }
-}
+use crate::{ExperimentError, estimates::median_estimate, tables::column, text::megabytes};
 
 /// All tables.
 pub(super) fn tables(

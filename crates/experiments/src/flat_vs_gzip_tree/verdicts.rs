@@ -29,7 +29,7 @@ use crate::{
     estimates::{Ratio, median_estimate},
     interleaved::ratio_of,
     text::{estimate, percent, ratio},
-    verdict::{Judgement, SAME, claim, takes},
+    verdict::{Judgement, SAME, outcomes, takes},
 };
 
 /// A layout error is the published one if it is no more than so many times as large.
@@ -72,7 +72,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ("caveat", judge_caveat(git_ratio(&figures.git).as_ref(), fair.as_ref())),
     ];
     let told = judgements.into_iter().map(|(id, judgement)| (id, of_inodes(judgement, figures.drops_all)));
-    told.filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
+    outcomes(published, told)
 }
 
 /// Says of what was judged from times that these are without a part of the published ones, where they are.

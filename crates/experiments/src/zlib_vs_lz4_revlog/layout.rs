@@ -29,6 +29,13 @@ const SETTINGS: [&str; 4] = [
     "format.revlog-compression=zlib",
 ];
 
+/// Lets `command`, which is hg, make repositories as it did then.
+pub(super) fn write_as_then(command: &mut Command) {
+    for setting in SETTINGS {
+        command.args(["--config", setting]);
+    }
+}
+
 /// What later layouts require.
 const LATER: [&str; 2] = ["generaldelta", "sparserevlog"];
 
@@ -108,9 +115,7 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
         let copy = scratch.path().join("copy");
         convert(context.source, &baseline, Layout::default(), &copy, false, context.options.threads, context.progress)?;
         let mut command: Command = probe::hg(context);
-        for setting in SETTINGS {
-            command.args(["--config", setting]);
-        }
+        write_as_then(&mut command);
         command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);
         run_program(command, "hg clone --pull", context.progress)
     })?;

@@ -1,14 +1,18 @@
 //! The tables: what was published beside what was measured, a set for each layout.
 
 use repackbench_records::{
-    ChunkForm, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, ObjectKind, Published, Record, SizeRecord,
-    Unit,
+    ChunkForm, ComparedTime, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, ObjectKind, Published, Record,
+    SizeRecord, Unit,
 };
 
-use super::{AS_FOUND, BASELINE, CODECS, Layout, TODAY};
+use super::{AS_FOUND, BASELINE, CODECS, Layout, STORE, TODAY, memory, shares};
 use crate::{
     Context,
-    estimates::{Arm, JobName, Ratio, Ratios, Who, between, cpu, extra, median_estimate, peak_resident, samples, wall},
+    estimates::{
+        Arm, JobName, Ratio, Ratios, Who, between, command_peak, cpu, extra, median_estimate, peak_resident, samples,
+        wall,
+    },
+    tables::{column, has_figure},
     text::{list, megabytes},
     variants::spec,
 };
@@ -20,12 +24,14 @@ pub(super) const DECODE: JobName = JobName::all("floor:traverse");
 pub(super) const CLONE: JobName = JobName::all("clone:same");
 pub(super) const FLOOR_SEND: JobName = JobName::all("floor:serve:zlib");
 pub(super) const PULL: JobName = JobName::newest("fetch:same");
-const FLOOR_SEND_NEWEST: JobName = JobName::newest("floor:serve:zlib");
-const FLOOR_WRITE_NEWEST: JobName = JobName::newest("floor:ingest");
+pub(super) const FLOOR_SEND_NEWEST: JobName = JobName::newest("floor:serve:zlib");
+pub(super) const FLOOR_WRITE_NEWEST: JobName = JobName::newest("floor:ingest");
 
 /// Columns that others look for.
 pub(super) const SIZE: &str = "size";
 pub(super) const UPDATE_COLUMN: &str = "update";
+/// The commands of hg, and what tables call them.
+pub(super) const COMMANDS: [(JobName, &str); 3] = [(UPDATE, UPDATE_COLUMN), (CLONE, "clone --pull"), (PULL, "pull")];
 /// The rows of codecs.
 pub(super) const ZLIB: &str = "zlib";
 pub(super) const LZ4: &str = "lz4";
@@ -50,12 +56,15 @@ pub(super) struct LayoutFindings<'a> {
     pub(super) ratios: Ratios,
     /// The same of elapsed times, which is what was published of commands.
     elapsed: Ratios,
+    /// The same of processor time, which update, too, is a part of.
+    processor: Ratios,
     /// Sizes by the codec's row.
     sizes: Vec<(&'static str, SizeRecord)>,
 }
 
 /// The row of each codec, and its spec.
-const ROWS: [(&str, &str); 4] = [(ZLIB, BASELINE), (LZ4HC, CODECS[1]), (LZ4, CODECS[0]), (TODAY, TODAY)];
+const ROWS: [(&str, &str); 5] =
+    [(ZLIB, BASELINE), (LZ4HC, CODECS[1]), (LZ4, CODECS[0]), (TODAY, TODAY), (STORE, STORE)];
 
 impl<'a> LayoutFindings<'a> {
     pub(super) fn new(published: &'a Published, layout: &Layout<'_>, records: &'a [Record]) -> Self {
@@ -74,8 +83,8 @@ impl<'a> LayoutFindings<'a> {
         records: &'a [Record],
         sizes: Vec<(&'static str, SizeRecord)>,
     ) -> Self {
-        let (ratios, elapsed) = (Ratios::of(records), Ratios::of_elapsed(records));
-        LayoutFindings { name, published, records, ratios, elapsed, sizes }
+        let [elapsed, processor] = [ComparedTime::Wall, ComparedTime::Cpu].map(|time| Ratios::of_time(records, time));
+        LayoutFindings { name, published, records, ratios: Ratios::of(records), elapsed, processor, sizes }
     }
 
     pub(super) fn size(&self, row: &str) -> Option<&SizeRecord> {
@@ -128,27 +137,14 @@ impl<'a> LayoutFindings<'a> {
         Some(start / self.cpu_median(job, Who::Plain, ZLIB)?)
     }
 
-    /// What the codec alone takes of hg's commands under zlib, at least: the command, its name, and the part.
-    pub(super) fn zlib_shares(&self) -> Vec<(JobName, &'static str, f64)> {
-        let floor = |job| self.cpu_median(job, Who::Replay, ZLIB);
-        let command = |job| self.cpu_median(job, Who::Plain, ZLIB);
-        // Only a part of a large store is compressed again in the replay.
-        let compressed = || {
-            let arm = arm(Who::Replay, ZLIB)?;
-            let count = |name| extra(self.records, ENCODE, &arm, name).map(|count| count as f64);
-            let part = count("payload bytes encoded")? / count("payload bytes in all")?;
-            (part > 0.0).then_some(floor(ENCODE)? / part)
-        };
-        let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
-        let shares = [
-            (UPDATE, UPDATE_COLUMN, floor(FLOOR_UPDATE)),
-            (CLONE, "clone --pull", sum(floor(FLOOR_SEND), compressed())),
-            (PULL, "pull", sum(floor(FLOOR_SEND_NEWEST), floor(FLOOR_WRITE_NEWEST))),
-        ];
-        shares.into_iter().filter_map(|(job, name, floor)| Some((job, name, floor? / command(job)?))).collect()
+    /// What plain hg saves of the CPU time of a command under zlib in a repository without compression.
+    pub(super) fn saved_by_store(&self, job: JobName) -> Option<Estimate> {
+        let Estimate { value, interval, .. } = self.processor.get(job, &arm(Who::Plain, STORE)?)?.estimate;
+        let interval = interval.map(|[low, high]| [1.0 - high, 1.0 - low]);
+        Some(Estimate { value: 1.0 - value, interval, samples: Vec::new() })
     }
 
-    /// The same of the replay of update, where there is nothing but reading and writing.
+    /// What the codec alone takes of the replay of update, where there is nothing but reading and writing.
     pub(super) fn replayed_share(&self) -> Option<f64> {
         let of = |job| self.cpu_median(job, Who::Replay, ZLIB);
         Some(of(FLOOR_UPDATE)? / of(UPDATE)?)
@@ -157,6 +153,11 @@ impl<'a> LayoutFindings<'a> {
     /// The median peak of memory of the replay of update under a codec.
     pub(super) fn replayed_peak(&self, row: &str) -> Option<Estimate> {
         peak_resident(self.records, UPDATE, &arm(Who::Replay, row)?)
+    }
+
+    /// The peak of memory of a command.
+    pub(super) fn peak(&self, job: JobName, who: Who, row: &str) -> Option<Estimate> {
+        command_peak(self.records, job, &arm(who, row)?)
     }
 
     /// The published repository that is nearest in size.
@@ -209,8 +210,11 @@ pub(super) fn notes(published: &Published) -> Vec<String> {
         "Times of hg's commands are elapsed times, medians, and their ratios are of elapsed time, as the published ones are; ratios of \
          replays are of CPU time, of update of user time. Ratios come from pairs of runs in the same block, with 95 % intervals."
             .to_owned(),
-        "zlib's share is the CPU time that decoding, and compressing, the same chunks from memory takes, as a part of hg's own: a \
-         lower bound."
+        "zlib's share of a command: the codec alone is the CPU time that decoding, and compressing, the same chunks from memory takes, \
+         a lower bound; saved is what plain hg takes less in a repository without any compression. That spares hg calling the codec, \
+         too, but makes it read more bytes: without those zlib's share would be larger than what is saved."
+            .to_owned(),
+        "Peak memory of a command is that of its largest process, in one run before the timed ones; pages of files that it maps count."
             .to_owned(),
     ];
     notes.extend(published.remarks.iter().cloned());
@@ -218,17 +222,10 @@ pub(super) fn notes(published: &Published) -> Vec<String> {
 }
 
 pub(super) fn tables(layouts: &[LayoutFindings<'_>]) -> Vec<ExperimentTable> {
-    let of_layout = |layout| [sizes(layout), commands(layout), replays(layout), shares(layout), memory(layout)];
+    let of_layout =
+        |layout| [sizes(layout), commands(layout), replays(layout), shares::table(layout), memory::table(layout)];
     let has_figure = |table: &ExperimentTable| table.rows.iter().any(has_figure);
     layouts.iter().flat_map(of_layout).filter(has_figure).collect()
-}
-
-fn column(name: impl Into<String>, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.into(), unit }
-}
-
-fn has_figure(row: &ExperimentRow) -> bool {
-    row.measured.iter().any(Option::is_some)
 }
 
 /// The name of a published figure's column.
@@ -249,8 +246,8 @@ fn sizes(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let nearest = layout.nearest();
     let parts =
         [("manifest", ObjectKind::Manifest), ("changelog", ObjectKind::Changelog), ("filelogs", ObjectKind::Filelog)];
-    let mut columns = vec![column(beside(SIZE, nearest), Unit::Bytes)];
-    columns.extend(parts.iter().map(|(name, _)| column(*name, Unit::Bytes)));
+    let mut columns = vec![column(&beside(SIZE, nearest), Unit::Bytes)];
+    columns.extend(parts.iter().map(|(name, _)| column(name, Unit::Bytes)));
     columns.push(column("indexes and the rest", Unit::Bytes));
     columns.push(column("manifest's share of the growth", Unit::Share));
     let rows = layout.sizes.iter().map(|(label, size)| {
@@ -270,29 +267,31 @@ pub(super) fn commands_title(layout: &str) -> String {
     format!("Commands of stock hg, {layout}")
 }
 
-/// hg's own commands: plain hg on zlib, and hg with the extension on all.
+/// The rows of hg's own commands, what ends their names, and who does them: plain hg where that reads the codec by itself, and hg with the
+/// extension on all.
+pub(super) fn rows_of_hg() -> impl Iterator<Item = (&'static str, Who, &'static str)> {
+    ROWS.into_iter().flat_map(|(row, _)| {
+        let is_hgs_own = [ZLIB, TODAY, STORE].contains(&row);
+        let plain = is_hgs_own.then_some((row, Who::Plain, ""));
+        plain.into_iter().chain([(row, Who::Library, if is_hgs_own { BY_EXTENSION } else { "" })])
+    })
+}
+
+/// hg's own commands.
 fn commands(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let nearest = layout.nearest();
-    let jobs =
-        [(UPDATE_COLUMN, UPDATE, nearest), ("clone --pull", CLONE, PUBLISHED_REPOSITORIES[1]), ("pull", PULL, "")];
+    let repositories = [nearest, PUBLISHED_REPOSITORIES[1], ""];
+    let jobs = COMMANDS.into_iter().zip(repositories);
     let mut columns = Vec::new();
-    for (name, _, repository) in jobs {
+    for ((_, name), repository) in jobs.clone() {
         let name = if repository.is_empty() { name.to_owned() } else { beside(name, repository) };
         columns.push(column(&name, Unit::Seconds));
-        columns.push(column(format!("{name}, ratio"), Unit::Ratio));
+        columns.push(column(&format!("{name}, ratio"), Unit::Ratio));
     }
-    let labels = [(ZLIB, Who::Plain, ""), (ZLIB, Who::Library, BY_EXTENSION)];
-    let others = ROWS.iter().filter(|(row, _)| *row != ZLIB);
-    let rows = labels.into_iter().chain(others.flat_map(|(row, _)| {
-        // What hg reads by itself has two rows where there is an extension.
-        let plain = (*row == TODAY).then_some((*row, Who::Plain, ""));
-        let suffix = if *row == TODAY { BY_EXTENSION } else { "" };
-        plain.into_iter().chain([(*row, Who::Library, suffix)])
-    }));
-    let rows = rows.filter_map(|(row, who, suffix)| {
+    let rows = rows_of_hg().filter_map(|(row, who, suffix)| {
         let arm = arm(who, row)?;
         let (mut published, mut measured) = (Vec::new(), Vec::new());
-        for (name, job, repository) in jobs {
+        for ((job, name), repository) in jobs.clone() {
             let table = layout.published.table(name);
             let value =
                 |codec: &str| table.and_then(|table| table.value(repository, codec)).filter(|_| suffix.is_empty());
@@ -317,7 +316,7 @@ fn replays(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let mut columns = Vec::new();
     for (name, _) in jobs {
         columns.push(column(name, Unit::Seconds));
-        columns.push(column(format!("{name}, ratio"), Unit::Ratio));
+        columns.push(column(&format!("{name}, ratio"), Unit::Ratio));
     }
     let rows = ROWS.iter().filter_map(|(row, _)| {
         let arm = arm(Who::Replay, row)?;
@@ -330,34 +329,4 @@ fn replays(layout: &LayoutFindings<'_>) -> ExperimentTable {
     });
     let title = format!("CPU time in-process, {}", layout.name);
     ExperimentTable { title, columns, rows: rows.filter(has_figure).collect() }
-}
-
-fn shares(layout: &LayoutFindings<'_>) -> ExperimentTable {
-    let published = layout.published.claim("half-the-cpu").and_then(|claim| claim.value);
-    let replayed = layout.replayed_share().map(|share| ("update, replayed", share));
-    let of_hg = layout.zlib_shares().into_iter().map(|(job, name, share)| (name, share, layout.start_share(job)));
-    let replayed = replayed.map(|(name, share)| (name, share, None));
-    let rows = of_hg.chain(replayed).map(|(label, share, start)| ExperimentRow {
-        label: label.to_owned(),
-        published: vec![published.filter(|_| label != "update, replayed"), None],
-        measured: vec![Some(Estimate::exact(share)), start.map(Estimate::exact)],
-    });
-    ExperimentTable {
-        title: format!("zlib's share of CPU time, {}", layout.name),
-        columns: vec![column("at least", Unit::Share), column("the start of hg", Unit::Share)],
-        rows: rows.collect(),
-    }
-}
-
-fn memory(layout: &LayoutFindings<'_>) -> ExperimentTable {
-    let rows = ROWS.iter().map(|(row, _)| ExperimentRow {
-        label: (*row).to_owned(),
-        published: vec![None],
-        measured: vec![layout.replayed_peak(row)],
-    });
-    ExperimentTable {
-        title: format!("Peak resident memory, {}", layout.name),
-        columns: vec![column("update, replayed", Unit::Bytes)],
-        rows: rows.filter(has_figure).collect(),
-    }
 }

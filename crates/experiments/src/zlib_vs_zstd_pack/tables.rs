@@ -2,12 +2,13 @@
 
 use repackbench_codec::CodecSpec;
 use repackbench_records::{
-    Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable, Published, PublishedTable, Record, Unit,
+    Estimate, Experiment, ExperimentRow, ExperimentTable, Published, PublishedTable, Record, Unit,
 };
 
 use super::Variants;
 use crate::{
-    estimates::{Arm, JobName, Ratio, Ratios, Who, best_of, cpu, median_estimate, samples, user, wall},
+    estimates::{Arm, JobName, Ratio, Ratios, Who, best_of, command_peak, cpu, median_estimate, samples, user, wall},
+    tables::{column, has_figure},
     variants::spec,
 };
 
@@ -120,17 +121,16 @@ pub(super) fn notes(published: &Published) -> Vec<String> {
         "Times of commands are elapsed and user time of the process and all that it waited for, medians but for the best of five of \
          rev-list; ratios are of CPU time, from pairs of runs in the same block, with 95 % intervals."
             .to_owned(),
+        "Peak memory of a command is that of its largest process, in one run before the timed ones; pages of packs that it maps count."
+            .to_owned(),
     ];
     notes.extend(published.remarks.iter().cloned());
     notes
 }
 
 pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
-    commands(found).into_iter().chain([ratios(found), daily(found)]).filter(|table| !table.rows.is_empty()).collect()
-}
-
-fn column(name: &str, unit: Unit) -> ExperimentColumn {
-    ExperimentColumn { name: name.to_owned(), unit }
+    let others = [ratios(found), daily(found), memory(found)];
+    commands(found).into_iter().chain(others).filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// The published table, and beside it what stock git took.
@@ -214,8 +214,7 @@ fn daily(found: &Findings<'_>) -> ExperimentTable {
         columns.push(column(name, Unit::Seconds));
         columns.push(column(&format!("{name}, ratio"), Unit::Ratio));
     }
-    let labels = ["zlib", "zlib, wrapped"].into_iter().chain(super::CODECS);
-    let rows = labels.filter_map(|label| {
+    let rows = labels().filter_map(|label| {
         let arm = arm_of(label)?;
         // One row of zlib is enough for replays.
         let replayed = (label != "zlib, wrapped").then(|| Arm { who: Who::Replay, ..arm.clone() });
@@ -235,6 +234,22 @@ fn daily(found: &Findings<'_>) -> ExperimentTable {
     }
 }
 
-fn has_figure(row: &ExperimentRow) -> bool {
-    row.measured.iter().any(Option::is_some)
+/// The most memory that a process of stock git held.
+fn memory(found: &Findings<'_>) -> ExperimentTable {
+    let jobs = [("rev-list", TRAVERSE), ("log -S", PICKAXE), ("repack", REPACK), ("repack -d", INCREMENTAL)];
+    let rows = labels().filter_map(|label| {
+        let arm = arm_of(label)?;
+        let measured = jobs.iter().map(|(_, job)| command_peak(found.records, *job, &arm)).collect();
+        Some(ExperimentRow { label: label.to_owned(), published: vec![None; jobs.len()], measured })
+    });
+    ExperimentTable {
+        title: "Peak resident memory of stock git".to_owned(),
+        columns: jobs.iter().map(|(name, _)| column(name, Unit::Bytes)).collect(),
+        rows: rows.filter(has_figure).collect(),
+    }
+}
+
+/// The rows of what was not published.
+fn labels() -> impl Iterator<Item = &'static str> {
+    ["zlib", "zlib, wrapped"].into_iter().chain(super::CODECS)
 }

@@ -60,13 +60,15 @@ pub(super) struct Reference {
     pub(super) digest: ContentDigest,
     /// What each row reads, in the order of the schedule; `None` where the workload has no access trace.
     reads: Vec<Option<TracedReads>>,
+    /// The peak memory of each row's command, in bytes, in the order of the schedule; nothing for what is done in-process.
+    pub(super) peaks: Vec<Option<u64>>,
     /// How many times a run does the job.
     pub(super) iterations: u32,
 }
 
 impl Reference {
     pub(super) fn of(counts: Counts, digest: ContentDigest) -> Self {
-        Reference { counts, digest, reads: Vec::new(), iterations: 1 }
+        Reference { counts, digest, reads: Vec::new(), peaks: Vec::new(), iterations: 1 }
     }
 }
 
@@ -340,8 +342,9 @@ impl Session<'_> {
             (lookups, extra) = (run.lookups, run.extra);
         }
         let mut usage = used.mean_of(u64::from(reference.iterations) * u64::from(self.plan.jobs.max(1)));
-        if subject.stock.is_none() {
-            memory.end(&mut usage);
+        match subject.stock {
+            None => memory.end(&mut usage),
+            Some(_) => usage.peak_resident_bytes = reference.peaks.get(turn.slot.variant()).copied().flatten(),
         }
         let disturbance = machine.until(Machine::now());
         let mut variant = subject.variant.clone();

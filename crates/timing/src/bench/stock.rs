@@ -24,6 +24,7 @@ use crate::{
         Caches, Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
+        peak,
         replayed::output_of,
     },
     workloads::{Counts, WorkloadError},
@@ -332,10 +333,15 @@ impl Session<'_> {
     /// Runs the job on every row without a clock, and holds what they print or make against each other.
     pub(super) fn check_output(&self, job: &StockJob, subjects: &[Subject]) -> Result<Reference, BenchError> {
         let mut reference: Option<(Reference, &Subject)> = None;
+        let mut peaks = Vec::new();
         for subject in subjects {
             self.go_on()?;
-            let Some(stock) = subject.stock.as_ref().filter(|stock| stock.client.is_for(job)) else { continue };
-            let seen = self.look(job, stock).map_err(|error| of_row(subject, error))?;
+            let Some(stock) = subject.stock.as_ref().filter(|stock| stock.client.is_for(job)) else {
+                peaks.push(None);
+                continue;
+            };
+            let (seen, peak) = self.look(job, stock).map_err(|error| of_row(subject, error))?;
+            peaks.push(peak);
             match &reference {
                 None => reference = Some((seen, subject)),
                 Some((expected, of)) if expected.digest != seen.digest || expected.counts != seen.counts => {
@@ -348,7 +354,9 @@ impl Session<'_> {
             self.hold_against_replay(job, subject, seen)?;
         }
         let none = || Reference::of(Counts::new(), ContentDigest { algorithm: "none".to_owned(), hex: String::new() });
-        Ok(reference.map_or_else(none, |(reference, _)| reference))
+        let mut reference = reference.map_or_else(none, |(reference, _)| reference);
+        reference.peaks = peaks;
+        Ok(reference)
     }
 
     /// Checks that the replay of the same name would print what the command did, where it sees just that.
@@ -368,12 +376,12 @@ impl Session<'_> {
         Err(differs(&job.label, subject, "the replay in-process", &expected, seen))
     }
 
-    /// What a job prints or makes on one row.
-    fn look(&self, job: &StockJob, stock: &StockSubject) -> Result<Reference, StockError> {
+    /// What a job prints or makes on one row, and how much memory it takes.
+    fn look(&self, job: &StockJob, stock: &StockSubject) -> Result<(Reference, Option<u64>), StockError> {
         let scratch = self.scratch_of(stock)?;
         let mut prepared = stock.client.prepare(job, scratch.path())?;
         let mut digester = OutputDigester::new(prepared.form);
-        child::run(&mut prepared.command, self.clock, self.progress, &mut digester)?;
+        let peak = self.meter(&mut prepared, scratch.path(), &mut digester)?;
         let mut counts = if prepared.form == OutputForm::Nothing { Counts::new() } else { digester.counts() };
         let (more, made) = self.made(&mut prepared, true)?;
         counts.extend(more);
@@ -381,7 +389,27 @@ impl Session<'_> {
             Some(made) => made,
             None => digester.digest().map_err(|why| StockError::failed(&prepared.command, &why))?,
         };
-        Ok(Reference::of(counts, digest))
+        Ok((Reference::of(counts, digest), peak))
+    }
+
+    /// Runs the command once, without a clock, and returns the most memory that one of its processes held, where that can be known.
+    fn meter(
+        &self,
+        prepared: &mut Prepared,
+        scratch: &Path,
+        sink: &mut dyn Sink,
+    ) -> Result<Option<u64>, StockError> {
+        let Some(meter) = self.plan.stock.as_ref().and_then(|stock| stock.meter.as_deref()) else {
+            child::run(&mut prepared.command, self.clock, self.progress, sink)?;
+            return Ok(None);
+        };
+        let told = scratch.join("peak-memory");
+        let mut metered = peak::metered(meter, prepared, &told)?;
+        child::run(&mut metered, self.clock, self.progress, sink).map_err(|error| match error {
+            StockError::Failed { why, .. } => StockError::failed(&prepared.command, &why),
+            error => error,
+        })?;
+        Ok(peak::peak(&told))
     }
 
     /// A folder for one run.

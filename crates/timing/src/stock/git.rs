@@ -305,7 +305,7 @@ impl GitRow {
 
     fn replayed(&self, spec: &WorkloadSpec, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
         let mut command = self.command_for(job)?;
-        let mut form = OutputForm::Text;
+        let (mut form, mut input) = (OutputForm::Text, None);
         let log = |command: &mut Command, arguments: &[&str]| {
             command.args(["log", "--no-renames", "--no-textconv"]).args(arguments);
             if let Some(commits) = job.commits {
@@ -331,7 +331,7 @@ impl GitRow {
             }
             WorkloadSpec::RawDiff => log(&mut command, &["--raw", "--no-abbrev", "--format=commit %H"])?,
             WorkloadSpec::PickaxeDiff(needle) if job.commits.is_some() => {
-                self.pickaxe_in(&mut command, needle, job, scratch)?;
+                input = Some(self.pickaxe_in(&mut command, needle, job, scratch)?);
             }
             WorkloadSpec::PickaxeDiff(needle) => log(&mut command, &[&format!("-S{needle}"), "--format=%H"])?,
             WorkloadSpec::PatchDiff => log(&mut command, &["-p", "--full-index", "--format=commit %H"])?,
@@ -344,18 +344,18 @@ impl GitRow {
             }
             other => return Err(StockError::refused(format!("{other}: no command of git does that"))),
         }
-        Ok(Prepared { command, form, made: Made::Nothing })
+        Ok(Prepared { command, input, form, made: Made::Nothing })
     }
 
     /// `git log -S` on the newest commits. Its own limit counts the commits that it finds, and not those that it looks at; so these are
-    /// listed beforehand.
+    /// listed beforehand, in the file that is returned.
     fn pickaxe_in(
         &self,
         command: &mut Command,
         needle: &str,
         job: &StockJob,
         scratch: &Path,
-    ) -> Result<(), StockError> {
+    ) -> Result<PathBuf, StockError> {
         let mut list = self.command(job.caches)?;
         list.arg("rev-list").arg(format!("-n{}", job.commits.unwrap_or_default()));
         let (commits, file) = (output(list.arg(revision(job)?))?, scratch.join("commits"));
@@ -363,7 +363,7 @@ impl GitRow {
         command.stdin(opened.map_err(|error| StockError::files("write", &file, error))?);
         command.args(["log", "--no-renames", "--no-textconv", &format!("-S{needle}"), "--format=%H"]);
         command.args(["--no-walk=unsorted", "--stdin"]);
-        Ok(())
+        Ok(file)
     }
 
     fn checkout(&self, mut command: Command, job: &StockJob, scratch: &Path) -> Result<Prepared, StockError> {
@@ -371,7 +371,7 @@ impl GitRow {
         fs::create_dir(&tree).map_err(|error| StockError::files("create", &tree, error))?;
         command.env("GIT_WORK_TREE", &tree).env("GIT_INDEX_FILE", scratch.join("index")).current_dir(&tree);
         command.args(["checkout", "-q", "-f", revision(job)?, "--", "."]);
-        Ok(Prepared { command, form: OutputForm::Text, made: Made::Files(tree) })
+        Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Files(tree) })
     }
 }
 
@@ -410,32 +410,32 @@ impl StockClient for GitRow {
             StockWorkload::Fsck => {
                 let mut command = self.command_for(job)?;
                 command.args(["fsck", "--full", "--no-dangling", "--no-progress"]);
-                Ok(Prepared { command, form: OutputForm::Lines, made: Made::Nothing })
+                Ok(Prepared { command, input: None, form: OutputForm::Lines, made: Made::Nothing })
             }
             StockWorkload::Repack => {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place, Caches::Off)?;
                 command.args(["repack", "-adF", "-q"]);
-                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
             }
             StockWorkload::RepackIncremental => {
                 copy_repository(self.with_loose(job)?, &place)?;
                 let mut command = self.command_on(&place, Caches::Off)?;
                 command.args(["repack", "-d", "-q"]);
-                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
             }
             StockWorkload::Clone(receiver) => {
                 let mut command = self.transport(job, *receiver)?;
                 command.args(["clone", "-q", "--bare", "--no-local", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(&place);
-                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
             }
             StockWorkload::Fetch(receiver) => {
                 copy_repository(self.without_newest(job)?, &place)?;
                 let mut command = self.transport(job, *receiver)?;
                 command.env("GIT_DIR", &place).args(["fetch", "-q", "--upload-pack"]).arg(self.upload_pack()?);
                 command.arg(url(&self.served(job)?)).arg(format!("{}:refs/heads/main", revision(job)?));
-                Ok(Prepared { command, form, made: self.objects_of(&place)? })
+                Ok(Prepared { command, input: None, form, made: self.objects_of(&place)? })
             }
         }
     }

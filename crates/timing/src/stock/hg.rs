@@ -42,6 +42,10 @@ const SETTINGS: [&str; 6] = [
     "storage.dirstate-v2.slow-path=allow",
 ];
 
+/// What layouts of today require, and the setting by which hg does without it in a repository that it makes.
+const LATER_LAYOUTS: [(&str, &str); 2] =
+    [("generaldelta", "format.usegeneraldelta=no"), ("sparserevlog", "format.sparse-revlog=no")];
+
 /// Files of a `.hg` that say which files its work tree has, and what the user wants done there.
 const OF_WORK_TREE: [&str; 3] = ["dirstate", "wcache", "hgrc"];
 
@@ -110,6 +114,8 @@ pub(crate) struct HgRow {
     root: PathBuf,
     /// What new revlogs are written under.
     codec: Option<String>,
+    /// Settings by which a repository that hg makes has the layout of this one.
+    layout: Vec<&'static str>,
     /// A folder of its own for what lives as long as the session.
     folder: PathBuf,
     /// Copies without hg's caches, and with them.
@@ -130,6 +136,7 @@ impl HgRow {
     ) -> Result<Self, StockError> {
         let extension = hg.extension.as_deref().filter(|_| has_extension);
         check_hg(repository, extension)?;
+        let layout = layout_settings(|later| repository.requirements().contains(later));
         let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
         let root = fs::canonicalize(root).map_err(|error| StockError::files("find", root, error))?;
         let folder = hg.scratch.join(format!("row-{number}"));
@@ -147,6 +154,7 @@ impl HgRow {
             client,
             root,
             codec: codec.map(str::to_owned),
+            layout,
             folder,
             bare: OnceCell::new(),
             forge: OnceCell::new(),
@@ -154,9 +162,12 @@ impl HgRow {
         })
     }
 
-    /// hg with the row's codec, on no repository yet.
+    /// hg with the row's codec and layout, on no repository yet.
     fn command(&self) -> Command {
         let mut command = self.hg.command();
+        for setting in &self.layout {
+            command.args(["--config", setting]);
+        }
         let mut set = |name: &str, value: &OsStr| {
             let mut setting = OsString::from(name);
             setting.push("=");
@@ -246,7 +257,7 @@ impl HgRow {
         if let Some(commits) = job.commits {
             command.args(["-l", &commits.to_string()]);
         }
-        Ok(Prepared { command, form: OutputForm::Text, made: Made::Nothing })
+        Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Nothing })
     }
 
     /// The command that lists what a repository has.
@@ -286,7 +297,7 @@ impl StockClient for HgRow {
                 self.share(self.copy_for(job)?, &place)?;
                 let mut command = self.command_on(&place);
                 command.args(["update", "-q", "-r", revision(job)?]);
-                Ok(Prepared { command, form, made: Made::Files(place) })
+                Ok(Prepared { command, input: None, form, made: Made::Files(place) })
             }
             StockWorkload::Replayed(WorkloadSpec::RawDiff) => {
                 let template =
@@ -299,29 +310,34 @@ impl StockClient for HgRow {
             StockWorkload::Fsck => {
                 let mut command = self.command_on(self.copy_for(job)?);
                 command.arg("verify");
-                Ok(Prepared { command, form: OutputForm::Lines, made: Made::Nothing })
+                Ok(Prepared { command, input: None, form: OutputForm::Lines, made: Made::Nothing })
             }
             StockWorkload::Repack => {
                 self.copy(&place)?;
                 let mut command = self.command_on(&place);
                 command.args(["debugupgraderepo", "-q", "--run", "--no-backup", "--optimize", "re-delta-all"]);
-                Ok(Prepared { command, form: OutputForm::Nothing, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form: OutputForm::Nothing, made: self.changesets_of(&place) })
             }
             StockWorkload::Clone(Receiver::Same) => {
                 let mut command = self.command();
                 command.args(["clone", "-q", "--pull", "-U"]).arg(self.copy_for(job)?).arg(&place);
-                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
             }
             StockWorkload::Fetch(Receiver::Same) => {
                 fs::create_dir(&place).map_err(|error| StockError::files("create", &place, error))?;
                 copy_repository(&self.without_newest(job)?.join(".hg"), &place.join(".hg"))?;
                 let mut command = self.command_on(&place);
                 command.args(["pull", "-q", "-r", revision(job)?]).arg(self.copy_for(job)?);
-                Ok(Prepared { command, form, made: self.changesets_of(&place) })
+                Ok(Prepared { command, input: None, form, made: self.changesets_of(&place) })
             }
             other => Err(StockError::refused(format!("{other}: no command of hg does that"))),
         }
     }
+}
+
+/// Settings by which hg makes a repository without those of today's layouts that one does not have.
+fn layout_settings(has: impl Fn(&str) -> bool) -> Vec<&'static str> {
+    LATER_LAYOUTS.iter().filter(|(later, _)| !has(later)).map(|(_, setting)| *setting).collect()
 }
 
 /// Removes a file or folder that may not be there.
@@ -333,4 +349,16 @@ fn remove(path: &Path) -> Result<(), StockError> {
         Err(error) => Err(error),
     };
     removed.map_err(|error| StockError::files("remove", path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_hg_makes_has_the_layout_of_what_it_reads() {
+        assert_eq!(layout_settings(|_| true), [""; 0]);
+        assert_eq!(layout_settings(|later| later == "generaldelta"), ["format.sparse-revlog=no"]);
+        assert_eq!(layout_settings(|_| false), ["format.usegeneraldelta=no", "format.sparse-revlog=no"]);
+    }
 }

@@ -8,6 +8,7 @@
 //! - `copies`: repositories that commands may write to;
 //! - `child`: one process, its time and its end;
 //! - `output`: what it leaves, counted and hashed;
+//! - `peak`: how much memory it took;
 //! - `replayed`: what a replay comes to in the same words.
 //!
 //! A row reads through a `StockClient`; another client is one more of those.
@@ -19,6 +20,7 @@ mod git_program;
 mod help;
 mod hg;
 pub(crate) mod output;
+pub(crate) mod peak;
 pub(crate) mod replayed;
 mod workload;
 
@@ -41,6 +43,7 @@ pub(crate) use self::git_program::Git;
 pub use self::help::Help;
 pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
+pub use self::peak::METER_COMMAND;
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
 use crate::workloads::WorkloadError;
 
@@ -61,6 +64,8 @@ pub struct StockPlan {
     pub caches: Vec<Caches>,
     /// The jobs.
     pub workloads: Vec<StockWorkload>,
+    /// A program that tells the peak memory of a command, by its [`METER_COMMAND`]; without one, peaks are not known.
+    pub meter: Option<PathBuf>,
 }
 
 /// Why a command could not be measured.
@@ -123,6 +128,8 @@ pub(crate) struct StockJob {
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub(crate) command: Command,
+    /// The file that is its stdin already, for who starts it in another way; it has an empty one without.
+    pub(crate) input: Option<PathBuf>,
     pub(crate) form: OutputForm,
     pub(crate) made: Made,
 }

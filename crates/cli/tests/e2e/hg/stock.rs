@@ -35,6 +35,8 @@ fn seen(scratch: &Scratch, repo: &Path, options: &[&str], rows: &[&str]) -> BTre
         assert_eq!(record["workload"]["parameters"]["client"], "hg");
         let version = record["variant"]["client"]["version"].as_str().expect("a version");
         assert!(version.starts_with("Mercurial Distributed SCM"), "{version}");
+        // Python alone takes more than that.
+        assert!(record["usage"]["peak_resident_bytes"].as_u64() > Some(8_000_000), "{}", record["usage"]);
         let workload = record["workload"]["name"].as_str().expect("a name").to_owned();
         seen.entry(workload).or_default().insert(format!("{}{}", record["digest"], record["counts"]));
     }
