@@ -94,7 +94,7 @@ pub(crate) struct TraceArguments {
 
     /// Hold --memory against the kernel instead: copies the repository into this folder, which should be on a disk, and reads what
     /// the workload reads of the copy, page by page, in a memory cgroup of each share of the repository's own packs or revlogs. Shows
-    /// how much had to be read, as modelled and as measured. Takes cgroup version 2 with the memory controller, and the right to make
+    /// how much had to be read, as modelled and as measured. Takes the memory controller, in cgroup version 1 or 2, and the right to make
     /// groups. The copy is removed again.
     #[arg(
         long,

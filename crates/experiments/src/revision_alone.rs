@@ -12,6 +12,11 @@ pub(crate) const BRANCH: &str = "main";
 
 /// Lets the user's git fetch the revision `id` of the repository into a new one at `target`.
 pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Result<(), ExperimentError> {
+    fetch_from(context, context.source.folder(), id, target)
+}
+
+/// The same from the repository at `source`.
+pub(crate) fn fetch_from(context: &Context<'_>, source: &Path, id: &str, target: &Path) -> Result<(), ExperimentError> {
     let run = |arguments: &[&str], name: &str| -> Result<(), ExperimentError> {
         let mut command = probe::git(context, target);
         command.args(["-c", "safe.directory=*", "-c", "protocol.file.allow=always"]).args(arguments);
@@ -24,7 +29,7 @@ pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Res
         "{} -c safe.directory='*' -c uploadpack.allowAnySHA1InWant=true upload-pack",
         quoted(&context.options.git.to_string_lossy())
     );
-    let source = context.source.folder().to_string_lossy().into_owned();
+    let source = source.to_string_lossy();
     let upload = format!("--upload-pack={upload}");
     run(&["fetch", "-q", "--no-tags", "--depth=1", &upload, "--", &source, id], "git fetch --depth=1")?;
     run(&["update-ref", &format!("refs/heads/{BRANCH}"), id], "git update-ref")

@@ -1,4 +1,4 @@
-//! Which pages of a file are in the page cache, and getting them out of it.
+//! Which pages of a file are in the page cache, getting them out of it, and how many a process may fill.
 //!
 //! Nobody but the kernel knows what is cached, and it may decline to forget: a page that is mapped somewhere, dirty or locked
 //! stays. So [`evict`] asks, and then looks ([`residency`]); who wants to call something cold has to read the answer. No
@@ -8,6 +8,7 @@
 
 mod extents;
 mod mapped;
+mod memory_group;
 mod system;
 
 use std::{
@@ -25,7 +26,8 @@ use nix::{
 
 pub use extents::{Extent, extents};
 pub use mapped::MappedFile;
-pub use system::{drop_all_caches, may_drop_all_caches};
+pub use memory_group::{GroupUsage, MemoryGroups, NoGroup};
+pub use system::{bytes_read, drop_all_caches, may_drop_all_caches};
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
 /// way to the lists that it forgets from.

@@ -1,4 +1,4 @@
-//! What only those may do whom the whole machine belongs to.
+//! What only those may do whom the whole machine belongs to, and what the kernel tells of a process.
 
 use std::{fs, io, path::Path};
 
@@ -19,6 +19,17 @@ pub fn drop_all_caches(folder: &Path) -> io::Result<bool> {
 /// Whether this process may drop all caches, which this does not do.
 pub fn may_drop_all_caches() -> bool {
     fs::OpenOptions::new().write(true).open(DROP_CACHES).is_ok()
+}
+
+/// What this process has had read from devices up to now, in bytes; `None` if the kernel does not tell.
+pub fn bytes_read() -> Option<u64> {
+    number_behind(&fs::read_to_string("/proc/self/io").ok()?, "read_bytes:")
+}
+
+/// The number behind `name`, at the beginning of a line of `text`.
+pub(crate) fn number_behind(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
+    line.split_whitespace().next()?.parse().ok()
 }
 
 fn drop_caches_by(switch: &Path, folder: &Path) -> io::Result<bool> {

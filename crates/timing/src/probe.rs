@@ -125,7 +125,7 @@ fn status(name: &str) -> Option<u64> {
 }
 
 /// The number behind `name`, at the beginning of a line of `text`.
-pub(crate) fn field(text: &str, name: &str) -> Option<u64> {
+fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }

@@ -246,6 +246,56 @@ fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
     assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
 }
 
+/// A repository whose pack leaves room for a share of it in a group. Where no group can be made, the message says why.
+#[test]
+fn a_small_page_cache_is_held_against_the_kernel_s() {
+    let scratch = Scratch::new();
+    // On the disk that the program was built on: what lies in memory has nothing to be evicted to.
+    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let (repo, copies) = (disk.path().join("source"), disk.path().join("copies"));
+    [&repo, &copies].map(|folder| std::fs::create_dir(folder).expect("a folder"));
+    git::output(&repo, ["init", "--quiet"]);
+    let mut state = 1_u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 56) as u8
+    };
+    for number in 0..20 {
+        let content: Vec<u8> = (0..1 << 20).map(|_| byte()).collect();
+        std::fs::write(repo.join(format!("file {number}")), content).expect("a file");
+    }
+    git::output(&repo, ["add", "."]);
+    git::output(&repo, ["commit", "--quiet", "-m", "all"]);
+    git::output(&repo, ["repack", "--quiet", "-ad"]);
+    let groups = || std::fs::read_to_string("/proc/self/cgroup").expect("the groups");
+    let before = groups();
+    let folder = copies.to_str().expect("a path in UTF-8");
+    let options = ["--workload", "cat-all", "--memory", "50%,90%", "--check-memory", folder];
+    let outcome = trace(&repo, &scratch, &options);
+    if outcome.code == Some(exit::FAILURE) {
+        assert!(outcome.error_line().contains("no memory cgroup can be made here: "), "{}", outcome.stderr);
+    } else {
+        let table = outcome.exits(exit::OK).text();
+        // Each object is read once: all of the pack is, whatever the limit.
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .filter(|words: &Vec<&str>| words.first().is_some_and(|word| word.ends_with('%')))
+            .collect();
+        assert_eq!(rows.len(), 2, "{table}");
+        for row in rows {
+            let number = |at: usize| row.get(at).and_then(|word| word.trim_matches(['(', '%']).parse::<f64>().ok());
+            let [limit, modelled, measured, most] = [1, 3, 5, 7].map(number);
+            assert!(modelled > Some(20.0), "{table}");
+            // A kernel that does not count what is read has a dash there.
+            assert!(measured.is_none_or(|measured| (20.0..30.0).contains(&measured)), "{table}");
+            assert!(most.is_none_or(|most| Some(most) <= limit), "{table}");
+        }
+    }
+    assert_eq!(groups(), before);
+    assert_eq!(std::fs::read_dir(&copies).expect("the folder").count(), 0, "copies are left");
+}
+
 #[test]
 fn the_model_is_held_against_cold_copies_which_are_removed_again() {
     let scratch = Scratch::new();

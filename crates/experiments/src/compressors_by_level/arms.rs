@@ -102,14 +102,14 @@ pub(super) fn time_compressors(
 }
 
 /// Both directions of one codec.
-struct Coder {
+pub(super) struct Coder {
     form: FileForm,
-    encoder: FileEncoder,
-    decoder: FileDecoder,
+    pub(super) encoder: FileEncoder,
+    pub(super) decoder: FileDecoder,
 }
 
 impl Coder {
-    fn new(spec: &str) -> Result<Self, ExperimentError> {
+    pub(super) fn new(spec: &str) -> Result<Self, ExperimentError> {
         let refused = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
         let spec: CodecSpec = spec.parse().map_err(|error| refused(format!("{spec}: {error}")))?;
         let encoder = FileEncoder::new(spec.default_choice()).map_err(|error| refused(error.to_string()))?;

@@ -6,10 +6,10 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
 use repackbench_writer::files::{LeftOutFiles, RevisionFiles};
 
-use crate::{Context, ExperimentError};
+use crate::{Context, ExperimentError, setting::published};
 
-/// How many files the two published corpora had, and how many bytes at most are held in memory for each.
-const CORPORA: [(usize, u64); 2] = [(5_435, 512 << 20), (35_000, 1 << 30)];
+/// How many bytes at most are held in memory for each of the published corpora.
+const MOST_BYTES: [u64; 2] = [512 << 20, 1 << 30];
 
 /// What messages call the second one.
 pub(super) const SECOND_CORPUS: &str = "compressors on the larger corpus";
@@ -52,7 +52,7 @@ impl Corpus {
             return Err(ExperimentError::Refused { experiment: super::NAME, why });
         }
         let mut chosen: Vec<Vec<bool>> = Vec::new();
-        for (files, bytes) in CORPORA {
+        for (files, bytes) in published_files()?.into_iter().zip(MOST_BYTES) {
             let corpus = choose(&lengths, files, bytes);
             let count = |corpus: &[bool]| corpus.iter().filter(|is_chosen| **is_chosen).count();
             if chosen.first().is_none_or(|first| count(&corpus) >= count(first).saturating_mul(WORTH_IT)) {
@@ -73,6 +73,14 @@ impl Corpus {
         let left_out = left_out(revision.left_out());
         Ok(Corpora { revision: revision.id().to_string(), all, left_out })
     }
+}
+
+/// How many files the published corpora had.
+fn published_files() -> Result<Vec<usize>, ExperimentError> {
+    let table = published(super::NAME)?.table("corpora");
+    let rows = table.into_iter().flat_map(|table| table.rows.iter().map(|row| table.value(&row.label, "files")));
+    // A count: the file has numbers of one kind only.
+    Ok(rows.flatten().map(|files| files as usize).collect())
 }
 
 /// Which of the files of these lengths are taken: at most `most`, evenly, and no more than `bytes` of them together.
@@ -110,6 +118,11 @@ mod tests {
 
     fn count(chosen: &[bool]) -> usize {
         chosen.iter().filter(|is_chosen| **is_chosen).count()
+    }
+
+    #[test]
+    fn the_published_counts_are_those_of_the_data_file() {
+        assert_eq!(published_files().unwrap(), [5_435, 35_000]);
     }
 
     #[test]

@@ -5,18 +5,24 @@
 //! - [`arms`]: which compressors, timed in place as the programs were, and from memory to memory;
 //! - [`phases`]: what opening, writing and closing files takes, each;
 //! - [`commits`]: the processor time of a big commit by level;
-//! - [`stores`]: a B-tree beside files;
+//! - [`stores`]: a B-tree beside files, of all of them and of [a few](few_files);
+//! - [`little_memory`]: the same work with too little memory for the page cache;
 //! - [`verdicts`]: what the figures say of each claim;
 //! - [`tables`]: the figures beside the published ones.
 
 mod arms;
 mod commits;
 mod corpus;
+mod few_files;
+mod little_memory;
 mod phases;
 mod stores;
 mod tables;
 mod verdicts;
 
+use std::path::Path;
+
+use repackbench_pagecache::MemoryGroups;
 use repackbench_records::Experiment;
 use repackbench_writer::cache::GetOrMakeError;
 
@@ -37,8 +43,8 @@ pub(crate) const NAME: &str = "compressors-by-level";
 /// How many times each compressor is run unless the user says otherwise: as few as give an interval.
 const DEFAULT_RUNS: u32 = 6;
 
-/// The parts of the budget: compressors, the same on the second corpus, phases, commits, stores.
-const WEIGHTS: [u32; 5] = [6, 3, 1, 2, 1];
+/// The parts of the budget: compressors, the same on the second corpus, little memory, phases, commits, stores.
+const WEIGHTS: [u32; 6] = [6, 3, 1, 1, 2, 1];
 
 /// All that was measured.
 #[derive(Debug, Default)]
@@ -47,6 +53,7 @@ struct Figures {
     revision: String,
     /// For each corpus its name, its extent, and what each arm took.
     compressors: Vec<Compressors>,
+    little_memory: little_memory::LittleMemory,
     phases: phases::Phases,
     commits: commits::Commits,
     stores: stores::Stores,
@@ -65,16 +72,20 @@ struct Compressors {
 
 /// Runs the experiment.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
-    run_with(context, phases::MANY)
+    run_with(context, phases::MANY, MemoryGroups::find)
 }
 
-/// Runs it with so many files in the phases.
-fn run_with(context: &Context<'_>, many: u32) -> Result<Experiment, ExperimentError> {
+/// Runs it with so many files in the phases, and in memory groups that `groups` finds.
+fn run_with(
+    context: &Context<'_>,
+    many: u32,
+    groups: little_memory::FindGroups,
+) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
     let mut budget = Budget::new(context.clock, context.options.budget, WEIGHTS.iter().sum())?;
     let mut figures = Figures::default();
-    let is_interrupted = measure(context, many, &mut budget, &mut figures)?;
+    let is_interrupted = measure(context, many, groups, &mut budget, &mut figures)?;
     if figures.compressors.iter().all(|corpus| corpus.timings.iter().all(Timings::is_empty)) {
         return Err(ExperimentError::Interrupted);
     }
@@ -83,7 +94,7 @@ fn run_with(context: &Context<'_>, many: u32) -> Result<Experiment, ExperimentEr
     experiment.claims = verdicts::claims(published, &figures);
     experiment.differences = tables::differences(&figures);
     experiment.notes = published.remarks.clone();
-    experiment.notes.extend(tables::notes());
+    experiment.notes.extend(tables::notes(&figures));
     experiment.notes.append(&mut figures.left_out);
     if is_interrupted {
         experiment.notes.push("The user stopped it: what came after is not measured.".to_owned());
@@ -95,10 +106,11 @@ fn run_with(context: &Context<'_>, many: u32) -> Result<Experiment, ExperimentEr
 fn measure(
     context: &Context<'_>,
     many: u32,
+    groups: little_memory::FindGroups,
     budget: &mut Budget<'_>,
     figures: &mut Figures,
 ) -> Result<bool, ExperimentError> {
-    let [first, second, of_phases, of_commits, of_stores] = WEIGHTS;
+    let [first, second, of_little_memory, of_phases, of_commits, of_stores] = WEIGHTS;
     let scratch = context.cache.scratch();
     let scratch = scratch.map_err(|error| {
         ExperimentError::from(repackbench_timing::bench::BenchError::from(GetOrMakeError::Cache(error)))
@@ -107,21 +119,18 @@ fn measure(
     let corpora = Corpus::choose(context)?;
     figures.revision = corpora.revision;
     figures.left_out.extend(corpora.left_out);
-    for (corpus, (weight, name)) in corpora.all.into_iter().zip([(first, "compressors"), (second, SECOND_CORPUS)]) {
-        let share = budget.share(weight)?;
-        let folder = scratch.path().join(name.replace(' ', "-"));
-        let measured = time_compressors(context, name, &corpus, &folder, wanted, share);
-        if figures.compressors.is_empty() && measured.is_err() {
-            return measured.map(|_| false);
-        }
-        let (files, bytes) = (corpus.files.len() as u64, corpus.bytes());
-        let taken = measured.map(|(timings, runs)| {
-            figures.compressors.push(Compressors { files, bytes, timings });
-            runs
-        });
-        if keep(figures, part(context, name, taken)) {
-            return Ok(true);
-        }
+    let Some(corpus) = compressors(context, corpora.all, [first, second], scratch.path(), budget, figures)? else {
+        return Ok(true);
+    };
+    let (folder, share) = (scratch.path().join("little-memory"), budget.share(of_little_memory)?);
+    let measured = little_memory::measure_little_memory(context, &corpus, &folder, groups, wanted, share);
+    drop(corpus);
+    let taken = measured.map(|(found, runs)| {
+        figures.little_memory = found;
+        runs
+    });
+    if keep(figures, part(context, little_memory::WHAT, taken)) {
+        return Ok(true);
     }
     let measured = phases::time_phases(context, scratch.path(), many, wanted, budget.share(of_phases)?);
     let taken = measured.map(|(found, runs)| {
@@ -143,6 +152,37 @@ fn measure(
         runs
     });
     Ok(keep(figures, part(context, stores::WHAT, taken)))
+}
+
+/// Times the compressors on each corpus, and hands the first one back; `None` if the user stopped it.
+fn compressors(
+    context: &Context<'_>,
+    corpora: Vec<Corpus>,
+    weights: [u32; 2],
+    scratch: &Path,
+    budget: &mut Budget<'_>,
+    figures: &mut Figures,
+) -> Result<Option<Corpus>, ExperimentError> {
+    let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
+    let mut first = None;
+    for (corpus, (weight, name)) in corpora.into_iter().zip(weights.into_iter().zip(["compressors", SECOND_CORPUS])) {
+        let share = budget.share(weight)?;
+        let folder = scratch.join(name.replace(' ', "-"));
+        let measured = time_compressors(context, name, &corpus, &folder, wanted, share);
+        if figures.compressors.is_empty() && measured.is_err() {
+            return measured.map(|_| None);
+        }
+        let (files, bytes) = (corpus.files.len() as u64, corpus.bytes());
+        let taken = measured.map(|(timings, runs)| {
+            figures.compressors.push(Compressors { files, bytes, timings });
+            runs
+        });
+        if keep(figures, part(context, name, taken)) {
+            return Ok(None);
+        }
+        first.get_or_insert(corpus);
+    }
+    Ok(first)
 }
 
 /// Keeps what runs left out; says whether the user stopped them.

@@ -1,4 +1,4 @@
-//! A B-tree beside files: the objects of the revision, uncompressed, as loose objects and in one B-tree.
+//! A B-tree beside files: the objects of the revision, and of [a few](FEW) of its files, uncompressed, as loose objects and in one B-tree.
 //!
 //! Berkeley DB is no part of this program, so that no figure here says anything of the published one.
 
@@ -8,6 +8,7 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_writer::{Layout, StoreKind, WriterError, convert};
 
+use super::{few_files::fetch_few, phases::FEW};
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
@@ -40,9 +41,20 @@ impl StoreTimes {
     }
 }
 
-/// For each of [`STORES`]; none if nothing was measured.
+/// What was measured.
 #[derive(Debug, Default)]
-pub(super) struct Stores(pub(super) Vec<StoreTimes>);
+pub(super) struct Stores {
+    /// For each of [`STORES`], with all objects of the revision; none if nothing was measured.
+    pub(super) all: Vec<StoreTimes>,
+    /// The same with the objects of [`FEW`] of its files; none if it has no more.
+    pub(super) few: Vec<StoreTimes>,
+}
+
+impl Stores {
+    fn get_mut(&mut self, arm: usize) -> Option<&mut StoreTimes> {
+        self.all.iter_mut().chain(&mut self.few).nth(arm)
+    }
+}
 
 /// Writes each store `wanted` times, in new folders below `folder`.
 pub(super) fn measure_stores(
@@ -59,18 +71,25 @@ pub(super) fn measure_stores(
         return Ok((Stores::default(), left_out("this is no Git repository.")));
     };
     let root = folder.join("stores");
-    let mut stores = Stores(vec![StoreTimes::default(); STORES.len()]);
+    let mut stores = Stores { all: vec![StoreTimes::default(); STORES.len()], few: Vec::new() };
     let measured = (|| {
         fs::create_dir_all(&root).map_err(|error| ExperimentError::io("make", &root, error))?;
         let alone = root.join("revision.git");
         fetch_alone(context, revision, &alone)?;
-        let source = Repository::open(&alone)?;
-        interleaved(context, what, STORES.len(), wanted, share, &mut |_, number| match (
-            STORES.get(number),
-            stores.0.get_mut(number),
-        ) {
-            (Some((_, store)), Some(times)) => write_store(context, &source, *store, &root.join("store.git"), times),
-            _ => Ok(()),
+        let mut sources = vec![Repository::open(&alone)?];
+        let few = root.join("few.git");
+        if fetch_few(context, &alone, revision, FEW as usize, &few)? {
+            sources.push(Repository::open(&few)?);
+            stores.few = vec![StoreTimes::default(); STORES.len()];
+        }
+        interleaved(context, what, STORES.len() * sources.len(), wanted, share, &mut |_, arm| {
+            let (source, store) = (sources.get(arm / STORES.len()), STORES.get(arm % STORES.len()));
+            match (source, store, stores.get_mut(arm)) {
+                (Some(source), Some((_, store)), Some(times)) => {
+                    write_store(context, source, *store, &root.join("store.git"), times)
+                }
+                _ => Ok(()),
+            }
         })
     })();
     let runs = match measured {
@@ -82,7 +101,7 @@ pub(super) fn measure_stores(
         Err(error) => return Err(error),
     };
     let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
-    for times in &mut stores.0 {
+    for times in stores.all.iter_mut().chain(&mut stores.few) {
         times.make.truncate(done);
         times.sync.truncate(done);
     }

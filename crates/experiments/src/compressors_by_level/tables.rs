@@ -7,8 +7,9 @@ use repackbench_records::{
 use super::{
     Compressors, Figures,
     arms::{ARMS, Timings},
+    little_memory::{self, LittleMemory},
     phases::{FEW, LENGTH, MANY, PhaseTimes},
-    stores::STORES,
+    stores::{STORES, StoreTimes},
 };
 use crate::{
     estimates::{Ratio, median_estimate},
@@ -31,9 +32,13 @@ pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<Experiment
         tables.push(processor_table(corpus));
     }
     tables.push(corpus_table(published.table("corpora"), figures));
+    tables.push(memory_table(&figures.little_memory));
     tables.push(phase_table(figures));
     tables.push(commit_table(figures));
-    tables.push(store_table(figures));
+    tables.push(store_table("The revision's objects", &figures.stores.all));
+    if !figures.stores.few.is_empty() {
+        tables.push(store_table(&format!("The objects of {FEW} of its files"), &figures.stores.few));
+    }
     tables
 }
 
@@ -156,9 +161,10 @@ fn commit_table(figures: &Figures) -> ExperimentTable {
     ExperimentTable { title, columns: vec![column("time", Unit::Ratio)], rows }
 }
 
-fn store_table(figures: &Figures) -> ExperimentTable {
-    let files = figures.stores.0.first();
-    let rows = STORES.iter().zip(&figures.stores.0).enumerate().map(|(number, ((label, _), times))| {
+/// A row for each of [`STORES`].
+fn store_table(what: &str, stores: &[StoreTimes]) -> ExperimentTable {
+    let files = stores.first();
+    let rows = STORES.iter().zip(stores).enumerate().map(|(number, ((label, _), times))| {
         let to_files =
             files.filter(|_| number > 0).and_then(|files| ratio_of(&times.make_and_sync(), &files.make_and_sync()));
         let measured = vec![
@@ -179,7 +185,50 @@ fn store_table(figures: &Figures) -> ExperimentTable {
         column("all, with sync", Unit::Seconds),
         column("all / files", Unit::Ratio),
     ];
-    let title = "The revision's objects, uncompressed: loose files, and one B-tree".to_owned();
+    let title = format!("{what}, uncompressed: loose files, and one B-tree");
+    ExperimentTable { title, columns, rows: rows.collect() }
+}
+
+/// The same work with and without a limit.
+fn memory_table(found: &LittleMemory) -> ExperimentTable {
+    let rows =
+        little_memory::ARMS.iter().zip(&found.arms).enumerate().map(|(number, ((label, _, is_limited), times))| {
+            // The like of it without a limit stands before it.
+            let free = number.checked_sub(1).and_then(|before| found.arms.get(before)).filter(|_| *is_limited);
+            let to_free = |of: &dyn Fn(&little_memory::MemoryTimes) -> Vec<f64>| {
+                free.and_then(|free| ratio_of(&of(times), &of(free))).map(|found| found.estimate)
+            };
+            let measured = vec![
+                exact(Some(found.limit).filter(|_| *is_limited)),
+                median(&times.write),
+                median(&times.read),
+                median(&times.read_again),
+                median(&times.total()),
+                to_free(&|times| times.total()),
+                to_free(&|times| times.read_again.clone()),
+                median(&times.from_device),
+                median(&times.cached),
+                median(&times.peak),
+            ];
+            ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
+        });
+    let columns = vec![
+        column("limit", Unit::Bytes),
+        column("write", Unit::Seconds),
+        column("read", Unit::Seconds),
+        column("read again", Unit::Seconds),
+        column("all", Unit::Seconds),
+        column("all / no limit", Unit::Ratio),
+        column("read again / no limit", Unit::Ratio),
+        column("from the device", Unit::Bytes),
+        column("cached at the end", Unit::Share),
+        column("most in the group", Unit::Bytes),
+    ];
+    let set = match found.arms.is_empty() {
+        true => "not measured".to_owned(),
+        false => format!("{} files, {} in pages", found.files, megabytes(found.set_bytes as f64)),
+    };
+    let title = format!("With little memory, files written and read twice: {set}");
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
@@ -203,6 +252,20 @@ pub(super) fn differences(figures: &Figures) -> Vec<String> {
          file in the order of their names."
             .to_owned(),
     );
+    let LittleMemory { copies, limit, set_bytes, arms, .. } = &figures.little_memory;
+    if !arms.is_empty() {
+        differences.push(format!(
+            "The original speaks of a machine with little memory; here a memory group limits this process alone to {} for files that take {} of \
+             the page cache, and the device and what else the machine holds in memory are as they are.",
+            megabytes(*limit as f64),
+            megabytes(*set_bytes as f64)
+        ));
+        if *copies > 1 {
+            differences.push(format!(
+                "The set that little memory is tried on has each file {copies} times, to be a large one."
+            ));
+        }
+    }
     let sizes: Vec<u32> = figures.phases.0.iter().map(|times| times.files).collect();
     if let Some(many) = sizes.iter().max().filter(|many| **many < MANY) {
         differences.push(format!("Phases are timed with {many} files in place of {MANY}."));
@@ -215,8 +278,8 @@ pub(super) fn differences(figures: &Figures) -> Vec<String> {
 }
 
 /// What else is worth knowing.
-pub(super) fn notes() -> Vec<String> {
-    vec![
+pub(super) fn notes(figures: &Figures) -> Vec<String> {
+    let mut notes = vec![
         "Times in place are elapsed, with a warm page cache: reading, compressing, writing the new file, removing the old one. Nothing is \
          synced while the clock runs, and nothing is subtracted."
             .to_owned(),
@@ -226,5 +289,13 @@ pub(super) fn notes() -> Vec<String> {
         format!(
             "Phases are timed with {LENGTH} bytes to a file and with none, with {MANY} files and with {FEW}, all in one folder; removing them is not timed."
         ),
-    ]
+    ];
+    if !figures.little_memory.arms.is_empty() {
+        notes.push(
+            "With little memory, what this process itself needs was taken before it entered the group; both kinds of run are in a group, one of \
+             them without a limit. Nothing is dirty when a run begins, and nothing is synced while the clock runs."
+                .to_owned(),
+        );
+    }
+    notes
 }

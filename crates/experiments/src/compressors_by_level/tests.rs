@@ -1,3 +1,4 @@
+use repackbench_pagecache::NoGroup;
 use repackbench_records::Outcome;
 
 use super::*;
@@ -11,7 +12,9 @@ fn the_experiment_runs_to_its_end() {
     files.push(("sub-0/file 0.c.gz".to_owned(), b"no gzip file\n".to_vec()));
     files.push(("empty".to_owned(), Vec::new()));
     let setting = Setting::new(&files, 2);
-    let experiment = setting.run(|context| run_with(context, 2 * phases::FEW)).unwrap();
+    // All threads of a process enter a group, and those of other tests would be short of memory, too.
+    let experiment =
+        setting.run(|context| run_with(context, 2 * phases::FEW, || Err(NoGroup::because("this is a test")))).unwrap();
     let table = |title: &str| {
         experiment.tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
     };
@@ -35,6 +38,10 @@ fn the_experiment_runs_to_its_end() {
     let of = |id: &str| &experiment.claims[published.claims.iter().position(|claim| claim.id == id).unwrap()];
     assert_eq!(of("btree-size").outcome, Outcome::NotComparable);
     assert_eq!(of("little-memory").outcome, Outcome::Undecided);
+    assert!(of("little-memory").reason.contains("this is a test"), "{:?}", of("little-memory"));
+    assert_eq!(table("With little memory").rows.len(), 0);
+    assert_eq!(of("btree-small").outcome, Outcome::NotComparable);
+    assert!(of("btree-small").measured.contains("82 files"), "{:?}", of("btree-small"));
     assert_ne!(of("lzo-3-size").outcome, Outcome::Undecided, "sizes are exact");
     assert_eq!(setting.left_in_cache(), 0, "what was written is removed again");
 }

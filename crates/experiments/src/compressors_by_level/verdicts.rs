@@ -9,6 +9,8 @@
 //! - `factor-of-two`: how many times as long full files take as empty ones. Wholly at most the published figure is **reproduced** where
 //!   opening and closing takes as long as writing, within a factor of two, and **changed** where not; wholly above it is **not
 //!   reproduced**.
+//! - `little-memory`: by the rule for times, on flat files that are written and read twice, with a limit beside without one; wholly slower than
+//!   the published instance is **reproduced**, too. Undecided where no limit could be set, or none stood in the way.
 //! - `level-3`: wholly below the published figure is **reproduced**, wholly between it and 1 **changed**, wholly above the published
 //!   figure otherwise **not reproduced**: less than half is refuted, and nothing is left of the direction.
 //! - Claims on times of lzo: on processor time from memory to memory, by the rule for times; on its sizes, which were published as those of
@@ -16,18 +18,20 @@
 //! - Claims on a B-tree are about Berkeley DB: another engine is **not comparable**.
 //! - Claims whose figures have no interval are undecided, as are those that were not measured.
 
+mod little_memory;
+
 use repackbench_records::{ClaimOutcome, Outcome, Published};
 
 use super::{
     Figures, arm,
     arms::Timings,
-    phases::{LENGTH, Phases},
+    phases::{FEW, LENGTH, Phases},
     stores::{StoreTimes, Stores},
 };
 use crate::{
     estimates::Ratio,
     interleaved::ratio_of,
-    text::{estimate, list, percent, ratio, size_ratio},
+    text::{count, estimate, list, percent, ratio, size_ratio},
     verdict::{Judgement, claim, is_as_large, takes, takes_the_same},
 };
 
@@ -52,7 +56,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         let why = "The published store was Berkeley DB's, which is no part of this program: another engine says nothing of it.";
         Judgement::new(Outcome::NotComparable, measured.unwrap_or_default(), why.to_owned())
     };
-    let (btree_size, btree_time) = btree_figures(&figures.stores);
+    let (btree_size, btree_time) = btree_figures(&figures.stores.all);
     let lzo_time =
         |id: &str, what: &str, measured: Option<Ratio>| of_lzo(takes(what, value(id).as_slice(), measured.as_ref()));
     let lzo_size = |id: &str, what: &str, label: &str| {
@@ -62,15 +66,10 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ("gzip-6", judge_gzip_6(&found)),
         ("bzip2-small", judge_bzip2(&found, published_saving(published))),
         ("factor-of-two", judge_factor(value("factor-of-two"), &figures.phases)),
-        (
-            "little-memory",
-            Judgement::missing(
-                "It takes a limit on the memory of the whole machine, or of a control group, which no run here had.",
-            ),
-        ),
+        ("little-memory", little_memory::judge(value("little-memory"), &figures.little_memory)),
         ("btree-size", btree(btree_size)),
         ("btree-time", btree(btree_time)),
-        ("btree-small", btree(None)),
+        ("btree-small", btree(btree_small(figures))),
         ("level-3", judge_level_3(value("level-3"), figures)),
         ("lzo-7-size", lzo_size("lzo-7-size", "lzo -7", "lzop 7")),
         (
@@ -313,9 +312,19 @@ fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
     Judgement::new(outcome, shown, reason)
 }
 
+/// What it takes of time with the objects of a few files, or of all if there are no more.
+fn btree_small(figures: &Figures) -> Option<String> {
+    let Stores { all, few } = &figures.stores;
+    let (files, stores) = match few.is_empty() {
+        true => (figures.compressors.first()?.files, all),
+        false => (u64::from(FEW), few),
+    };
+    btree_figures(stores).1.map(|time| format!("{time}, with {}", count(files, "file", "files")))
+}
+
 /// What this program's own B-tree takes beside files: of the disk, and of time.
-fn btree_figures(stores: &Stores) -> (Option<String>, Option<String>) {
-    let [files, btree] = stores.0.as_slice() else { return (None, None) };
+fn btree_figures(stores: &[StoreTimes]) -> (Option<String>, Option<String>) {
+    let [files, btree] = stores else { return (None, None) };
     let allocated = |times: &StoreTimes| times.size.map(|size| size.allocated as f64);
     let size = allocated(btree).zip(allocated(files)).map(|(btree, files)| btree / files);
     let time = ratio_of(&btree.make_and_sync(), &files.make_and_sync()).map(|found| estimate(&found.estimate));

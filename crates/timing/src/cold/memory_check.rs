@@ -6,7 +6,7 @@
 //! kernel has two lists, brings back what returned soon, and charges its own bookkeeping to the group as well.
 
 use std::{
-    fs::{self, File},
+    fs::File,
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -14,20 +14,14 @@ use std::{
 };
 
 use repackbench_codec::Decoders;
-use repackbench_pagecache::expect_random_reads;
+use repackbench_pagecache::{MemoryGroups, NoGroup, bytes_read, expect_random_reads};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_records::{MemoryCheck, MemoryCheckRow};
 use repackbench_writer::Progress;
 
-use super::{
-    ColdCopies, ColdError,
-    check::trace_of,
-    io_error, make_cold,
-    memory_group::{MemoryGroups, NoGroup},
-};
+use super::{ColdCopies, ColdError, check::trace_of, io_error, make_cold};
 use crate::{
     bench::BenchError,
-    probe::field,
     trace::{
         Device,
         pages::{PAGE_LEN, PageSpace},
@@ -55,14 +49,14 @@ pub fn check_memory(
 ) -> Result<MemoryCheck, BenchError> {
     // Before anything is copied: on most machines nobody has prepared one.
     let groups = MemoryGroups::find().map_err(refused)?;
+    let store_bytes = store_bytes(repository)?;
+    let limits = shares.iter().map(|percent| limit(*percent, store_bytes)).collect::<Result<Vec<_>, _>>()?;
     let source = repository.own_folder();
     let copies = ColdCopies::make(&[source], 1, place, progress)?;
     let [copy] = copies.of(0) else {
         return Err(ColdError::NotOneFolder { path: source.to_owned(), why: "no copy was made" }.into());
     };
     let trace = trace_of(copy, decoders, workload)?;
-    let store_bytes = store_bytes(repository)?;
-    let limits = shares.iter().map(|percent| limit(*percent, store_bytes)).collect::<Result<Vec<_>, _>>()?;
     let mut rows = Vec::new();
     for (percent, limit_bytes) in limits {
         if progress.is_cancelled() {
@@ -110,7 +104,7 @@ fn check_share(
         read_touches(&space, trace, &files)?;
         Ok(bytes_read().zip(start).and_then(|(end, start)| end.checked_sub(start)))
     };
-    let (measured, usage) = groups.limited(limit_bytes, work).map_err(refused)?;
+    let (measured, usage) = groups.limited(Some(limit_bytes), work).map_err(refused)?;
     Ok(MemoryCheckRow {
         percent,
         limit_bytes,
@@ -164,13 +158,10 @@ fn read_touches(space: &PageSpace, trace: &AccessTrace, files: &[Option<File>]) 
     }
 }
 
-/// What this process has had read from devices up to now, in bytes.
-fn bytes_read() -> Option<u64> {
-    field(&fs::read_to_string("/proc/self/io").ok()?, "read_bytes:")
-}
-
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::trace::tests::{chunk, trace};
 

@@ -10,7 +10,6 @@
 
 pub mod check;
 pub mod memory_check;
-mod memory_group;
 mod readahead;
 pub mod touches;
 

@@ -97,10 +97,19 @@ fn figures_as_published_reproduce_the_claims() {
     }
     let size = |allocated| Some(crate::revision_alone::DiskUse { bytes: 1, allocated });
     let store = |allocated, time| StoreTimes { size: size(allocated), make: times(time), sync: times(time) };
-    let figures_with = Figures { stores: Stores(vec![store(1000, 2.0), store(1200, 1.0)]), ..Figures::default() };
+    let all = vec![store(1000, 2.0), store(1200, 1.0)];
+    let few = vec![store(100, 1.0), store(110, 4.0)];
+    let mut figures_with = Figures { stores: Stores { all, few }, ..Figures::default() };
     assert_eq!(outcome(&figures_with, "btree-size"), Outcome::NotComparable, "whatever it takes");
-    let (size, time) = btree_figures(&figures_with.stores);
+    let (size, time) = btree_figures(&figures_with.stores.all);
     assert!(size.unwrap().starts_with("1.200") && time.unwrap().starts_with("0.50"));
+    let small = btree_small(&figures_with).unwrap();
+    assert!(small.starts_with("4.0") && small.ends_with("with 1000 files"), "{small}");
+    assert_eq!(outcome(&figures_with, "btree-small"), Outcome::NotComparable, "whatever it takes");
+    figures_with.stores.few.clear();
+    figures_with.compressors.push(Compressors { files: 7, bytes: 50, timings: Vec::new() });
+    let small = btree_small(&figures_with).unwrap();
+    assert!(small.starts_with("0.50") && small.ends_with("with 7 files"), "{small}");
     for id in ["little-memory", "factor-of-two", "level-3"] {
         assert_eq!(outcome(&figures, id), Outcome::Undecided, "{id}");
     }

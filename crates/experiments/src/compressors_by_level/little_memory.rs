@@ -1,0 +1,342 @@
+//! What little memory costs: files written and read twice, without a limit and in a memory group that may hold a part of them.
+//!
+//! The original speaks of a machine whose file system's cache is too small for the set. A group limits what this process may hold of that
+//! cache, so that the machine's own memory does not have to be filled. What the process needs itself is taken before it enters the group.
+
+use std::{
+    fs::{self, File},
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use repackbench_pagecache::{GroupUsage, MemoryGroups, NoGroup, bytes_read, residency, sync_file_system};
+use repackbench_timing::clock::measure;
+use repackbench_writer::WriterError;
+
+use super::{
+    arms::{Coder, clock_error},
+    corpus::Corpus,
+};
+use crate::{
+    Context, ExperimentError,
+    interleaved::{Runs, interleaved},
+};
+
+/// What messages call this part.
+pub(super) const WHAT: &str = "files with little memory";
+
+/// A group may hold this part of the pages that flat files take.
+pub(super) const PART: u64 = 4;
+
+/// Smaller sets are written several times over, in bytes of pages: a group that holds a part of less has no room for the kernel's own
+/// records.
+const LEAST_SET: u64 = 64 << 20;
+
+const PAGE_LEN: u64 = 4096;
+
+/// Where groups are looked for.
+pub(super) type FindGroups = fn() -> Result<MemoryGroups, NoGroup>;
+
+/// The arms: each with its codec, and whether memory is little. One without a limit stands before its like.
+pub(super) const ARMS: [(&str, &str, bool); 4] = [
+    ("files", "store", false),
+    ("files, little memory", "store", true),
+    ("gzip 6", "zlib:6", false),
+    ("gzip 6, little memory", "zlib:6", true),
+];
+
+/// What one arm took, one value for each run: seconds, and what the kernel tells.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct MemoryTimes {
+    pub(super) write: Vec<f64>,
+    pub(super) read: Vec<f64>,
+    pub(super) read_again: Vec<f64>,
+    /// What came from the device meanwhile, in bytes.
+    pub(super) from_device: Vec<f64>,
+    /// Which part of the files' pages was cached at the end.
+    pub(super) cached: Vec<f64>,
+    /// The most that the group held, in bytes.
+    pub(super) peak: Vec<f64>,
+    /// How many times the limit stood in the way.
+    pub(super) limit_hits: Vec<u64>,
+}
+
+impl MemoryTimes {
+    /// All three passes together.
+    pub(super) fn total(&self) -> Vec<f64> {
+        let reads = self.read.iter().zip(&self.read_again);
+        self.write.iter().zip(reads).map(|(write, (read, again))| write + read + again).collect()
+    }
+
+    fn push(&mut self, passes: &Passes, cached: f64, usage: GroupUsage) {
+        let [write, read, read_again] = passes.times;
+        self.write.push(write.as_secs_f64());
+        self.read.push(read.as_secs_f64());
+        self.read_again.push(read_again.as_secs_f64());
+        self.from_device.extend(passes.from_device.map(|bytes| bytes as f64));
+        self.cached.push(cached);
+        self.peak.extend(usage.peak_bytes.map(|bytes| bytes as f64));
+        self.limit_hits.extend(usage.limit_hits);
+    }
+
+    fn truncate(&mut self, runs: u32) {
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        let all = [
+            &mut self.write,
+            &mut self.read,
+            &mut self.read_again,
+            &mut self.from_device,
+            &mut self.cached,
+            &mut self.peak,
+        ];
+        all.into_iter().for_each(|values| values.truncate(runs));
+        self.limit_hits.truncate(runs);
+    }
+}
+
+/// What was measured.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct LittleMemory {
+    /// How many files were written.
+    pub(super) files: u64,
+    /// How many times the files of the revision are among them.
+    pub(super) copies: u64,
+    /// The pages that they take when flat, in bytes.
+    pub(super) set_bytes: u64,
+    /// What the limited groups may hold, in bytes.
+    pub(super) limit: u64,
+    /// One for each of [`ARMS`]; none if nothing was measured.
+    pub(super) arms: Vec<MemoryTimes>,
+    /// Why nothing could be.
+    pub(super) refused: Option<String>,
+}
+
+/// Writes the files of `corpus` and reads them twice, each arm `wanted` times, in a new folder at `root`.
+pub(super) fn measure_little_memory(
+    context: &Context<'_>,
+    corpus: &Corpus,
+    root: &Path,
+    groups: FindGroups,
+    wanted: u32,
+    share: Option<Duration>,
+) -> Result<(LittleMemory, Runs), ExperimentError> {
+    let refused = |why: String| {
+        let runs = Runs { done: 0, left_out: Some(format!("{WHAT}: left out: {why}.")), is_interrupted: false };
+        Ok((LittleMemory { refused: Some(why), ..LittleMemory::default() }, runs))
+    };
+    let groups = match groups() {
+        Ok(groups) => groups,
+        Err(error) => return refused(error.to_string()),
+    };
+    let Some(mut set) = Set::new(corpus, root, LEAST_SET) else { return refused("all files are empty".to_owned()) };
+    let mut found = LittleMemory {
+        files: set.names.len() as u64,
+        copies: set.copies,
+        set_bytes: set.bytes,
+        limit: set.bytes / PART,
+        arms: vec![MemoryTimes::default(); ARMS.len()],
+        refused: None,
+    };
+    let limit = found.limit;
+    let runs = interleaved(context, WHAT, ARMS.len(), wanted, share, &mut |_, arm| {
+        let (Some((_, spec, is_limited)), Some(times)) = (ARMS.get(arm), found.arms.get_mut(arm)) else {
+            return Ok(());
+        };
+        let mut coder = Coder::new(spec)?;
+        set.prepare(&mut coder)?;
+        let entered = groups.limited(is_limited.then_some(limit), || set.passes(context, &mut coder));
+        let (passes, usage) =
+            entered.map_err(|error| ExperimentError::Refused { experiment: super::NAME, why: error.to_string() })?;
+        times.push(&passes?, set.cached()?, usage);
+        set.remove()
+    })?;
+    found.arms.iter_mut().for_each(|times| times.truncate(runs.done));
+    Ok((found, runs))
+}
+
+/// What the three passes took, and what came from the device meanwhile.
+struct Passes {
+    times: [Duration; 3],
+    from_device: Option<u64>,
+}
+
+/// The files of a corpus, as often as it takes, and the memory that coding them takes.
+struct Set<'a> {
+    corpus: &'a Corpus,
+    root: &'a Path,
+    names: Vec<PathBuf>,
+    copies: u64,
+    /// Of the pages that flat files take.
+    bytes: u64,
+    stored: Vec<u8>,
+    content: Vec<u8>,
+}
+
+impl<'a> Set<'a> {
+    /// Every file so many times that all take `least` bytes of pages; `None` if they take none.
+    fn new(corpus: &'a Corpus, root: &'a Path, least: u64) -> Option<Self> {
+        let pages: u64 = corpus.files.iter().map(|(_, content)| (content.len() as u64).div_ceil(PAGE_LEN)).sum();
+        let once = Some(pages.saturating_mul(PAGE_LEN)).filter(|bytes| *bytes > 0)?;
+        let copies = least.div_ceil(once).max(1);
+        let folders = (0..copies).map(|copy| root.join(format!("copy{copy}")));
+        let names =
+            folders.flat_map(|folder| (0..corpus.files.len()).map(move |number| folder.join(format!("file{number}"))));
+        let names = names.collect();
+        let (stored, content) = (Vec::new(), Vec::new());
+        Some(Set { corpus, root, names, copies, bytes: once.saturating_mul(copies), stored, content })
+    }
+
+    /// Makes the folders, takes all the memory that `coder` and the files will need, and leaves nothing dirty.
+    fn prepare(&mut self, coder: &mut Coder) -> Result<(), ExperimentError> {
+        for folder in (0..self.copies).map(|copy| self.root.join(format!("copy{copy}"))) {
+            fs::create_dir_all(&folder).map_err(|error| ExperimentError::io("make", &folder, error))?;
+        }
+        if let Some((_, longest)) = self.corpus.files.iter().max_by_key(|(_, content)| content.len()) {
+            self.stored.clear();
+            self.content.clear();
+            coder.encoder.encode(longest, &mut self.stored).map_err(WriterError::from)?;
+            coder.decoder.decode(&self.stored, longest.len(), &mut self.content).map_err(WriterError::from)?;
+            // Room for what does not compress, touched: other pages would be charged to the group.
+            self.stored.resize(longest.len() + longest.len() / 64 + (64 << 10), 1);
+        }
+        sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
+    }
+
+    /// Writes all files, and reads them twice.
+    fn passes(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<Passes, ExperimentError> {
+        let start = bytes_read();
+        let (written, write) = measure(context.clock, || self.write(context, coder)).map_err(clock_error)?;
+        written?;
+        let (read, first) = measure(context.clock, || self.read(context, coder)).map_err(clock_error)?;
+        read?;
+        let (read, second) = measure(context.clock, || self.read(context, coder)).map_err(clock_error)?;
+        read?;
+        let from_device = bytes_read().zip(start).and_then(|(end, start)| end.checked_sub(start));
+        Ok(Passes { times: [write.wall, first.wall, second.wall], from_device })
+    }
+
+    fn write(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
+        for (name, (_, content)) in self.names.iter().zip(self.corpus.files.iter().cycle()) {
+            stop_if_asked(context)?;
+            self.stored.clear();
+            coder.encoder.encode(content, &mut self.stored).map_err(WriterError::from)?;
+            let written = File::create_new(name).and_then(|mut file| file.write_all(&self.stored));
+            written.map_err(|error| ExperimentError::io("write", name, error))?;
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
+        for (name, (_, content)) in self.names.iter().zip(self.corpus.files.iter().cycle()) {
+            stop_if_asked(context)?;
+            self.stored.clear();
+            let read = File::open(name).and_then(|mut file| file.read_to_end(&mut self.stored));
+            read.map_err(|error| ExperimentError::io("read", name, error))?;
+            self.content.clear();
+            let len = coder.decoder.decode(&self.stored, content.len(), &mut self.content);
+            if len.map_err(WriterError::from)? != content.len() {
+                let why =
+                    format!("{}: expected {} bytes of content, found another number", name.display(), content.len());
+                return Err(ExperimentError::Refused { experiment: super::NAME, why });
+            }
+        }
+        Ok(())
+    }
+
+    /// Which part of the files' pages is cached.
+    fn cached(&self) -> Result<f64, ExperimentError> {
+        let (mut pages, mut resident) = (0, 0);
+        for name in &self.names {
+            let found = residency(name).map_err(|error| ExperimentError::io("look up the pages of", name, error))?;
+            pages += found.pages;
+            resident += found.resident;
+        }
+        Ok(resident as f64 / pages.max(1) as f64)
+    }
+
+    /// Removes the files, so that nothing of them is left in memory or dirty.
+    fn remove(&self) -> Result<(), ExperimentError> {
+        fs::remove_dir_all(self.root).map_err(|error| ExperimentError::io("remove", self.root, error))
+    }
+}
+
+fn stop_if_asked(context: &Context<'_>) -> Result<(), ExperimentError> {
+    if context.progress.is_cancelled() { Err(ExperimentError::Interrupted) } else { Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Setting, files_of};
+
+    fn corpus(lengths: &[usize]) -> Corpus {
+        let files = lengths.iter().enumerate().map(|(number, len)| (PathBuf::from(number.to_string()), vec![7; *len]));
+        Corpus { files: files.collect() }
+    }
+
+    #[test]
+    fn small_sets_are_written_several_times_over() {
+        let root = Path::new("/r");
+        let three = corpus(&[1, 4096, 4097, 0]);
+        let set = Set::new(&three, root, 40_000).unwrap();
+        assert_eq!((set.copies, set.bytes, set.names.len()), (3, 3 * 4 * 4096, 12));
+        assert_eq!(
+            (set.names[0].as_path(), set.names[11].as_path()),
+            (Path::new("/r/copy0/file0"), Path::new("/r/copy2/file3"))
+        );
+        let set = Set::new(&three, root, 100).unwrap();
+        assert_eq!((set.copies, set.bytes), (1, 4 * 4096), "what is large enough is written once");
+        assert!(Set::new(&corpus(&[0, 0]), root, 100).is_none(), "nothing to hold");
+    }
+
+    /// The passes without a group: what is written comes back, is cached, and goes.
+    #[test]
+    fn files_are_written_read_twice_and_removed() {
+        let outcome = Setting::new(&files_of(30), 1).run(|context| {
+            let corpora = Corpus::choose(context)?;
+            let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let root = scratch.path().join("set");
+            let mut set = Set::new(&corpora.all[0], &root, 1 << 18).unwrap();
+            assert!(set.copies > 1 && set.names.len() as u64 == 30 * set.copies);
+            let mut times = MemoryTimes::default();
+            for (_, spec, _) in &ARMS[1..3] {
+                let mut coder = Coder::new(spec)?;
+                set.prepare(&mut coder)?;
+                let passes = set.passes(context, &mut coder)?;
+                assert_eq!(set.cached()?, 1.0, "it was just read, and nothing limits it");
+                let usage = GroupUsage { peak_bytes: Some(9), ..GroupUsage::default() };
+                times.push(&passes, 1.0, usage);
+                // The contents, and not their lengths alone.
+                for (name, (_, content)) in set.names.iter().zip(corpora.all[0].files.iter().cycle()) {
+                    let mut back = Vec::new();
+                    coder.decoder.decode(&fs::read(name).unwrap(), content.len(), &mut back).unwrap();
+                    assert_eq!(back, *content);
+                }
+                set.remove()?;
+                assert!(!root.exists());
+            }
+            assert_eq!((times.total().len(), times.peak.len(), times.limit_hits.len()), (2, 2, 0));
+            let parts = times.write.iter().zip(&times.read).zip(&times.read_again);
+            assert!(times.total().iter().zip(parts).all(|(all, ((a, b), c))| *all == a + b + c && *a > 0.0));
+            times.truncate(1);
+            assert_eq!((times.total().len(), times.cached.len()), (1, 1));
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
+
+    #[test]
+    fn where_no_group_can_be_made_the_reason_is_kept() {
+        let outcome = Setting::new(&files_of(3), 1).run(|context| {
+            let corpora = Corpus::choose(context)?;
+            let none: FindGroups = || Err(NoGroup::because("no such controller"));
+            let (found, runs) = measure_little_memory(context, &corpora.all[0], Path::new("/nowhere"), none, 6, None)?;
+            let why = found.refused.unwrap();
+            assert!(why.contains("no memory cgroup can be made here: no such controller"), "{why}");
+            assert!(runs.left_out.is_some_and(|sentence| sentence.contains(&why)) && found.arms.is_empty());
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
+}

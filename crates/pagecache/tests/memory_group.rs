@@ -1,0 +1,65 @@
+//! A real memory group, where one can be made. In a process of its own: all threads of it are short of memory meanwhile.
+
+use std::{fs, path::Path};
+
+use repackbench_pagecache::{GroupUsage, MemoryGroups, evict, residency};
+
+const MIB: u64 = 1 << 20;
+
+/// What the kernel says of the groups that this process is in.
+fn groups() -> String {
+    fs::read_to_string("/proc/self/cgroup").unwrap()
+}
+
+/// Reads `path` from one end to the other, and says how much of it is cached then, in bytes, and what the group used.
+fn read_within(groups: &MemoryGroups, limit: Option<u64>, path: &Path) -> (u64, GroupUsage) {
+    assert!(evict(path).unwrap().is_cold());
+    let mut file = fs::File::open(path).unwrap();
+    let read = || std::io::copy(&mut file, &mut std::io::sink()).unwrap();
+    let (length, usage) = groups.limited(limit, read).unwrap();
+    let found = residency(path).unwrap();
+    assert_eq!(found.pages, length.div_ceil(4096));
+    (found.resident * 4096, usage)
+}
+
+fn fails() {
+    panic!("of the work");
+}
+
+#[test]
+fn a_group_limits_what_is_cached_or_the_reason_is_told() {
+    let before = groups();
+    let found = match MemoryGroups::find() {
+        Ok(found) => found,
+        Err(error) => {
+            let message = error.to_string();
+            let why = message.strip_prefix("no memory cgroup can be made here: ").unwrap_or_default();
+            assert!(why.contains("cgroup"), "{message}");
+            assert_eq!(groups(), before, "the process is where it was");
+            return;
+        }
+    };
+    let home = groups();
+    // On a disk: what lies in memory has nothing to be evicted to.
+    let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let path = folder.path().join("file");
+    fs::write(&path, vec![7; 64 << 20]).unwrap();
+
+    let (cached, usage) = read_within(&found, Some(16 * MIB), &path);
+    assert!(cached <= 16 * MIB, "{cached} bytes are cached");
+    assert!(usage.peak_bytes.is_none_or(|peak| (8 * MIB..=16 * MIB).contains(&peak)), "{usage:?}");
+    assert!(usage.limit_hits.is_none_or(|hits| hits > 0), "{usage:?}");
+    assert_eq!(groups(), home, "back home");
+
+    let (cached, usage) = read_within(&found, None, &path);
+    assert_eq!(cached, 64 * MIB, "without a limit all of it is");
+    assert!(usage.peak_bytes.is_none_or(|peak| peak >= 64 * MIB), "{usage:?}");
+    assert!(usage.limit_hits.is_none_or(|hits| hits == 0), "{usage:?}");
+
+    // What the work panics with comes out of the group, too, and nobody stays in it.
+    let panics = std::panic::AssertUnwindSafe(|| found.limited(Some(64 * MIB), fails));
+    assert!(std::panic::catch_unwind(panics).is_err());
+    assert_eq!(groups(), home);
+    drop(found);
+    assert_eq!(groups(), before);
+}
