@@ -26,15 +26,15 @@ const ALL: &str = "all";
 /// What does not fit into --budget is left out, and the result names it. Ctrl-C ends it with what
 /// was measured until then.
 ///
-/// `all` runs each experiment that fits the repositories, Git's or Mercurial's, and writes one
+/// `all` runs each experiment that fits the repositories, Git's or Mercurial's. --out writes one
 /// report: report.html, report.md, results.jsonl and, with every run, runs.jsonl. Over several
-/// repositories it also judges claims that one repository does not decide.
+/// repositories claims are judged, too, that one repository does not decide.
 ///
 /// Examples:
 ///   repackbench experiment --list
 ///   repackbench experiment zlib-vs-zstd-pack . --html zstd.html
 ///   repackbench experiment zlib-vs-zstd-pack . --repack --budget 1h
-///   repackbench experiment zlib-vs-lz4-revlog hgrepo --hg-extension DIR
+///   repackbench experiment zlib-vs-lz4-revlog small large --hg-extension DIR
 ///   repackbench experiment all gitrepo hgrepo --out results
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
@@ -43,7 +43,7 @@ pub(crate) struct ExperimentArguments {
     #[arg(value_name = "NAME", value_parser = names(), required_unless_present = "list")]
     name: Option<String>,
 
-    /// The repository; for `all` as many as there are.
+    /// The repositories, one after the other.
     #[arg(value_name = "REPO", value_parser = located(), required_unless_present = "list")]
     pub(crate) repositories: Vec<PathBuf>,
 
@@ -51,7 +51,7 @@ pub(crate) struct ExperimentArguments {
     #[arg(long, conflicts_with_all = ["name", "repositories", "out", "json", "markdown", "html"])]
     pub(crate) list: bool,
 
-    /// For `all`: write the report and all records into DIR, which is made if need be.
+    /// Write the report and all records into DIR, which is made if need be; `all` asks for it.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["json", "markdown", "html"])]
     pub(crate) out: Option<PathBuf>,
 
@@ -105,30 +105,22 @@ fn names() -> PossibleValuesParser {
 }
 
 /// Which experiments are to be run.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Chosen<'a> {
     /// The one of this name.
     One(&'a str),
-    /// Each that fits, into a folder.
-    All(&'a std::path::Path),
+    /// Each that fits.
+    All,
 }
 
 impl ExperimentArguments {
     /// Which experiments are to be run.
     pub(crate) fn chosen(&self) -> Result<Chosen<'_>, Failure> {
-        match (self.name.as_deref(), self.repositories.as_slice(), &self.out) {
-            (Some(ALL), _, Some(out)) => Ok(Chosen::All(out)),
-            (Some(ALL), _, None) => Err(Failure::new(USAGE, "experiment all: --out names the folder of the report")),
-            (Some(name), _, Some(_)) => Err(Failure::new(
-                USAGE,
-                format!("{name}: --out is for `all`; --html, --markdown and --json name files"),
-            )),
-            (Some(name), [_], None) => Ok(Chosen::One(name)),
-            (Some(name), repositories, None) => {
-                let found = repositories.len();
-                Err(Failure::new(USAGE, format!("{name}: expected one repository, found {found}; `all` takes several")))
-            }
-            (None, ..) => Err(Failure::new(USAGE, "expected the name of an experiment")),
+        match (self.name.as_deref(), &self.out) {
+            (Some(ALL), Some(_)) => Ok(Chosen::All),
+            (Some(ALL), None) => Err(Failure::new(USAGE, "experiment all: --out names the folder of the report")),
+            (Some(name), _) => Ok(Chosen::One(name)),
+            (None, _) => Err(Failure::new(USAGE, "expected the name of an experiment")),
         }
     }
 
@@ -185,16 +177,18 @@ mod tests {
     }
 
     #[test]
-    fn one_experiment_has_one_repository_and_all_have_a_folder() {
-        let one = line(&["zlib-vs-zstd-pack", "a"]).unwrap();
-        assert_eq!(one.chosen().unwrap(), Chosen::One("zlib-vs-zstd-pack"));
-        let refused = |words: &[&str]| line(words).unwrap().chosen().unwrap_err().to_string();
-        assert!(refused(&["zlib-vs-zstd-pack", "a", "b"]).contains("found 2"));
-        assert!(refused(&["zlib-vs-zstd-pack", "a", "--out", "x"]).contains("is for `all`"));
-        assert!(refused(&["all", "a"]).contains("--out"));
-        let all = line(&["all", "a", "b", "--out", "x"]).unwrap();
-        assert_eq!(all.chosen().unwrap(), Chosen::All(std::path::Path::new("x")));
+    fn one_experiment_has_a_name_and_all_have_a_folder() {
+        let chosen = |words: &[&str]| match line(words).unwrap().chosen() {
+            Ok(Chosen::One(name)) => name.to_owned(),
+            Ok(Chosen::All) => ALL.to_owned(),
+            Err(failure) => failure.to_string(),
+        };
+        assert_eq!(chosen(&["zlib-vs-zstd-pack", "a"]), "zlib-vs-zstd-pack");
+        assert_eq!(chosen(&["zlib-vs-zstd-pack", "a", "b", "--out", "x"]), "zlib-vs-zstd-pack");
+        assert!(chosen(&["all", "a"]).contains("--out"));
+        assert_eq!(chosen(&["all", "a", "b", "--out", "x"]), ALL);
         assert!(line(&["no-such", "a"]).unwrap_err().contains("zlib-vs-zstd-pack"));
+        assert!(line(&["all", "a", "--out", "x", "--html", "y"]).is_err());
         assert!(line(&["all"]).is_err() && line(&[]).is_err() && line(&["--list"]).unwrap().list);
     }
 

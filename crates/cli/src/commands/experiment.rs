@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> 
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = arguments.chosen()?;
-    let outputs = Outputs::prepare(arguments, &chosen)?;
+    let outputs = Outputs::prepare(arguments)?;
     let seed = arguments.seed.unwrap_or_else(seed_of_now);
     let session = Session {
         options: arguments.options(seed, command_line()),
@@ -39,10 +39,11 @@ pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> 
     };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
     for path in &arguments.repositories {
-        match chosen {
-            Chosen::One(name) => found.push(session.run(experiment(name), path)?),
-            Chosen::All(_) => session.run_all(path, &mut found, &mut failures),
-        }
+        session.run_on(path, chosen, &mut found, &mut failures);
+    }
+    if found.is_empty() {
+        // Nothing is written, and what was there before stays.
+        return end_of(false, failures);
     }
     compare_repositories(&mut found);
     let is_interrupted = session.bar.is_cancelled();
@@ -84,9 +85,12 @@ struct Session {
 }
 
 impl Session {
-    fn run(&self, experiment: Option<&RegisteredExperiment>, path: &Path) -> Result<Experiment, Failure> {
-        let experiment = experiment.ok_or_else(|| Failure::new(FAILED, "no such experiment"))?;
-        let source = open(path)?;
+    /// Runs what was chosen on the repository; an experiment that fails does not keep the others from being run.
+    fn run_on(&self, path: &Path, chosen: Chosen<'_>, found: &mut Vec<Experiment>, failures: &mut Vec<Failure>) {
+        let source = match open(path) {
+            Ok(source) => source,
+            Err(failure) => return failures.push(failure),
+        };
         print_notes(&source, self.quiet);
         let name = name_of(path);
         let context = Context {
@@ -98,25 +102,24 @@ impl Session {
             options: &self.options,
             recorder: &self.runs,
         };
-        Ok(experiment.run(&context)?)
-    }
-
-    /// Runs each experiment that fits the repository; one that fails does not keep the others from being run.
-    fn run_all(&self, path: &Path, found: &mut Vec<Experiment>, failures: &mut Vec<Failure>) {
-        let source = match open(path) {
-            Ok(source) => source,
-            Err(failure) => return failures.push(failure),
+        let is_chosen = |experiment: &&RegisteredExperiment| match chosen {
+            Chosen::One(name) => experiment.name == name,
+            Chosen::All => experiment.fits(&source),
         };
-        for experiment in experiments().iter().filter(|experiment| experiment.fits(&source)) {
+        for experiment in experiments().iter().filter(is_chosen) {
             if self.bar.is_cancelled() {
                 break;
             }
-            match self.run(Some(experiment), path) {
-                Ok(experiment) => found.push(experiment),
-                Err(failure) => {
-                    let message = format!("{} on {}: {failure}", experiment.name, name_of(path));
-                    failures.push(failure.with_message(message));
-                }
+            match experiment.run(&context) {
+                Ok(result) => found.push(result),
+                Err(error) => failures.push(match chosen {
+                    Chosen::One(_) => error.into(),
+                    Chosen::All => {
+                        let failure = Failure::from(error);
+                        let message = format!("{} on {name}: {failure}", experiment.name);
+                        failure.with_message(message)
+                    }
+                }),
             }
         }
     }
@@ -132,26 +135,23 @@ struct Outputs {
 }
 
 impl Outputs {
-    fn prepare(arguments: &ExperimentArguments, chosen: &Chosen<'_>) -> Result<Self, Failure> {
+    fn prepare(arguments: &ExperimentArguments) -> Result<Self, Failure> {
         let file = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::prepare).transpose();
-        match chosen {
-            Chosen::One(_) => Ok(Outputs {
+        let Some(folder) = &arguments.out else {
+            return Ok(Outputs {
                 runs: RecordFile::of(arguments.json.as_deref(), None)?,
                 results: None,
                 html: file(&arguments.html)?,
                 markdown: file(&arguments.markdown)?,
-            }),
-            Chosen::All(folder) => {
-                let cannot =
-                    |error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", folder.display()));
-                fs::create_dir_all(folder).map_err(cannot)?;
-                Ok(Outputs {
-                    runs: RecordFile::of(Some(&folder.join("runs.jsonl")), None)?,
-                    results: Some(RecordFile::of(Some(&folder.join("results.jsonl")), None)?),
-                    html: Some(WholeFile::prepare(&folder.join("report.html"))?),
-                    markdown: Some(WholeFile::prepare(&folder.join("report.md"))?),
-                })
-            }
-        }
+            });
+        };
+        let cannot = |error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", folder.display()));
+        fs::create_dir_all(folder).map_err(cannot)?;
+        Ok(Outputs {
+            runs: RecordFile::of(Some(&folder.join("runs.jsonl")), None)?,
+            results: Some(RecordFile::of(Some(&folder.join("results.jsonl")), None)?),
+            html: Some(WholeFile::prepare(&folder.join("report.html"))?),
+            markdown: Some(WholeFile::prepare(&folder.join("report.md"))?),
+        })
     }
 }

@@ -66,7 +66,6 @@ fn what_cannot_be_run_is_refused_by_name() {
     for (words, repositories, expected) in [
         (&["no-such-experiment"][..], vec![&*git], "zlib-vs-zstd-pack"),
         (&["all"], vec![&*git], "--out"),
-        (&["zlib-vs-zstd-pack"], vec![&*git, &*git], "expected one repository"),
         (&["zlib-vs-zstd-pack", "--budget", "10"], vec![&*git], "or none"),
         (&["zlib-vs-zstd-pack"], vec![&*hg], "runs on Git repositories"),
         (&["zlib-vs-lz4-revlog"], vec![&*git], "runs on Mercurial repositories"),
@@ -191,6 +190,23 @@ fn without_hg_revlogs_are_measured_in_process_alone_and_the_result_says_so() {
     }
     assert_eq!(outcome(&experiments[0], "With lz4 an update")["outcome"], "undecided");
     assert_ne!(outcome(&experiments[0], "With lz4 the repository is")["outcome"], "undecided");
+}
+
+#[test]
+fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_costs_the_others_nothing() {
+    let scratch = Scratch::new();
+    let (git, hg, other) =
+        (Fixture::get("history").repo(), Fixture::hg("chains").repo(), Fixture::hg("branches").repo());
+    let out = scratch.join("out");
+    let options =
+        ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "5s", "--quiet", "--hg", "/no/such/hg", "--out", path(&out)];
+    let outcome = run(&scratch, &options, &[&hg, &git, &other]).exits(exit::USAGE);
+    assert!(outcome.stderr.contains("runs on Mercurial repositories"), "{}", outcome.stderr);
+    let (_, experiments) = lines(&out.join("results.jsonl"));
+    let found: Vec<_> = experiments.iter().map(|experiment| experiment["repository"]["name"].as_str()).collect();
+    assert_eq!(found, [Some("chains"), Some("branches")]);
+    let report = fs::read_to_string(out.join("report.md")).expect("the report");
+    assert!(report.contains("zlib-vs-lz4-revlog on chains") && report.contains("on branches"), "{report}");
 }
 
 #[test]
