@@ -98,7 +98,7 @@ fn what_is_loose_beside_packs_goes_to_every_store_and_order() {
     let layouts = ["loose", "btree"].map(|store| ["--store", store]);
     for layout in layouts.into_iter().chain(ORDERS.map(|order| ["--order", order])) {
         let variant = scratch.join(layout[1]);
-        let outcome = convert(&source, &[&["--codec", "zlib:9"], &layout[..]].concat(), &variant);
+        let outcome = convert(&source, &[&["--codec", "zlib:9"][..], &layout].concat(), &variant);
         assert_eq!(outcome.stderr, "", "{layout:?}");
         repackbench([Path::new("verify"), &source, &variant]).exits(exit::OK);
         for workload in REPLAYS {
