@@ -50,15 +50,18 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
     let program = if arguments.check { Some(program(&arguments)?) } else { None };
     let (mut fetched, mut sound) = (0, true);
-    for entry in manifest.repositories.iter_mut().filter(|entry| arguments.wants(entry)) {
+    for index in 0..manifest.repositories.len() {
+        let Some(entry) = manifest.repositories.get_mut(index).filter(|entry| arguments.wants(entry)) else { continue };
         let found = measure(entry, &manifest.specs, &arguments, program.as_deref());
         fetched += usize::from(!matches!(found, Err(Trouble::NotFetched(_))));
+        let is_new = arguments.update && found.is_ok();
         let (line, is_sound) = judge(entry, found, arguments.update);
         sound &= is_sound;
         println!("{}: {line}", entry.name);
-    }
-    if arguments.update && fetched > 0 {
-        manifest.write(&arguments.manifest)?;
+        // At once: the next repository may take an hour, and may be interrupted.
+        if is_new {
+            manifest.write(&arguments.manifest)?;
+        }
     }
     match (fetched, sound) {
         (0, _) => {
@@ -123,8 +126,12 @@ fn judge(entry: &mut Entry, found: Result<Measured, Trouble>, update: bool) -> (
     let (differences, comparable, objects) = (entry.differences(&found), entry.comparable(&found), found.objects);
     if update {
         entry.update(found);
-        let how = if differences.is_empty() { "nothing differed".to_owned() } else { differences.join("; ") };
-        return (format!("updated: {objects} objects; {how}"), true);
+        let before = match (differences.is_empty(), comparable) {
+            (false, _) => differences.join("; "),
+            (true, 0) => "there were no figures before".to_owned(),
+            (true, _) => "no figure has changed".to_owned(),
+        };
+        return (format!("updated: {objects} objects; {before}"), true);
     }
     match (differences.is_empty(), comparable) {
         (false, _) => (format!("differs: {}", differences.join("; ")), false),
