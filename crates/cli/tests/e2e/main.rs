@@ -33,6 +33,7 @@ mod refused;
 mod replay;
 mod report;
 mod results;
+mod same_bytes;
 mod serve;
 mod side_files;
 mod signals;
