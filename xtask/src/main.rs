@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod cmake;
+mod corpus;
 mod demo;
 mod dist;
 mod environment;
@@ -38,6 +39,8 @@ chores:
   hg-extension         build the Mercurial extension and print the folder to give to hg
   dist [--out DIR]     build all that is installed, programs, libraries, man pages, completions, licences, and pack it;
                        prints the archive's name
+  corpus [NAME...]     fetch the repositories that figures are measured on, and see that they are what they were: --list
+                       names them, --check compares the sizes of their variants byte by byte
   git-perf             run git's own performance scripts on variants: see docs/git-perf.md
 ";
 
@@ -51,6 +54,10 @@ fn main() -> ExitCode {
         Some("fixtures") => fixtures::run(&rest),
         Some("instructions") => instructions::run(&rest),
         Some("dist") => dist::run(&rest),
+        Some("corpus") => match corpus::run(&rest) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Some("git-perf") => git_perf::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {

@@ -29,13 +29,24 @@ const VERSIONS: [Hg; 2] = [
 
 /// Makes what is missing. Gives the variables that must be set for the tests and the fixture scripts.
 pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
+    locked(|folder| VERSIONS.iter().map(|hg| Ok((hg.variable, hg.find_or_make(folder)?))).collect())
+}
+
+/// Makes the newest alone, if it is missing. Gives the path of the program.
+pub(crate) fn newest() -> Outcome<OsString> {
+    let [newest, ..] = &VERSIONS;
+    locked(|folder| newest.find_or_make(folder))
+}
+
+/// Calls `make` with the folder of the environments: two runs at once must not make the same one.
+fn locked<T>(make: impl FnOnce(&Path) -> Outcome<T>) -> Outcome<T> {
     let folder = crate::target_dir().join("hg");
     let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
     fs::create_dir_all(&folder).map_err(failure)?;
-    // Two runs at once must not make the same environment; the lock goes with the open file.
+    // The lock goes with the open file.
     let lock = File::create(folder.join("lock")).map_err(failure)?;
     lock.lock().map_err(failure)?;
-    VERSIONS.iter().map(|hg| Ok((hg.variable, hg.find_or_make(&folder)?))).collect()
+    make(&folder)
 }
 
 impl Hg {

@@ -35,6 +35,7 @@ mod refused;
 mod replay;
 mod report;
 mod results;
+mod same_bytes;
 mod serve;
 mod side_files;
 mod signals;

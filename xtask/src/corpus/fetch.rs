@@ -1,0 +1,164 @@
+//! Fetching one commit and all that it reaches into a repository of its own.
+
+use std::fs;
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Trouble;
+use super::manifest::Entry;
+use crate::process::{Failure, output};
+
+/// The branch that names the commit. HEAD names the branch, so that the repository is one like any other.
+const BRANCH: &str = "refs/heads/corpus";
+
+/// How many missing objects a message names.
+const NAMED_OBJECTS: usize = 5;
+
+/// Variables that would lead git to another repository than the one it is told.
+const MISLEADING: [&str; 6] = [
+    "GIT_DIR",
+    "GIT_COMMON_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
+/// Sees that `folder` holds the entry's commit and all that it reaches, and gives the number of those objects.
+///
+/// What an earlier call fetched is taken as it is. Local sources replace the URL.
+pub(super) fn fetch(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<u64, Trouble> {
+    if !folder.exists() {
+        let unfinished = folder.with_extension("unfinished");
+        remove(&unfinished)?;
+        let fetched = fetch_into(entry, local, &unfinished);
+        if fetched.is_err() {
+            remove(&unfinished)?;
+        }
+        fetched?;
+        fs::rename(&unfinished, folder).map_err(|error| failed(folder, &error))?;
+    }
+    let found = output(git(folder).args(["rev-parse", "--quiet", "--verify", BRANCH])).unwrap_or_default();
+    if found.trim_end() != entry.commit {
+        let found = if found.is_empty() { "none" } else { found.trim_end() };
+        let folder = folder.display();
+        return Err(Trouble::Differs(vec![format!(
+            "{folder}: expected the commit {}, found {found}: remove the folder to fetch it again",
+            entry.commit
+        )]));
+    }
+    count(folder, &entry.commit)
+}
+
+/// git in a folder, without questions and without help from other repositories.
+fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    for variable in MISLEADING {
+        command.env_remove(variable);
+    }
+    // A source that is a partial clone must not fetch what it lacks: it would no longer be the source that it was.
+    command.envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
+    command.arg("-C").arg(folder);
+    command
+}
+
+fn fetch_into(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<(), Trouble> {
+    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    let branch = BRANCH.trim_start_matches("refs/heads/");
+    output(git(folder).args(["init", "--quiet", "--bare", "--template=", "--object-format=sha1", "-b", branch]))?;
+    let source = local.map_or_else(|| PathBuf::from(&entry.url), Path::to_owned);
+    let mut fetch = git(folder);
+    // However few objects there are, they stay the pack that they came in.
+    fetch.args(["-c", "fetch.unpackLimit=1", "fetch", "--no-tags", "--no-write-fetch-head", "--no-auto-gc"]);
+    fetch.arg(if io::stderr().is_terminal() { "--progress" } else { "--quiet" });
+    fetch.arg(&source).arg(format!("{}:{BRANCH}", entry.commit));
+    eprintln!("{}: fetching {} from {}", entry.name, entry.commit, source.display());
+    match shown_and_kept(&mut fetch)? {
+        None => Ok(()),
+        Some(words) => {
+            let lacking = local.and_then(|local| lacking(local, &entry.commit));
+            Err(Trouble::NotFetched(lacking.unwrap_or(words)))
+        }
+    }
+}
+
+/// Runs the command, shows on stderr what it says there, and returns that, on one line, if it fails.
+fn shown_and_kept(command: &mut Command) -> Result<Option<String>, Trouble> {
+    let not_run = |error: io::Error| Trouble::Failed(format!("git fetch: {error}"));
+    let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(not_run)?;
+    let mut kept = Vec::new();
+    if let Some(mut said) = child.stderr.take() {
+        let mut buffer = [0; 4096];
+        loop {
+            let length = said.read(&mut buffer).map_err(not_run)?;
+            let Some(piece) = buffer.get(..length).filter(|piece| !piece.is_empty()) else { break };
+            io::stderr().write_all(piece).map_err(not_run)?;
+            kept.extend_from_slice(piece);
+        }
+    }
+    let status = child.wait().map_err(not_run)?;
+    Ok((!status.success()).then(|| words(&String::from_utf8_lossy(&kept)).unwrap_or_else(|| status.to_string())))
+}
+
+/// git's complaints as one line, without its progress.
+fn words(said: &str) -> Option<String> {
+    let lines = || said.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
+    let complains = |line: &&str| ["fatal:", "error:", "ssh:", "remote: "].iter().any(|start| line.starts_with(start));
+    let complaints: Vec<&str> = lines().filter(complains).collect();
+    if complaints.is_empty() { lines().next_back().map(str::to_owned) } else { Some(complaints.join("; ")) }
+}
+
+/// What a local source lacks of all that the commit reaches, if it has the commit.
+fn lacking(source: &Path, commit: &str) -> Option<String> {
+    let listed = output(git(source).args(["rev-list", "--objects", "--no-object-names", "--missing=print", commit]));
+    let listed = listed.ok()?;
+    let missing: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix('?')).collect();
+    let named = missing.get(..NAMED_OBJECTS.min(missing.len())).filter(|named| !named.is_empty())?.join(", ");
+    let more = if missing.len() > NAMED_OBJECTS { ", ..." } else { "" };
+    // What a missing tree would lead to is not known.
+    let count = missing.len();
+    Some(format!("{} lacks objects that the commit reaches, at least {count}: {named}{more}", source.display()))
+}
+
+/// How many objects the commit reaches, which must be all that the repository holds: sizes are of all that it holds.
+fn count(folder: &Path, commit: &str) -> Result<u64, Trouble> {
+    let number = |text: &str| text.trim().parse::<u64>().ok();
+    let counted = output(git(folder).args(["rev-list", "--objects", "--count", commit]))?;
+    let reached = number(&counted).ok_or_else(|| Trouble::Failed(format!("git rev-list --count said {counted:?}")))?;
+    let held = output(git(folder).args(["count-objects", "-v"]))?;
+    let of = |name: &str| held.lines().find_map(|line| line.strip_prefix(name)).and_then(number).unwrap_or_default();
+    let held = of("count: ").saturating_add(of("in-pack: "));
+    if held == reached {
+        return Ok(reached);
+    }
+    let folder = folder.display();
+    Err(Trouble::Differs(vec![format!("{folder} holds {held} objects, its commit reaches {reached}")]))
+}
+
+/// Removes a folder, if it is there.
+pub(super) fn remove(folder: &Path) -> Result<(), Failure> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(folder, &error)),
+        _ => Ok(()),
+    }
+}
+
+/// The failure of an operation on a path.
+pub(super) fn failed(path: &Path, error: &io::Error) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::words;
+
+    #[test]
+    fn of_what_git_says_its_complaints_are_kept_on_one_line() {
+        let said =
+            "Receiving objects:  50% (1/2)\rReceiving objects: 100% (2/2)\nerror: no such thing\nfatal: the end\n";
+        assert_eq!(words(said).as_deref(), Some("error: no such thing; fatal: the end"));
+        assert_eq!(words("line one\nline two\n\n").as_deref(), Some("line two"));
+        assert_eq!(words("\n"), None);
+    }
+}

@@ -1,0 +1,173 @@
+//! `cargo xtask corpus`: fetch the repositories that figures are measured on, and see that they are what they were.
+//!
+//! The manifest names them before anything is tuned on them: [`manifest`] says what it holds, METHODOLOGY.md how it is meant.
+
+mod arguments;
+mod fetch;
+mod hg;
+mod manifest;
+mod sizes;
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::process::{self, Failure, Outcome, cargo};
+use arguments::Arguments;
+use manifest::{Entry, Manifest, Measured};
+use sizes::Check;
+
+/// Try again: nothing could be fetched.
+const TEMPORARY_FAILURE: u8 = 75;
+
+/// Why there is nothing good to say of an entry.
+#[derive(Debug)]
+enum Trouble {
+    /// It is not here, and what git or hg said.
+    NotFetched(String),
+    /// It is here and is not what the manifest says.
+    Differs(Vec<String>),
+    /// Something that has to work did not.
+    Failed(String),
+}
+
+impl From<Failure> for Trouble {
+    fn from(Failure(message): Failure) -> Self {
+        Trouble::Failed(message)
+    }
+}
+
+/// Runs the chore; prints a line for each repository on stdout.
+pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
+    let arguments = arguments::parse(words)?;
+    let mut manifest = Manifest::read(&arguments.manifest)?;
+    arguments.check_names(&manifest)?;
+    if arguments.list {
+        manifest.repositories.iter().filter(|entry| arguments.wants(entry)).for_each(list);
+        return Ok(ExitCode::SUCCESS);
+    }
+    fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
+    let program = if arguments.check { Some(program(&arguments)?) } else { None };
+    let (mut fetched, mut sound) = (0, true);
+    for index in 0..manifest.repositories.len() {
+        let Some(entry) = manifest.repositories.get_mut(index).filter(|entry| arguments.wants(entry)) else { continue };
+        let found = measure(entry, &manifest.specs, &arguments, program.as_deref());
+        fetched += usize::from(!matches!(found, Err(Trouble::NotFetched(_))));
+        let is_new = arguments.update && found.is_ok();
+        let (line, is_sound) = judge(entry, found, arguments.update);
+        sound &= is_sound;
+        println!("{}: {line}", entry.name);
+        // At once: the next repository may take an hour, and may be interrupted.
+        if is_new {
+            manifest.write(&arguments.manifest)?;
+        }
+    }
+    match (fetched, sound) {
+        (0, _) => {
+            eprintln!("xtask: nothing could be fetched: is there a network?");
+            Ok(ExitCode::from(TEMPORARY_FAILURE))
+        }
+        (_, true) => Ok(ExitCode::SUCCESS),
+        (_, false) => Err(Failure("not everything is as the manifest says".into())),
+    }
+}
+
+/// Prints what the manifest says of an entry.
+fn list(entry: &Entry) {
+    let objects = entry.objects.map_or("unknown".to_owned(), |objects| objects.to_string());
+    let (kind, role) = (entry.kind.name(), entry.role.name());
+    let (name, commit, url) = (&entry.name, &entry.commit, &entry.url);
+    println!("{name:16} {kind:19} {role:9} {objects:>9} objects  {commit}  {url}");
+}
+
+/// The program that makes variants: the one that is named, or this checkout's.
+fn program(arguments: &Arguments) -> Outcome<PathBuf> {
+    if let Some(program) = &arguments.program {
+        return std::path::absolute(program).map_err(|error| fetch::failed(program, &error));
+    }
+    process::run(cargo().args(["build", "--release", "--locked", "--package", "repackbench-cli"]))?;
+    Ok(crate::target_dir().join("release").join("repackbench"))
+}
+
+/// Fetches an entry, converts it if it is one of Mercurial, and with a program measures its variants.
+fn measure(
+    entry: &Entry,
+    specs: &[String],
+    arguments: &Arguments,
+    program: Option<&Path>,
+) -> Result<Measured, Trouble> {
+    let folder = arguments.out.join(&entry.name);
+    // What is meant bears the entry's name; the Git repository that it is converted from stands beside it.
+    let git = if entry.conversion.is_some() { folder.with_extension("git") } else { folder.clone() };
+    let objects = fetch::fetch(entry, arguments.source(entry), &git)?;
+    let converted = match &entry.conversion {
+        Some(conversion) => Some(hg::convert(&entry.name, conversion, &git, &folder)?),
+        None => None,
+    };
+    let sizes = match program {
+        Some(program) => {
+            let check = Check { program, specs, objects: converted.is_none().then_some(objects) };
+            Some(check.measure(&entry.name, &folder, &folder.with_extension("check"))?)
+        }
+        None => None,
+    };
+    Ok(Measured { objects, converted, sizes })
+}
+
+/// What to say of an entry, and whether it is as the manifest says, into which `update` puts what was found.
+fn judge(entry: &mut Entry, found: Result<Measured, Trouble>, update: bool) -> (String, bool) {
+    let found = match found {
+        Ok(found) => found,
+        Err(Trouble::NotFetched(why)) => return (format!("not fetched: {why}"), true),
+        Err(Trouble::Differs(how)) => return (format!("differs: {}", how.join("; ")), false),
+        Err(Trouble::Failed(why)) => return (format!("failed: {why}"), false),
+    };
+    let (differences, comparable, objects) = (entry.differences(&found), entry.comparable(&found), found.objects);
+    if update {
+        entry.update(found);
+        let before = match (differences.is_empty(), comparable) {
+            (false, _) => differences.join("; "),
+            (true, 0) => "there were no figures before".to_owned(),
+            (true, _) => "no figure has changed".to_owned(),
+        };
+        return (format!("updated: {objects} objects; {before}"), true);
+    }
+    match (differences.is_empty(), comparable) {
+        (false, _) => (format!("differs: {}", differences.join("; ")), false),
+        (true, 0) => (format!("fetched: {objects} objects; the manifest has no figures to compare with"), true),
+        (true, _) => (format!("as expected: {objects} objects; figures compared: {comparable}"), true),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manifest::{Kind, Role};
+    use super::*;
+
+    #[test]
+    fn the_manifest_has_every_kind_and_is_written_as_updates_write_it() {
+        let path = arguments::default_manifest();
+        let manifest = Manifest::read(&path).expect("the manifest");
+        let count = |wanted: Kind| manifest.repositories.iter().filter(|entry| entry.kind == wanted).count();
+        for kind in [
+            Kind::Kernel,
+            Kind::Git,
+            Kind::ConvertedMercurial,
+            Kind::ManyBinaries,
+            Kind::ManyTranslations,
+            Kind::SmallLibrary,
+        ] {
+            assert!(count(kind) > 0, "no {}", kind.name());
+        }
+        for role in [Role::ChosenOn, Role::HeldOut] {
+            assert!(manifest.repositories.iter().any(|entry| entry.role == role), "none {}", role.name());
+        }
+        for entry in &manifest.repositories {
+            let is_converted = entry.kind == Kind::ConvertedMercurial;
+            assert_eq!(entry.conversion.is_some(), is_converted, "{}", entry.name);
+            assert!(entry.url.starts_with("https://"), "{}", entry.name);
+        }
+        assert_eq!(manifest.text().expect("its text"), fs::read_to_string(path).expect("the file"));
+    }
+}

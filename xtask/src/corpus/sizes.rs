@@ -1,0 +1,108 @@
+//! The bytes of a repository's chunks under each spec, such that they come out the same wherever the repository came from.
+//!
+//! Which objects a pack has as deltas, and on which bases, was chosen by the server or the git that made it. So sizes are taken of a variant
+//! without deltas: in a B-tree each object is compressed whole and on its own. What hg chose is decided by its release.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::Trouble;
+use super::fetch::{failed, remove};
+use super::manifest::Sizes;
+use crate::process::output;
+
+/// What is made of a repository to measure it.
+pub(super) struct Check<'a> {
+    /// The program `repackbench`.
+    pub(super) program: &'a Path,
+    pub(super) specs: &'a [String],
+    /// How many objects of Git there have to be; `None` of Mercurial.
+    pub(super) objects: Option<u64>,
+}
+
+/// The sums of a variant's chunks.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sums {
+    chunks: u64,
+    payload_bytes: u64,
+    stored_bytes: u64,
+}
+
+impl Check<'_> {
+    /// Makes each variant of `repository` in the folder `scratch`, one after another, and removes it.
+    pub(super) fn measure(&self, name: &str, repository: &Path, scratch: &Path) -> Result<Sizes, Trouble> {
+        let mut stored_bytes = BTreeMap::new();
+        let mut payload = None;
+        for spec in self.specs {
+            eprintln!("{name}: measuring {spec}");
+            remove(scratch)?;
+            fs::create_dir_all(scratch).map_err(|error| failed(scratch, &error))?;
+            let sums = self.variant(repository, spec, scratch);
+            remove(scratch)?;
+            let sums = sums?;
+            if let Some(objects) = self.objects.filter(|objects| *objects != sums.chunks) {
+                return Err(Trouble::Failed(format!("expected {objects} objects under {spec}, found {}", sums.chunks)));
+            }
+            let expected = *payload.get_or_insert(sums.payload_bytes);
+            if expected != sums.payload_bytes {
+                let found = sums.payload_bytes;
+                return Err(Trouble::Failed(format!(
+                    "expected {expected} bytes of payload under {spec}, found {found}"
+                )));
+            }
+            stored_bytes.insert(spec.clone(), sums.stored_bytes);
+        }
+        let payload_bytes = payload.ok_or_else(|| Trouble::Failed("the manifest has no specs to measure".into()))?;
+        Ok(Sizes { payload_bytes, stored_bytes })
+    }
+
+    fn variant(&self, repository: &Path, spec: &str, scratch: &Path) -> Result<Sums, Trouble> {
+        let (variant, record) = (scratch.join("variant"), scratch.join("size.json"));
+        let mut convert = Command::new(self.program);
+        convert.args(["convert", "--quiet", "--codec", spec]);
+        if self.objects.is_some() {
+            convert.args(["--store", "btree"]);
+        }
+        output(convert.arg(repository).arg("--output").arg(&variant))?;
+        output(Command::new(self.program).args(["size", "--quiet", "--json"]).arg(&record).arg(&variant))?;
+        let text = fs::read(&record).map_err(|error| failed(&record, &error))?;
+        let unexpected = |what: &str| Trouble::Failed(format!("{}: {what}", record.display()));
+        let record: Value = serde_json::from_slice(&text).map_err(|error| unexpected(&error.to_string()))?;
+        sums(&record).ok_or_else(|| unexpected("expected chunks by kind"))
+    }
+}
+
+/// All chunks of a record of `size`, whatever their kind.
+fn sums(record: &Value) -> Option<Sums> {
+    let mut sums = Sums::default();
+    for kind in record.get("size")?.get("objects")?.as_object()?.values() {
+        for form in ["whole", "delta"] {
+            let figure = |name: &str| kind.get(form)?.get(name)?.as_u64();
+            sums.chunks = sums.chunks.checked_add(figure("entries")?)?;
+            sums.payload_bytes = sums.payload_bytes.checked_add(figure("payload_bytes")?)?;
+            sums.stored_bytes = sums.stored_bytes.checked_add(figure("stored_bytes")?)?;
+        }
+    }
+    Some(sums)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_of_all_kinds_and_forms_are_added_and_none_is_passed_by() {
+        let sizes = |stored: u64| serde_json::json!({"entries": 1, "payload_bytes": 7, "stored_bytes": stored});
+        let record = serde_json::json!({"size": {"objects": {
+            "blob": {"whole": sizes(100), "delta": sizes(20)},
+            "tree": {"whole": sizes(3), "delta": sizes(0)},
+        }}});
+        assert_eq!(sums(&record), Some(Sums { chunks: 4, payload_bytes: 28, stored_bytes: 123 }));
+        assert_eq!(sums(&serde_json::json!({"size": {"objects": {"blob": {"whole": sizes(100)}}}})), None);
+        assert_eq!(sums(&serde_json::json!({"size": {}})), None);
+    }
+}

@@ -1,0 +1,344 @@
+//! `cargo xtask corpus` on small repositories and manifests of their own. No test needs a network.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// Nobody has such a commit.
+const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
+
+/// A repository that a fixture script makes, a manifest that names it, and a folder to fetch into.
+struct Corpus {
+    folder: TempDir,
+    /// A commit that does not reach all that the repository holds.
+    commit: String,
+    /// How many objects it reaches, as git says.
+    objects: u64,
+}
+
+/// What the chore did.
+struct Outcome {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+impl Corpus {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        make("git-history.sh", &folder.path().join("history"));
+        let source = folder.path().join("history/repo");
+        let commit = git(&source, ["rev-parse", "main~1"]).trim_end().to_owned();
+        let objects = lines(&git(&source, ["rev-list", "--objects", &commit]));
+        assert!(objects < lines(&git(&source, ["rev-list", "--objects", "--all"])));
+        Corpus { folder, commit, objects }
+    }
+
+    fn join(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// An entry without figures, by the URL of the repository.
+    fn entry(&self, name: &str) -> Value {
+        let url = format!("file://{}", self.join("history/repo").display());
+        json!({"name": name, "kind": "git", "role": "held-out", "url": url, "commit": self.commit, "note": "made by a test"})
+    }
+
+    fn write(&self, entries: &[Value]) {
+        let manifest = json!({"about": [], "specs": ["zlib:6", "zstd:5"], "repositories": entries});
+        fs::write(self.join("corpus.json"), manifest.to_string()).expect("a manifest");
+    }
+
+    /// The manifest's entry of that name, as it is now.
+    fn written(&self, name: &str) -> Value {
+        let text = fs::read(self.join("corpus.json")).expect("the manifest");
+        let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
+        let entries = manifest["repositories"].as_array_mut().expect("entries");
+        entries.iter_mut().find(|entry| entry["name"] == name).expect("the entry").take()
+    }
+
+    fn run<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Outcome {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        isolate(&mut command);
+        command.arg("corpus").arg("--manifest").arg(self.join("corpus.json")).arg("--out").arg(self.join("out"));
+        let output = command.args(arguments).output().expect("to start the chore");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
+        Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+}
+
+impl Outcome {
+    #[track_caller]
+    fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{}{}", self.stdout, self.stderr);
+        self
+    }
+
+    /// The line about a repository.
+    #[track_caller]
+    fn line(&self, name: &str) -> &str {
+        let start = format!("{name}: ");
+        let mut lines = self.stdout.lines().filter_map(|line| line.strip_prefix(&start));
+        let line = lines.next().unwrap_or_else(|| panic!("no line about {name}: {}{}", self.stdout, self.stderr));
+        assert_eq!(lines.next(), None);
+        line
+    }
+}
+
+fn make(script: &str, folder: &Path) {
+    let scripts = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let mut command = Command::new("bash");
+    isolate(&mut command);
+    succeed(command.arg(scripts.join(script)).arg(folder));
+}
+
+/// Nothing of the user's git, nor of one around the checkout.
+fn isolate(command: &mut Command) {
+    for (name, _) in std::env::vars_os() {
+        if name.to_string_lossy().starts_with("GIT_") {
+            command.env_remove(name);
+        }
+    }
+    let config = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/gitconfig");
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", config).env("TZ", "UTC");
+}
+
+#[track_caller]
+fn succeed(command: &mut Command) -> Output {
+    let output = command.output().expect("to start it");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    output
+}
+
+#[track_caller]
+fn git<I: AsRef<OsStr>>(repo: &Path, arguments: impl IntoIterator<Item = I>) -> String {
+    let mut command = Command::new("git");
+    isolate(&mut command);
+    String::from_utf8(succeed(command.arg("-C").arg(repo).args(arguments)).stdout).expect("text")
+}
+
+fn lines(text: &str) -> u64 {
+    text.lines().count() as u64
+}
+
+/// The program that makes variants, built as these tests were.
+fn repackbench() -> &'static Path {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let test = std::env::current_exe().expect("this test's path");
+        let profile_folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
+        let profile = match profile_folder.file_name().and_then(OsStr::to_str).expect("the profile's folder") {
+            "debug" => "dev",
+            name => name,
+        };
+        let mut build = Command::new(env!("CARGO"));
+        build.args(["build", "--locked", "--package", "repackbench-cli", "--profile", profile, "--target-dir"]);
+        build.arg(profile_folder.parent().expect("the target folder")).current_dir(env!("CARGO_MANIFEST_DIR"));
+        succeed(&mut build);
+        profile_folder.join("repackbench")
+    })
+}
+
+#[test]
+fn the_commit_and_what_it_reaches_is_fetched_once() {
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["objects"] = corpus.objects.into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["small"]).exits(0);
+    let expected = format!("as expected: {} objects; figures compared: 1", corpus.objects);
+    assert_eq!(outcome.line("small"), expected);
+    let fetched = corpus.join("out/small");
+    assert_eq!(git(&fetched, ["rev-parse", "HEAD"]).trim_end(), corpus.commit);
+    let held = git(&fetched, ["cat-file", "--batch-all-objects", "--batch-check"]);
+    assert_eq!(lines(&held), corpus.objects);
+    fs::remove_dir_all(corpus.join("history")).expect("to remove the source");
+    assert_eq!(corpus.run::<&str>([]).exits(0).line("small"), expected);
+}
+
+#[test]
+fn another_number_of_objects_is_told_with_both() {
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["objects"] = (corpus.objects + 1).into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["small"]).exits(1);
+    let expected = format!("differs: objects: expected {}, found {}", corpus.objects + 1, corpus.objects);
+    assert_eq!(outcome.line("small"), expected);
+}
+
+#[test]
+fn a_commit_that_the_source_lacks_is_not_fetched_and_another_in_the_folder_differs() {
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["commit"] = NO_COMMIT.into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["small"]).exits(75);
+    assert!(outcome.line("small").starts_with("not fetched: ") && outcome.line("small").contains(NO_COMMIT));
+    assert_eq!(fs::read_dir(corpus.join("out")).expect("the folder").count(), 0, "something is left");
+
+    corpus.write(&[corpus.entry("small")]);
+    corpus.run(["small"]).exits(0);
+    let mut entry = corpus.entry("small");
+    entry["commit"] = NO_COMMIT.into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["small"]).exits(1);
+    let line = outcome.line("small");
+    assert!(line.starts_with("differs: ") && line.contains(NO_COMMIT) && line.contains(&corpus.commit), "{line}");
+}
+
+#[test]
+fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
+    let corpus = Corpus::new();
+    let mut away = corpus.entry("away");
+    away["url"] = "file:///nonexistent/repo.git".into();
+    corpus.write(&[away, corpus.entry("small")]);
+    let outcome = corpus.run::<&str>([]).exits(0);
+    assert!(outcome.line("away").starts_with("not fetched: fatal: "), "{}", outcome.stdout);
+    assert!(outcome.line("away").contains("/nonexistent/repo.git"), "{}", outcome.stdout);
+    let expected = format!("fetched: {} objects; the manifest has no figures to compare with", corpus.objects);
+    assert_eq!(outcome.line("small"), expected);
+    let outcome = corpus.run(["away"]).exits(75);
+    assert!(outcome.stderr.contains("nothing could be fetched"), "{}", outcome.stderr);
+}
+
+#[test]
+fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
+    let corpus = Corpus::new();
+    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
+    corpus.write(&[corpus.entry("small")]);
+    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let expected = format!("updated: {} objects; there were no figures before", corpus.objects);
+    assert_eq!(outcome.line("small"), expected);
+    let entry = corpus.written("small");
+    assert_eq!(entry["objects"], corpus.objects);
+    let sizes = git(&corpus.join("out/small"), ["cat-file", "--batch-all-objects", "--batch-check=%(objectsize)"]);
+    let payload: u64 = sizes.lines().map(|size| size.parse::<u64>().expect("a size")).sum();
+    assert_eq!(entry["payload_bytes"], payload);
+    for spec in ["zlib:6", "zstd:5"] {
+        let stored = entry["stored_bytes"][spec].as_u64().expect("a figure");
+        assert!(stored > 0 && stored < payload, "{spec}: {stored} of {payload}");
+    }
+
+    // Without deltas, and from a folder instead of the URL.
+    fs::remove_dir_all(corpus.join("out")).expect("to remove what was fetched");
+    let source = corpus.join("history/repo");
+    git(&source, ["repack", "-adfq", "--depth=0"]);
+    let mut named = "small=".to_owned();
+    named.push_str(source.to_str().expect("a path that is text"));
+    let mut unreachable = entry.clone();
+    unreachable["url"] = "file:///nonexistent/repo.git".into();
+    corpus.write(&[unreachable]);
+    let outcome = corpus.run(check.into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
+    assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 4", corpus.objects));
+    assert_eq!(fs::read_dir(corpus.join("out")).expect("the folder").count(), 1, "something is left");
+
+    let mut other = entry.clone();
+    let stored = entry["stored_bytes"]["zstd:5"].as_u64().expect("a figure");
+    other["stored_bytes"]["zstd:5"] = (stored + 1).into();
+    corpus.write(&[other]);
+    let outcome = corpus.run(check).exits(1);
+    let expected = format!("stored bytes under zstd:5: expected {}, found {stored}", stored + 1);
+    assert_eq!(outcome.line("small"), format!("differs: {expected}"));
+    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    assert_eq!(outcome.line("small"), format!("updated: {} objects; {expected}", corpus.objects));
+    assert_eq!(corpus.written("small"), entry);
+}
+
+#[test]
+fn objects_that_a_partial_source_lacks_are_named() {
+    let corpus = Corpus::new();
+    make("git-partial-clone-bare.sh", &corpus.join("partial"));
+    let source = corpus.join("partial/repo");
+    let commit = git(&source, ["rev-parse", "HEAD"]).trim_end().to_owned();
+    let complete = corpus.join("partial/complete.git");
+    // The source has all commits and nothing else, so that their trees are known to be missing, and no more.
+    let trees: BTreeSet<String> = git(&complete, ["log", "--format=%T", &commit]).lines().map(str::to_owned).collect();
+    let mut entry = corpus.entry("small");
+    entry["commit"] = commit.into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["--source", &format!("small={}", source.display())]).exits(75);
+    let line = outcome.line("small");
+    let (before, named) = line.rsplit_once(": ").expect("names");
+    let count = trees.len();
+    assert!(before.ends_with(&format!("lacks objects that the commit reaches, at least {count}")), "{line}");
+    let named: Vec<&str> = named.trim_end_matches(", ...").split(", ").collect();
+    assert!(named.len() == 5 && named.iter().all(|id| trees.contains(*id)), "{line}");
+}
+
+#[test]
+fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
+    // Not installed here: that would need a network.
+    let hg = std::env::var_os("REPACKBENCH_HG").expect("REPACKBENCH_HG, which `cargo xtask test` sets");
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["kind"] = "converted-mercurial".into();
+    entry["conversion"] = json!({"hg": "0.1"});
+    corpus.write(&[entry.clone()]);
+    let outcome = corpus.run(["small"]).exits(75);
+    assert!(outcome.line("small").starts_with("not fetched: expected hg 0.1"), "{}", outcome.stdout);
+
+    let version = Command::new(&hg).args(["version", "--quiet"]).env("HGRCPATH", "").output().expect("to run hg");
+    let version = String::from_utf8(version.stdout).expect("text");
+    let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
+    entry["conversion"] = json!({"hg": release});
+    corpus.write(&[entry]);
+    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
+    corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let mut entry = corpus.written("small");
+    // A changeset has two parents at most: hg makes several of an octopus.
+    let commits = git(&corpus.join("history/repo"), ["rev-list", "--parents", &corpus.commit]);
+    let parents = commits.lines().map(|line| line.split(' ').count() - 1);
+    let changesets: usize = parents.map(|parents| parents.saturating_sub(1).max(1)).sum();
+    assert_eq!(entry["conversion"]["changesets"], changesets);
+    assert_eq!(entry["objects"], corpus.objects);
+    // A second conversion, in another place.
+    fs::rename(corpus.join("out"), corpus.join("first")).expect("to move the first one away");
+    let outcome = corpus.run(check).exits(0);
+    assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
+    entry["conversion"]["tip"] = NO_COMMIT.into();
+    corpus.write(&[entry]);
+    let outcome = corpus.run(["small"]).exits(1);
+    assert!(outcome.line("small").starts_with(&format!("differs: tip: expected {NO_COMMIT}, found ")));
+}
+
+#[test]
+fn misspelt_names_and_fields_are_refused() {
+    let corpus = Corpus::new();
+    corpus.write(&[corpus.entry("small")]);
+    let outcome = corpus.run(["smal"]).exits(1);
+    assert!(
+        outcome.stderr.contains("no repository of the corpus is called smal; there are small"),
+        "{}",
+        outcome.stderr
+    );
+    for (field, value) in
+        [("object", json!(5)), ("commit", json!("main")), ("name", json!("../small")), ("url", json!("-x"))]
+    {
+        let mut entry = corpus.entry("small");
+        entry[field] = value;
+        corpus.write(&[entry]);
+        let outcome = corpus.run::<&str>([]).exits(1);
+        assert!(outcome.stderr.contains("corpus.json: "), "{field}: {}", outcome.stderr);
+        assert!(!corpus.join("out").exists(), "{field}");
+    }
+}
+
+#[test]
+fn a_list_fetches_nothing() {
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["objects"] = 7.into();
+    corpus.write(&[entry, corpus.entry("other")]);
+    let outcome = corpus.run(["--list", "small"]).exits(0);
+    let words: Vec<&str> = outcome.stdout.split_whitespace().collect();
+    assert!(words.starts_with(&["small", "git", "held-out", "7", "objects", &corpus.commit]), "{}", outcome.stdout);
+    assert_eq!(outcome.stdout.lines().count(), 1);
+    assert!(!corpus.join("out").exists());
+}
