@@ -253,7 +253,9 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
     // On the disk that the program was built on: what lies in memory has nothing to be evicted to.
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let (repo, copies) = (disk.path().join("source"), disk.path().join("copies"));
-    [&repo, &copies].into_iter().for_each(|folder| std::fs::create_dir(folder).expect("a folder"));
+    for folder in [&repo, &copies] {
+        std::fs::create_dir(folder).expect("a folder");
+    }
     git::output(&repo, ["init", "--quiet"]);
     let mut state = 1_u64;
     let mut byte = || {
