@@ -76,7 +76,8 @@ enum Parsed {
 }
 
 fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
-    let mut program = Arguments::command().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
+    let mut program =
+        Arguments::command().subcommand(GenerateArguments::command()).subcommand(PeakMemoryArguments::command());
     let called = words.first().and_then(|word| Path::new(word).file_name());
     if called == Some(OsStr::new(GIT_PROGRAM)) {
         program = program.bin_name("git repackbench");

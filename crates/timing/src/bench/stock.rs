@@ -393,12 +393,7 @@ impl Session<'_> {
     }
 
     /// Runs the command once, without a clock, and returns the most memory that one of its processes held, where that can be known.
-    fn meter(
-        &self,
-        prepared: &mut Prepared,
-        scratch: &Path,
-        sink: &mut dyn Sink,
-    ) -> Result<Option<u64>, StockError> {
+    fn meter(&self, prepared: &mut Prepared, scratch: &Path, sink: &mut dyn Sink) -> Result<Option<u64>, StockError> {
         let Some(meter) = self.plan.stock.as_ref().and_then(|stock| stock.meter.as_deref()) else {
             child::run(&mut prepared.command, self.clock, self.progress, sink)?;
             return Ok(None);
