@@ -59,6 +59,11 @@ impl Failure {
         }
     }
 
+    /// Whether the user stopped it.
+    pub(crate) fn is_interrupt(&self) -> bool {
+        self.code == INTERRUPTED
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         ExitCode::from(self.code)
     }

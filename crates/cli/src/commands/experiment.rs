@@ -8,7 +8,7 @@ use std::{
 };
 
 use repackbench_experiments::{Context, Options, RegisteredExperiment, compare_repositories, experiment, experiments};
-use repackbench_records::{Experiment, ResultLine, published};
+use repackbench_records::{Experiment, ResultLine, published, write_result};
 use repackbench_report::{Results, experiment_list, experiment_table, html_report, markdown};
 use repackbench_timing::clock::SystemClock;
 use repackbench_writer::{Progress, cache::Cache};
@@ -38,32 +38,44 @@ pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> 
         quiet: arguments.effort.quiet,
     };
     let (mut found, mut failures) = (Vec::new(), Vec::new());
+    let is_alone = matches!(chosen, Chosen::One(_)) && arguments.repositories.len() == 1;
     for path in &arguments.repositories {
-        session.run_on(path, chosen, &mut found, &mut failures);
+        session.run_on(path, (chosen, is_alone), &mut found, &mut failures);
     }
-    if found.is_empty() {
-        // Nothing is written, and what was there before stays.
-        return end_of(false, failures);
-    }
-    compare_repositories(&mut found);
     let is_interrupted = session.bar.is_cancelled();
-    let mut runs = session.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let mut results = outputs.results;
-    for experiment in &found {
-        let line = ResultLine::Experiment(Box::new(experiment.clone()));
-        results.as_mut().unwrap_or(&mut runs).append(&line)?;
+    if !found.is_empty() {
+        compare_repositories(&mut found);
+        let runs = session.runs.into_inner().unwrap_or_else(PoisonError::into_inner);
+        write(&Results { experiments: found, ..Results::default() }, runs, outputs.others)?;
     }
-    let results = Results { experiments: found, ..Results::default() };
-    outputs.html.map_or(Ok(()), |file| file.write(&html_report(&results)))?;
-    outputs.markdown.map_or(Ok(()), |file| file.write(&markdown(&results)))?;
-    print(&experiment_table(&results.experiments, style()))?;
     end_of(is_interrupted, failures)
+}
+
+/// Writes what was found: each to its file, and the tables to stdout.
+fn write(results: &Results, mut runs: RecordFile, others: Others) -> Result<(), Failure> {
+    let mut lines = Vec::new();
+    for experiment in &results.experiments {
+        let line = ResultLine::Experiment(Box::new(experiment.clone()));
+        match &others.results {
+            Some(_) => write_result(&mut lines, &line).map_err(|error| Failure::new(FAILED, error.to_string()))?,
+            None => runs.append(&line)?,
+        }
+    }
+    others.results.map_or(Ok(()), |file| file.write(&lines))?;
+    others.html.map_or(Ok(()), |file| file.write(html_report(results)))?;
+    others.markdown.map_or(Ok(()), |file| file.write(markdown(results)))?;
+    print(&experiment_table(&results.experiments, style()))
 }
 
 /// How the command ends: what failed is told once what was found is written.
 fn end_of(is_interrupted: bool, mut failures: Vec<Failure>) -> Result<ExitCode, Failure> {
     if is_interrupted {
-        return Err(Failure::new(INTERRUPTED, "interrupted; what was measured is in the result"));
+        // What stopped for that reason has nothing else to tell.
+        failures.iter().filter(|failure| !failure.is_interrupt()).for_each(print_note);
+        return Err(Failure::new(
+            INTERRUPTED,
+            "interrupted; what was measured until then, if anything, is in the result",
+        ));
     }
     match failures.pop() {
         None => Ok(ExitCode::SUCCESS),
@@ -86,7 +98,15 @@ struct Session {
 
 impl Session {
     /// Runs what was chosen on the repository; an experiment that fails does not keep the others from being run.
-    fn run_on(&self, path: &Path, chosen: Chosen<'_>, found: &mut Vec<Experiment>, failures: &mut Vec<Failure>) {
+    ///
+    /// Messages name both unless what was chosen `is_alone`, one experiment on one repository.
+    fn run_on(
+        &self,
+        path: &Path,
+        (chosen, is_alone): (Chosen<'_>, bool),
+        found: &mut Vec<Experiment>,
+        failures: &mut Vec<Failure>,
+    ) {
         let source = match open(path) {
             Ok(source) => source,
             Err(failure) => return failures.push(failure),
@@ -112,13 +132,12 @@ impl Session {
             }
             match experiment.run(&context) {
                 Ok(result) => found.push(result),
-                Err(error) => failures.push(match chosen {
-                    Chosen::One(_) => error.into(),
-                    Chosen::All => {
-                        let failure = Failure::from(error);
-                        let message = format!("{} on {name}: {failure}", experiment.name);
-                        failure.with_message(message)
-                    }
+                Err(error) => failures.push(if is_alone {
+                    error.into()
+                } else {
+                    let failure = Failure::from(error);
+                    let message = format!("{} on {name}: {failure}", experiment.name);
+                    failure.with_message(message)
                 }),
             }
         }
@@ -129,7 +148,12 @@ impl Session {
 struct Outputs {
     /// Every run; the results too, where they have no file of their own.
     runs: RecordFile,
-    results: Option<RecordFile>,
+    others: Others,
+}
+
+/// What is written when all is measured; what stood there before stays until then.
+struct Others {
+    results: Option<WholeFile>,
     html: Option<WholeFile>,
     markdown: Option<WholeFile>,
 }
@@ -138,20 +162,14 @@ impl Outputs {
     fn prepare(arguments: &ExperimentArguments) -> Result<Self, Failure> {
         let file = |path: &Option<PathBuf>| path.as_deref().map(WholeFile::prepare).transpose();
         let Some(folder) = &arguments.out else {
-            return Ok(Outputs {
-                runs: RecordFile::of(arguments.json.as_deref(), None)?,
-                results: None,
-                html: file(&arguments.html)?,
-                markdown: file(&arguments.markdown)?,
-            });
+            let others = Others { results: None, html: file(&arguments.html)?, markdown: file(&arguments.markdown)? };
+            return Ok(Outputs { runs: RecordFile::of(arguments.json.as_deref(), None)?, others });
         };
         let cannot = |error: io::Error| Failure::new(FAILED, format!("{}: cannot create: {error}", folder.display()));
         fs::create_dir_all(folder).map_err(cannot)?;
-        Ok(Outputs {
-            runs: RecordFile::of(Some(&folder.join("runs.jsonl")), None)?,
-            results: Some(RecordFile::of(Some(&folder.join("results.jsonl")), None)?),
-            html: Some(WholeFile::prepare(&folder.join("report.html"))?),
-            markdown: Some(WholeFile::prepare(&folder.join("report.md"))?),
-        })
+        let file = |name: &str| file(&Some(folder.join(name)));
+        let others =
+            Others { results: file("results.jsonl")?, html: file("report.html")?, markdown: file("report.md")? };
+        Ok(Outputs { runs: RecordFile::of(Some(&folder.join("runs.jsonl")), None)?, others })
     }
 }

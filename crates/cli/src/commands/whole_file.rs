@@ -26,8 +26,8 @@ impl WholeFile {
     }
 
     /// Writes all of it, and names it.
-    pub(super) fn write(mut self, text: &str) -> Result<(), Failure> {
-        let written = self.file.write_all(text.as_bytes());
+    pub(super) fn write(mut self, content: impl AsRef<[u8]>) -> Result<(), Failure> {
+        let written = self.file.write_all(content.as_ref());
         let named = written.and_then(|()| self.file.persist(&self.path).map(drop).map_err(io::Error::from));
         named.map_err(|error| Failure::new(FAILED, format!("{}: cannot write: {error}", self.path.display())))
     }

@@ -207,6 +207,13 @@ fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_cost
     assert_eq!(found, [Some("chains"), Some("branches")]);
     let report = fs::read_to_string(out.join("report.md")).expect("the report");
     assert!(report.contains("zlib-vs-lz4-revlog on chains") && report.contains("on branches"), "{report}");
+    // Where nothing is measured, the results that were there stay.
+    let before = fs::read_to_string(out.join("results.jsonl")).expect("results");
+    let outcome = run(&scratch, &options, &[&git, &git]).exits(exit::USAGE);
+    let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on history")).count();
+    assert_eq!(named, 2, "{}", outcome.stderr);
+    assert_eq!(fs::read_to_string(out.join("results.jsonl")).expect("results"), before);
+    assert_eq!(fs::read_to_string(out.join("report.md")).expect("the report"), report);
 }
 
 #[test]

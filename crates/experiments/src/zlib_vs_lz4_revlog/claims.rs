@@ -31,7 +31,7 @@ pub(super) fn claims(published: &Published, layouts: &[LayoutFindings<'_>]) -> V
         ("clone", clone(layouts)),
         ("manifest", manifest(layouts)),
         ("memory", memory::judge(layouts)),
-        ("large-only", Judgement::missing("One repository does not tell: experiment all takes several.")),
+        ("large-only", Judgement::missing("One repository does not tell: give several to one call.")),
     ];
     outcomes(published, judged)
 }
