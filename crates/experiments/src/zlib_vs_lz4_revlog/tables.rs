@@ -308,20 +308,20 @@ fn commands(layout: &LayoutFindings<'_>) -> ExperimentTable {
 /// What this program took, and the codecs alone.
 fn replays(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let jobs = [
-        ("update, replayed", UPDATE),
-        ("the codec in update", FLOOR_UPDATE),
-        ("compressing all", ENCODE),
-        ("decompressing all", DECODE),
+        ("update, replayed", "ratio of user time", UPDATE),
+        ("the codec in update", "ratio", FLOOR_UPDATE),
+        ("compressing all", "ratio", ENCODE),
+        ("decompressing all", "ratio", DECODE),
     ];
     let mut columns = Vec::new();
-    for (name, _) in jobs {
+    for (name, ratio, _) in jobs {
         columns.push(column(name, Unit::Seconds));
-        columns.push(column(&format!("{name}, ratio"), Unit::Ratio));
+        columns.push(column(&format!("{name}, {ratio}"), Unit::Ratio));
     }
     let rows = ROWS.iter().filter_map(|(row, _)| {
         let arm = arm(Who::Replay, row)?;
         let mut measured = Vec::new();
-        for (_, job) in jobs {
+        for (_, _, job) in jobs {
             measured.push(median_estimate(samples(layout.records, job, &arm, cpu)));
             measured.push(layout.ratios.get(job, &arm).map(|ratio| ratio.estimate));
         }
