@@ -10,7 +10,6 @@ use repackbench_timing::{
 };
 
 use crate::{
-    args::{Effort, ProgramArguments, RangeArguments},
     byte_size::ByteSize,
     client_arguments::{BenchWorkload, other_zlibs},
     exec_arguments::Implementation,
@@ -20,6 +19,7 @@ use crate::{
     pace_arguments::PaceArguments,
     peak_memory_arguments::meter,
     repository_path::located,
+    shared_arguments::{Effort, ProgramArguments, RangeArguments},
 };
 
 /// Hold another codec against what else a user of git can do.

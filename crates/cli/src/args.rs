@@ -1,15 +1,10 @@
 //! The command line. Strings end here: everything behind it is parsed and checked.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
-use repackbench_reader::Repository;
-use repackbench_timing::{
-    trace::Device,
-    workloads::{HistoryRange, WorkloadSpec},
-};
-use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
+use repackbench_timing::{trace::Device, workloads::WorkloadSpec};
 
 use crate::{
     alternatives_arguments::AlternativesArguments,
@@ -19,7 +14,6 @@ use crate::{
     experiment_arguments::ExperimentArguments,
     explain_arguments::ExplainArguments,
     failure::Failure,
-    hg_extension::find_hg_extension,
     layout_arguments::{LayoutArguments, LayoutAxes},
     output_arguments::OutputArguments,
     pace_arguments::PaceArguments,
@@ -27,6 +21,7 @@ use crate::{
     report_arguments::ReportArguments,
     repository_path::located,
     serve_arguments::ServeArguments,
+    shared_arguments::{Effort, ProgramArguments, RangeArguments},
     spec_arguments::SpecArguments,
     trace_arguments::TraceArguments,
 };
@@ -132,60 +127,6 @@ pub(crate) struct ConvertArguments {
 impl ConvertArguments {
     pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
         self.with.apply(&self.codec)
-    }
-}
-
-/// The user's own programs.
-#[derive(Debug, Args)]
-pub(crate) struct ProgramArguments {
-    /// The git to run, for --rechosen and --client stock.
-    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
-    pub(crate) git: PathBuf,
-
-    /// The hg to run, for --rechosen and --client stock.
-    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
-    pub(crate) hg: PathBuf,
-
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
-    /// was installed with this program, if any].
-    #[arg(long = "hg-extension", value_name = "DIR")]
-    pub(crate) hg_extension: Option<PathBuf>,
-}
-
-impl ProgramArguments {
-    pub(crate) fn git(&self) -> Result<GitProgram, WriterError> {
-        GitProgram::new(&self.git)
-    }
-
-    pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
-        HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
-    }
-
-    /// The one that knows `source`.
-    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, WriterError> {
-        match source {
-            Repository::Git(_) => self.git().map(Rechooser::Git),
-            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
-        }
-    }
-}
-
-/// How much of the machine to use, and how much to say.
-#[derive(Debug, Args)]
-pub(crate) struct Effort {
-    /// Threads, at most 256; all cores by default.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: Option<u16>,
-
-    /// Show no progress, no notes and no summary.
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-}
-
-impl Effort {
-    pub(crate) fn threads(&self) -> usize {
-        let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.threads.map_or_else(all_cores, usize::from)
     }
 }
 
@@ -369,27 +310,6 @@ impl BenchArguments {
             }
         }
         devices
-    }
-}
-
-/// What part of history to look at.
-#[derive(Debug, Args)]
-pub(crate) struct RangeArguments {
-    /// The revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
-    /// number, node, bookmark, tag or branch; no revset.
-    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
-    rev: Option<String>,
-
-    /// Let diff, ingest and serve look at the newest N commits only. For Mercurial's ingest and serve these are the N changesets up
-    /// to --rev, by number.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    commits: Option<u64>,
-}
-
-impl RangeArguments {
-    pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
-        let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
-        HistoryRange { revision, commits: self.commits }
     }
 }
 

@@ -11,11 +11,11 @@ use repackbench_timing::{
 };
 
 use crate::{
-    args::ProgramArguments,
     exec_arguments::Implementation,
     failure::{Failure, USAGE},
     hg_extension::find_hg_extension,
     peak_memory_arguments::meter,
+    shared_arguments::ProgramArguments,
 };
 
 /// Who does the jobs.

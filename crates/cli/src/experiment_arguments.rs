@@ -6,11 +6,11 @@ use clap::{Args, builder::PossibleValuesParser};
 use repackbench_experiments::{Options, experiments};
 
 use crate::{
-    args::{Effort, ProgramArguments},
     failure::{Failure, USAGE},
     pace_arguments::Span,
     peak_memory_arguments::meter,
     repository_path::located,
+    shared_arguments::{Effort, ProgramArguments},
 };
 
 /// The name that stands for every experiment.

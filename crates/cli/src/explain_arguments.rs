@@ -7,9 +7,9 @@ use repackbench_codec::CodecSpec;
 use repackbench_timing::workloads::WorkloadSpec;
 
 use crate::{
-    args::{Effort, RangeArguments},
     pace_arguments::PaceArguments,
     repository_path::located,
+    shared_arguments::{Effort, RangeArguments},
 };
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.

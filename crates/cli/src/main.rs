@@ -24,6 +24,7 @@ mod record_file;
 mod report_arguments;
 mod repository_path;
 mod serve_arguments;
+mod shared_arguments;
 mod spec_arguments;
 mod trace_arguments;
 

@@ -7,7 +7,7 @@ use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::ObjectKind;
 use repackbench_writer::payloads::PayloadSelection;
 
-use crate::{args::Effort, byte_size::ByteSize, repository_path::located};
+use crate::{byte_size::ByteSize, repository_path::located, shared_arguments::Effort};
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.
 ///

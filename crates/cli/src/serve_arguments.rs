@@ -6,9 +6,9 @@ use clap::Args;
 use repackbench_codec::CodecSpec;
 
 use crate::{
-    args::{Effort, RangeArguments},
     failure::Failure,
     repository_path::located,
+    shared_arguments::{Effort, RangeArguments},
     spec_arguments::SpecArguments,
 };
 

@@ -10,11 +10,11 @@ use repackbench_timing::{
 };
 
 use crate::{
-    args::{Effort, RangeArguments},
     failure::Failure,
     layout_arguments::LayoutAxes,
     output_arguments::OutputArguments,
     repository_path::located,
+    shared_arguments::{Effort, RangeArguments},
     spec_arguments::SpecArguments,
 };
 

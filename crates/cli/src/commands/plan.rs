@@ -9,8 +9,8 @@ use repackbench_timing::{bench::BenchPlan, workloads::WorkloadSpec};
 
 use super::command_line;
 use crate::{
-    args::{Effort, RangeArguments},
     pace_arguments::PaceArguments,
+    shared_arguments::{Effort, RangeArguments},
 };
 
 /// The arguments that make a plan.

@@ -1,0 +1,85 @@
+//! Arguments that several subcommands take.
+
+use std::{num::NonZeroUsize, path::PathBuf};
+
+use clap::Args;
+use repackbench_reader::Repository;
+use repackbench_timing::workloads::HistoryRange;
+use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
+
+use crate::hg_extension::find_hg_extension;
+
+/// The user's own programs.
+#[derive(Debug, Args)]
+pub(crate) struct ProgramArguments {
+    /// The git to run, for --rechosen and --client stock.
+    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
+    pub(crate) git: PathBuf,
+
+    /// The hg to run, for --rechosen and --client stock.
+    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
+    pub(crate) hg: PathBuf,
+
+    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
+    /// was installed with this program, if any].
+    #[arg(long = "hg-extension", value_name = "DIR")]
+    pub(crate) hg_extension: Option<PathBuf>,
+}
+
+impl ProgramArguments {
+    pub(crate) fn git(&self) -> Result<GitProgram, WriterError> {
+        GitProgram::new(&self.git)
+    }
+
+    pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
+        HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
+    }
+
+    /// The one that knows `source`.
+    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, WriterError> {
+        match source {
+            Repository::Git(_) => self.git().map(Rechooser::Git),
+            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
+        }
+    }
+}
+
+/// How much of the machine to use, and how much to say.
+#[derive(Debug, Args)]
+pub(crate) struct Effort {
+    /// Threads, at most 256; all cores by default.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: Option<u16>,
+
+    /// Show no progress, no notes and no summary.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl Effort {
+    pub(crate) fn threads(&self) -> usize {
+        let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.threads.map_or_else(all_cores, usize::from)
+    }
+}
+
+/// What part of history to look at.
+#[derive(Debug, Args)]
+pub(crate) struct RangeArguments {
+    /// The revision that checkout, diff, ingest and serve start from [default: HEAD, or Mercurial's tip]. In Mercurial a
+    /// number, node, bookmark, tag or branch; no revset.
+    #[arg(long, value_name = "REV", allow_negative_numbers = true)]
+    rev: Option<String>,
+
+    /// Let diff, ingest and serve look at the newest N commits only. For Mercurial's ingest and serve these are the N changesets up
+    /// to --rev, by number.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    commits: Option<u64>,
+}
+
+impl RangeArguments {
+    pub(crate) fn range(&self, default_revision: &str) -> HistoryRange {
+        let revision = self.rev.as_deref().unwrap_or(default_revision).to_owned();
+        HistoryRange { revision, commits: self.commits }
+    }
+}
