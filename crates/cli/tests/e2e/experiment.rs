@@ -171,7 +171,10 @@ fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
         let share = &row(experiment, &format!("zlib's share of CPU time, {layout}"), "update")["measured"];
         assert!(share[0]["value"].as_f64() < Some(1.0) && share[1]["value"].as_f64() > Some(0.0), "{share}");
     }
-    assert_ne!(outcome(experiment, "Larger revlogs press memory")["outcome"], "undecided");
+    // Of so small a repository hg itself takes most.
+    let memory = outcome(experiment, "Larger revlogs press memory");
+    assert_eq!(memory["outcome"], "undecided", "{memory}");
+    assert!(memory["measured"].as_str().is_some_and(|shown| shown.starts_with("clone --pull, ")), "{memory}");
     assert_ne!(outcome(experiment, "With lz4 the repository is")["outcome"], "undecided");
     assert_eq!(outcome(experiment, "The gain is only")["outcome"], "undecided", "one repository does not tell");
 }
