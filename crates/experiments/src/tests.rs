@@ -95,9 +95,9 @@ impl Setting {
     }
 }
 
-/// Runs git in `folder`, untouched by the user's configuration.
-fn git(folder: &Path, arguments: &[&str]) {
-    let status = Command::new("git")
+/// Runs git in `folder`, untouched by the user's configuration; returns what it prints.
+pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
+    let output = Command::new("git")
         .current_dir(folder)
         .args(arguments)
         .env_clear()
@@ -106,7 +106,8 @@ fn git(folder: &Path, arguments: &[&str]) {
         .env("GIT_CONFIG_NOSYSTEM", "1")
         .envs(["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"].map(|name| (name, "A")))
         .envs(["GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"].map(|name| (name, "a@example.com")))
-        .status()
+        .output()
         .unwrap();
-    assert!(status.success(), "git {arguments:?} in {}", folder.display());
+    assert!(output.status.success(), "git {arguments:?} in {}: {output:?}", folder.display());
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
 }

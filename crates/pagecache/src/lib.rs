@@ -107,9 +107,17 @@ pub fn sync_file_system(folder: &Path) -> io::Result<()> {
     Ok(syncfs(File::open(folder)?)?)
 }
 
+/// How long a page is, in bytes: 4 KiB on most machines, and up to 64 KiB on others.
+///
+/// # Errors
+/// The system does not tell.
+pub fn page_len() -> io::Result<u64> {
+    let page_len = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|len| u64::try_from(len).ok()).filter(|len| *len > 0);
+    Ok(page_len.ok_or(io::ErrorKind::Unsupported)?)
+}
+
 fn residency_of(file: &File) -> io::Result<Residency> {
-    let page_len = sysconf(SysconfVar::PAGE_SIZE)?.and_then(|len| usize::try_from(len).ok()).filter(|len| *len > 0);
-    let page_len = page_len.ok_or(io::ErrorKind::Unsupported)?;
+    let page_len = usize::try_from(page_len()?).map_err(|_| io::ErrorKind::Unsupported)?;
     let len = usize::try_from(file.metadata()?.len()).map_err(|_| io::ErrorKind::FileTooLarge)?;
     if len == 0 {
         return Ok(Residency::default());

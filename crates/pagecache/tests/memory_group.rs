@@ -2,7 +2,7 @@
 
 use std::{fs, path::Path};
 
-use repackbench_pagecache::{GroupUsage, MemoryGroups, evict, residency};
+use repackbench_pagecache::{GroupUsage, MemoryGroups, evict, page_len, residency};
 
 const MIB: u64 = 1 << 20;
 
@@ -18,8 +18,9 @@ fn read_within(groups: &MemoryGroups, limit: Option<u64>, path: &Path) -> (u64, 
     let read = || std::io::copy(&mut file, &mut std::io::sink()).unwrap();
     let (length, usage) = groups.limited(limit, read).unwrap();
     let found = residency(path).unwrap();
-    assert_eq!(found.pages, length.div_ceil(4096));
-    (found.resident * 4096, usage)
+    let page_len = page_len().unwrap();
+    assert_eq!(found.pages, length.div_ceil(page_len));
+    (found.resident * page_len, usage)
 }
 
 fn fails() {

@@ -171,7 +171,10 @@ fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
         let share = &row(experiment, &format!("zlib's share of CPU time, {layout}"), "update")["measured"];
         assert!(share[0]["value"].as_f64() < Some(1.0) && share[1]["value"].as_f64() > Some(0.0), "{share}");
     }
-    assert_ne!(outcome(experiment, "Larger revlogs press memory")["outcome"], "undecided");
+    // Of so small a repository hg itself takes most.
+    let memory = outcome(experiment, "Larger revlogs press memory");
+    assert_eq!(memory["outcome"], "undecided", "{memory}");
+    assert!(memory["measured"].as_str().is_some_and(|shown| shown.starts_with("clone --pull, ")), "{memory}");
     assert_ne!(outcome(experiment, "With lz4 the repository is")["outcome"], "undecided");
     assert_eq!(outcome(experiment, "The gain is only")["outcome"], "undecided", "one repository does not tell");
 }
@@ -204,13 +207,13 @@ fn one_experiment_runs_on_several_repositories_and_one_that_it_does_not_fit_cost
     assert!(outcome.stderr.contains("runs on Mercurial repositories"), "{}", outcome.stderr);
     let (_, experiments) = lines(&out.join("results.jsonl"));
     let found: Vec<_> = experiments.iter().map(|experiment| experiment["repository"]["name"].as_str()).collect();
-    assert_eq!(found, [Some("chains"), Some("branches")]);
+    assert_eq!(found, [Some(path(&hg)), Some(path(&other))]);
     let report = fs::read_to_string(out.join("report.md")).expect("the report");
-    assert!(report.contains("zlib-vs-lz4-revlog on chains") && report.contains("on branches"), "{report}");
+    assert_eq!(report.matches("zlib-vs-lz4-revlog on ").count(), 2, "{report}");
     // Where nothing is measured, the results that were there stay.
     let before = fs::read_to_string(out.join("results.jsonl")).expect("results");
     let outcome = run(&scratch, &options, &[&git, &git]).exits(exit::USAGE);
-    let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on history")).count();
+    let named = outcome.stderr.lines().filter(|line| line.contains("zlib-vs-lz4-revlog on ")).count();
     assert_eq!(named, 2, "{}", outcome.stderr);
     assert_eq!(fs::read_to_string(out.join("results.jsonl")).expect("results"), before);
     assert_eq!(fs::read_to_string(out.join("report.md")).expect("the report"), report);

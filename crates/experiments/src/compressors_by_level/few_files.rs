@@ -2,13 +2,17 @@
 
 use std::{
     fs::{self, File},
+    os::unix::process::CommandExt,
     path::Path,
     process::{Command, Stdio},
 };
 
 use repackbench_writer::WriterError;
 
-use crate::{Context, ExperimentError, probe, revision_alone::fetch_from};
+use crate::{
+    Context, ExperimentError, probe,
+    revision_alone::{fetch_alone, fetch_from},
+};
 
 /// Who made the commit, and when: any will do, but always the same.
 const WHO: [(&str, &str); 6] = [
@@ -20,38 +24,49 @@ const WHO: [(&str, &str); 6] = [
     ("GIT_COMMITTER_DATE", "1114467438 +0000"),
 ];
 
-/// Makes a repository at `target` of one commit with `count` of the files that `revision` has in the repository `source`, taken evenly among
-/// its paths, each with its own name and folders. `false`, and no repository, if the revision has no more files than that.
+/// Makes a repository at `target` of one commit with `count` of the files that `revision` has in the repository `alone`, which holds it
+/// alone, taken evenly among its paths, each with its own name and folders. `false`, and no repository, if the revision has no more files
+/// than that.
 ///
-/// `source` gets the commit, too: it has to be one that was made to be removed again.
+/// Nothing is written to `alone`, all of whose objects are measured: the new trees and their commit are made in a second one.
 pub(super) fn fetch_few(
     context: &Context<'_>,
-    source: &Path,
+    alone: &Path,
     revision: &str,
     count: usize,
     target: &Path,
 ) -> Result<bool, ExperimentError> {
+    let source = target.with_extension("source");
     let list = source.join("few-files");
-    let ask = |arguments: &[&str], input: Stdio| {
-        let mut command = probe::git(context, source);
+    let ask_in = |folder: &Path, arguments: &[&str], input: Stdio| {
+        let mut command = probe::git(context, folder);
         command.args(["-c", "safe.directory=*"]).args(arguments);
         command.env("GIT_INDEX_FILE", source.join("few-index")).envs(WHO).stdin(input);
-        answer(command, arguments)
+        answer(context, command, arguments)
     };
-    let entries = ask(&["ls-tree", "-r", "-z", "--full-tree", revision], Stdio::null())?;
+    let ask = |arguments: &[&str], input: Stdio| ask_in(&source, arguments, input);
+    let entries = ask_in(alone, &["ls-tree", "-r", "-z", "--full-tree", revision], Stdio::null())?;
     // Links and commits of other repositories are no files.
     let files: Vec<&[u8]> =
         entries.split_inclusive(|byte| *byte == 0).filter(|entry| entry.starts_with(b"100")).collect();
     if files.len() <= count {
         return Ok(false);
     }
+    fetch_alone(context, revision, &source)?;
     let chosen: Vec<u8> = evenly(&files, count).flatten().copied().collect();
     fs::write(&list, chosen).map_err(|error| ExperimentError::io("write", &list, error))?;
     let input = File::open(&list).map_err(|error| ExperimentError::io("open", &list, error))?;
     ask(&["update-index", "-z", "--index-info"], input.into())?;
+    // Names that it refuses, such as git~1, are left out with a warning.
+    let taken = ask(&["ls-files", "-z"], Stdio::null())?.iter().filter(|byte| **byte == 0).count();
+    if taken != count {
+        let why = format!("it takes {taken} of {count} paths");
+        return Err(WriterError::Program { command: "git update-index".to_owned(), why }.into());
+    }
     let tree = id(ask(&["write-tree"], Stdio::null())?);
     let commit = id(ask(&["commit-tree", "-m", "a few files", &tree], Stdio::null())?);
-    fetch_from(context, source, &commit, target)?;
+    fetch_from(context, &source, &commit, target)?;
+    fs::remove_dir_all(&source).map_err(|error| ExperimentError::io("remove", &source, error))?;
     Ok(true)
 }
 
@@ -60,11 +75,15 @@ fn evenly<'a, T: Copy>(items: &'a [T], count: usize) -> impl Iterator<Item = T> 
     (0..count).filter_map(move |number| items.get(number.saturating_mul(items.len()) / count).copied())
 }
 
-/// What git prints.
-fn answer(mut command: Command, arguments: &[&str]) -> Result<Vec<u8>, ExperimentError> {
+/// What git prints, which soon ends: a user who wants to stop is heard then.
+fn answer(context: &Context<'_>, mut command: Command, arguments: &[&str]) -> Result<Vec<u8>, ExperimentError> {
     let name = format!("git {}", arguments.first().copied().unwrap_or_default());
     let failed = |why: String| WriterError::Program { command: name.clone(), why };
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
+    // In a group of its own, where the terminal does not stop it as well.
+    let output = command.process_group(0).output().map_err(|error| failed(error.to_string()))?;
+    if context.progress.is_cancelled() {
+        return Err(ExperimentError::Interrupted);
+    }
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(failed(format!("{}: {}", output.status, words.trim())).into());
@@ -83,10 +102,7 @@ mod tests {
     use repackbench_writer::files::RevisionFiles;
 
     use super::*;
-    use crate::{
-        revision_alone::fetch_alone,
-        tests::{Setting, files_of},
-    };
+    use crate::tests::{Setting, files_of, git};
 
     #[test]
     fn items_are_taken_evenly() {
@@ -109,7 +125,11 @@ mod tests {
             assert!(!fetch_few(context, &alone, &revision, 41, &few)?, "there are no more");
             assert!(!few.exists());
             // The first one, which has the odd name, is among them.
+            let objects = || git(&alone, &["count-objects", "-v"]);
+            let before = objects();
             assert!(fetch_few(context, &alone, &revision, 7, &few)?);
+            assert_eq!(objects(), before, "all objects of the other one are measured, too");
+            assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 2, "what was made between is gone");
             let mut paths = Vec::new();
             let mut taken = RevisionFiles::open(&Repository::open(&few)?, None)?;
             taken.for_each(&mut |path, content| {

@@ -2,6 +2,8 @@
 //!
 //! The original speaks of a machine whose file system's cache is too small for the set. A group limits what this process may hold of that
 //! cache, so that the machine's own memory does not have to be filled. What the process needs itself is taken before it enters the group.
+//!
+//! Writing is over when all is on the device, with a limit and without: else whoever has room would leave that work to others.
 
 use std::{
     fs::{self, File},
@@ -10,7 +12,9 @@ use std::{
     time::Duration,
 };
 
-use repackbench_pagecache::{GroupUsage, MemoryGroups, NoGroup, bytes_read, residency, sync_file_system};
+use repackbench_pagecache::{
+    GroupUsage, MemoryGroups, NoGroup, bytes_read, evict, page_len, residency, sync_file_system,
+};
 use repackbench_timing::clock::measure;
 use repackbench_writer::WriterError;
 
@@ -32,8 +36,6 @@ pub(super) const PART: u64 = 4;
 /// Smaller sets are written several times over, in bytes of pages: a group that holds a part of less has no room for the kernel's own
 /// records.
 const LEAST_SET: u64 = 64 << 20;
-
-const PAGE_LEN: u64 = 4096;
 
 /// Where groups are looked for.
 pub(super) type FindGroups = fn() -> Result<MemoryGroups, NoGroup>;
@@ -125,11 +127,18 @@ pub(super) fn measure_little_memory(
         let runs = Runs { done: 0, left_out: Some(format!("{WHAT}: left out: {why}.")), is_interrupted: false };
         Ok((LittleMemory { refused: Some(why), ..LittleMemory::default() }, runs))
     };
+    // Where the group cannot forget what was written, the kernel would end this process.
+    if !can_be_forgotten(root)? {
+        return refused(format!("{}: files there stay in memory", root.display()));
+    }
     let groups = match groups() {
         Ok(groups) => groups,
         Err(error) => return refused(error.to_string()),
     };
-    let Some(mut set) = Set::new(corpus, root, LEAST_SET) else { return refused("all files are empty".to_owned()) };
+    let page_len = page_len().map_err(|error| ExperimentError::io("read", "the length of a page", error))?;
+    let Some(mut set) = Set::new(corpus, root, LEAST_SET, page_len) else {
+        return refused("all files are empty".to_owned());
+    };
     let mut found = LittleMemory {
         files: set.names.len() as u64,
         copies: set.copies,
@@ -159,6 +168,17 @@ pub(super) fn measure_little_memory(
     Ok((found, runs))
 }
 
+/// Whether the page cache forgets a file in the folder `root`, as it does if a device holds it.
+fn can_be_forgotten(root: &Path) -> Result<bool, ExperimentError> {
+    let path = root.join("page");
+    let failed = |action| move |error| ExperimentError::io(action, root, error);
+    fs::create_dir_all(root).map_err(failed("make"))?;
+    fs::write(&path, [1; 100]).map_err(failed("write into"))?;
+    let left = evict(&path).map_err(failed("look up the pages of a file in"))?;
+    fs::remove_dir_all(root).map_err(failed("remove"))?;
+    Ok(left.is_cold())
+}
+
 /// What the three passes took, and what came from the device meanwhile.
 struct Passes {
     times: [Duration; 3],
@@ -167,7 +187,8 @@ struct Passes {
 
 /// The files of a corpus, as often as it takes, and the memory that coding them takes.
 struct Set<'a> {
-    corpus: &'a Corpus,
+    /// Those that take pages, each at least one: so there are never many more copies than pages.
+    contents: Vec<&'a [u8]>,
     root: &'a Path,
     names: Vec<PathBuf>,
     copies: u64,
@@ -178,17 +199,19 @@ struct Set<'a> {
 }
 
 impl<'a> Set<'a> {
-    /// Every file so many times that all take `least` bytes of pages; `None` if they take none.
-    fn new(corpus: &'a Corpus, root: &'a Path, least: u64) -> Option<Self> {
-        let pages: u64 = corpus.files.iter().map(|(_, content)| (content.len() as u64).div_ceil(PAGE_LEN)).sum();
-        let once = Some(pages.saturating_mul(PAGE_LEN)).filter(|bytes| *bytes > 0)?;
+    /// Every file that is not empty so many times that all take `least` bytes of pages, of `page_len` bytes each; `None` if there is none.
+    fn new(corpus: &'a Corpus, root: &'a Path, least: u64, page_len: u64) -> Option<Self> {
+        let contents = corpus.files.iter().map(|(_, content)| content.as_slice());
+        let contents: Vec<&[u8]> = contents.filter(|content| !content.is_empty()).collect();
+        let pages: u64 = contents.iter().map(|content| (content.len() as u64).div_ceil(page_len)).sum();
+        let once = Some(pages.saturating_mul(page_len)).filter(|bytes| *bytes > 0)?;
         let copies = least.div_ceil(once).max(1);
         let folders = (0..copies).map(|copy| root.join(format!("copy{copy}")));
         let names =
-            folders.flat_map(|folder| (0..corpus.files.len()).map(move |number| folder.join(format!("file{number}"))));
+            folders.flat_map(|folder| (0..contents.len()).map(move |number| folder.join(format!("file{number}"))));
         let names = names.collect();
         let (stored, content) = (Vec::new(), Vec::new());
-        Some(Set { corpus, root, names, copies, bytes: once.saturating_mul(copies), stored, content })
+        Some(Set { contents, root, names, copies, bytes: once.saturating_mul(copies), stored, content })
     }
 
     /// Makes the folders, takes all the memory that `coder` and the files will need, and leaves nothing dirty.
@@ -196,7 +219,7 @@ impl<'a> Set<'a> {
         for folder in (0..self.copies).map(|copy| self.root.join(format!("copy{copy}"))) {
             fs::create_dir_all(&folder).map_err(|error| ExperimentError::io("make", &folder, error))?;
         }
-        if let Some((_, longest)) = self.corpus.files.iter().max_by_key(|(_, content)| content.len()) {
+        if let Some(longest) = self.contents.iter().max_by_key(|content| content.len()) {
             self.stored.clear();
             self.content.clear();
             coder.encoder.encode(longest, &mut self.stored).map_err(WriterError::from)?;
@@ -207,7 +230,7 @@ impl<'a> Set<'a> {
         sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
     }
 
-    /// Writes all files, and reads them twice.
+    /// Writes all files, until they are on the device, and reads them twice.
     fn passes(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<Passes, ExperimentError> {
         let start = bytes_read();
         let (written, write) = measure(context.clock, || self.write(context, coder)).map_err(clock_error)?;
@@ -221,18 +244,18 @@ impl<'a> Set<'a> {
     }
 
     fn write(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
-        for (name, (_, content)) in self.names.iter().zip(self.corpus.files.iter().cycle()) {
+        for (name, content) in self.names.iter().zip(self.contents.iter().cycle()) {
             stop_if_asked(context)?;
             self.stored.clear();
             coder.encoder.encode(content, &mut self.stored).map_err(WriterError::from)?;
             let written = File::create_new(name).and_then(|mut file| file.write_all(&self.stored));
             written.map_err(|error| ExperimentError::io("write", name, error))?;
         }
-        Ok(())
+        sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
     }
 
     fn read(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
-        for (name, (_, content)) in self.names.iter().zip(self.corpus.files.iter().cycle()) {
+        for (name, content) in self.names.iter().zip(self.contents.iter().cycle()) {
             stop_if_asked(context)?;
             self.stored.clear();
             let read = File::open(name).and_then(|mut file| file.read_to_end(&mut self.stored));
@@ -282,16 +305,27 @@ mod tests {
     #[test]
     fn small_sets_are_written_several_times_over() {
         let root = Path::new("/r");
-        let three = corpus(&[1, 4096, 4097, 0]);
-        let set = Set::new(&three, root, 40_000).unwrap();
-        assert_eq!((set.copies, set.bytes, set.names.len()), (3, 3 * 4 * 4096, 12));
+        let three = corpus(&[1, 4096, 0, 4097]);
+        let set = Set::new(&three, root, 40_000, 4096).unwrap();
+        assert_eq!((set.copies, set.bytes, set.names.len()), (3, 3 * 4 * 4096, 9));
         assert_eq!(
-            (set.names[0].as_path(), set.names[11].as_path()),
-            (Path::new("/r/copy0/file0"), Path::new("/r/copy2/file3"))
+            (set.names[0].as_path(), set.names[8].as_path()),
+            (Path::new("/r/copy0/file0"), Path::new("/r/copy2/file2"))
         );
-        let set = Set::new(&three, root, 100).unwrap();
+        let set = Set::new(&three, root, 100, 4096).unwrap();
         assert_eq!((set.copies, set.bytes), (1, 4 * 4096), "what is large enough is written once");
-        assert!(Set::new(&corpus(&[0, 0]), root, 100).is_none(), "nothing to hold");
+        let set = Set::new(&three, root, 100, 65_536).unwrap();
+        assert_eq!(set.bytes, 3 * 65_536, "pages are longer elsewhere");
+        assert!(Set::new(&corpus(&[0, 0]), root, 100, 4096).is_none(), "nothing to hold");
+    }
+
+    #[test]
+    fn empty_files_are_not_written_over_and_over() {
+        let mut lengths = vec![0; 5_000];
+        lengths.push(1);
+        let corpus = corpus(&lengths);
+        let set = Set::new(&corpus, Path::new("/r"), LEAST_SET, 4096).unwrap();
+        assert_eq!((set.copies, set.names.len() as u64), (LEAST_SET / 4096, LEAST_SET / 4096));
     }
 
     /// The passes without a group: what is written comes back, is cached, and goes.
@@ -301,7 +335,7 @@ mod tests {
             let corpora = Corpus::choose(context)?;
             let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
             let root = scratch.path().join("set");
-            let mut set = Set::new(&corpora.all[0], &root, 1 << 18).unwrap();
+            let mut set = Set::new(&corpora.all[0], &root, 1 << 18, 4096).unwrap();
             assert!(set.copies > 1 && set.names.len() as u64 == 30 * set.copies);
             let mut times = MemoryTimes::default();
             for (_, spec, _) in &ARMS[1..3] {
@@ -335,10 +369,30 @@ mod tests {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
             let none: FindGroups = || Err(NoGroup::because("no such controller"));
-            let (found, runs) = measure_little_memory(context, &corpora.all[0], Path::new("/nowhere"), none, 6, None)?;
+            let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let root = folder.path().join("set");
+            let (found, runs) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
+            assert!(!root.exists());
             let why = found.refused.unwrap();
             assert!(why.contains("no memory cgroup can be made here: no such controller"), "{why}");
             assert!(runs.left_out.is_some_and(|sentence| sentence.contains(&why)) && found.arms.is_empty());
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
+
+    /// The kernel ends a process in a group that is full of what it cannot forget.
+    #[test]
+    fn a_file_system_in_memory_is_refused_before_there_is_a_group() {
+        let outcome = Setting::new(&files_of(3), 1).run(|context| {
+            let corpora = Corpus::choose(context)?;
+            // glibc's shm_open(3) takes a tmpfs there.
+            let folder = tempfile::tempdir_in("/dev/shm").unwrap();
+            let root = folder.path().join("set");
+            let none: FindGroups = || panic!("a group is looked for");
+            let (found, _) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
+            let why = found.refused.unwrap();
+            assert!(why.ends_with("/set: files there stay in memory") && !root.exists(), "{why}");
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));

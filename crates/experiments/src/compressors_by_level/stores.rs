@@ -72,15 +72,24 @@ pub(super) fn measure_stores(
     };
     let root = folder.join("stores");
     let mut stores = Stores { all: vec![StoreTimes::default(); STORES.len()], few: Vec::new() };
+    let mut without_few = None;
     let measured = (|| {
         fs::create_dir_all(&root).map_err(|error| ExperimentError::io("make", &root, error))?;
         let alone = root.join("revision.git");
         fetch_alone(context, revision, &alone)?;
         let mut sources = vec![Repository::open(&alone)?];
         let few = root.join("few.git");
-        if fetch_few(context, &alone, revision, FEW as usize, &few)? {
-            sources.push(Repository::open(&few)?);
-            stores.few = vec![StoreTimes::default(); STORES.len()];
+        match fetch_few(context, &alone, revision, FEW as usize, &few) {
+            Ok(false) => {}
+            Ok(true) => {
+                sources.push(Repository::open(&few)?);
+                stores.few = vec![StoreTimes::default(); STORES.len()];
+            }
+            // git refuses some names, and what has all files is measured all the same.
+            Err(ExperimentError::Writer(error @ WriterError::Program { .. })) => {
+                without_few = Some(format!("{what}: {FEW} files left out: {error}."));
+            }
+            Err(error) => return Err(error),
         }
         interleaved(context, what, STORES.len() * sources.len(), wanted, share, &mut |_, arm| {
             let (source, store) = (sources.get(arm / STORES.len()), STORES.get(arm % STORES.len()));
@@ -92,7 +101,7 @@ pub(super) fn measure_stores(
             }
         })
     })();
-    let runs = match measured {
+    let mut runs = match measured {
         Ok(runs) => runs,
         // git refuses to hand out some revisions, such as those of partial clones.
         Err(ExperimentError::Writer(error @ (WriterError::Program { .. } | WriterError::Spec { .. }))) => {
@@ -100,6 +109,7 @@ pub(super) fn measure_stores(
         }
         Err(error) => return Err(error),
     };
+    runs.left_out = without_few.into_iter().chain(runs.left_out).reduce(|one, other| format!("{one} {other}"));
     let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
     for times in stores.all.iter_mut().chain(&mut stores.few) {
         times.make.truncate(done);
@@ -124,4 +134,34 @@ fn write_store(
     times.make.push(conversion.elapsed.as_secs_f64());
     times.sync.push(conversion.sync.as_secs_f64());
     fs::remove_dir_all(target).map_err(|error| ExperimentError::io("remove", target, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tests::{Setting, git};
+
+    #[test]
+    fn a_name_that_git_refuses_leaves_out_the_few_files_alone() {
+        let files: Vec<_> = (0..=FEW).map(|number| (format!("h{number}"), b"content\n".to_vec())).collect();
+        let outcome = Setting::new(&files, 1).run(|context| {
+            let source = context.source.folder();
+            let blob = git(source, &["rev-parse", "HEAD:h1"]);
+            let entry = format!("100644,{blob},git~1");
+            git(source, &["-c", "core.protectNTFS=false", "update-index", "--add", "--cacheinfo", &entry]);
+            let tree = git(source, &["-c", "core.protectNTFS=false", "write-tree"]);
+            let revision = git(source, &["commit-tree", "-m", "a name of Windows", &tree]);
+            git(source, &["update-ref", "HEAD", &revision]);
+            let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let source = Repository::open(source)?;
+            let context = Context { source: &source, ..*context };
+            let (stores, runs) = measure_stores(&context, &revision, scratch.path(), 1, None)?;
+            assert!(stores.few.is_empty() && runs.done == 1, "{runs:?} {stores:?}");
+            assert!(stores.all.iter().all(|times| times.make.len() == 1 && times.size.is_some()));
+            let why = runs.left_out.unwrap();
+            assert!(why.contains("1000 files left out: git update-index: it takes 999 of 1000 paths."), "{why}");
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
 }

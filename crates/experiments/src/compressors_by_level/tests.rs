@@ -1,8 +1,11 @@
+use std::{fs, os::unix::ffi::OsStrExt};
+
 use repackbench_pagecache::NoGroup;
+use repackbench_reader::Repository;
 use repackbench_records::Outcome;
 
 use super::*;
-use crate::tests::{Setting, files_of};
+use crate::tests::{Setting, files_of, git};
 
 /// The whole experiment on a small repository: every arm is there, with as many values as runs, and every claim has an outcome.
 #[test]
@@ -51,4 +54,32 @@ fn a_revision_without_files_is_refused() {
     let setting = Setting::new(&[], 2);
     let error = setting.run(run).unwrap_err().to_string();
     assert!(error.contains("has no files"), "{error}");
+}
+
+/// Git itself writes no such trees, and anyone can forge them.
+#[test]
+fn a_path_that_leads_elsewhere_is_refused_and_nothing_is_written_there() {
+    let setting = Setting::new(&files_of(2), 1);
+    let outcome = setting.run(|context| {
+        let source = context.source.folder();
+        let folder = source.parent().unwrap();
+        let (victim, tree) = (folder.join("victim"), folder.join("tree"));
+        fs::write(&victim, "mine").unwrap();
+        fs::write(folder.join("blob"), "evil\n").unwrap();
+        let blob = git(source, &["hash-object", "-w", "../blob"]);
+        let id = (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap());
+        // For a name that begins with a slash, join forgets the folder that it is asked to join it to.
+        let entry = [b"100644 ", victim.as_os_str().as_bytes(), b"\0"].concat().into_iter().chain(id);
+        fs::write(&tree, entry.collect::<Vec<u8>>()).unwrap();
+        let forged = git(source, &["hash-object", "-w", "-t", "tree", "--literally", "../tree"]);
+        let commit = git(source, &["commit-tree", "-m", "forged", &forged]);
+        git(source, &["update-ref", "HEAD", &commit]);
+        let forged = Repository::open(source)?;
+        let outcome = run(&Context { source: &forged, ..*context });
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        outcome
+    });
+    let error = outcome.unwrap_err().to_string();
+    assert!(error.contains("/victim: cannot write: its path leads elsewhere"), "{error}");
+    assert_eq!(setting.left_in_cache(), 0);
 }

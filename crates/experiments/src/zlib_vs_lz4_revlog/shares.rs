@@ -22,6 +22,9 @@ use crate::{
 
 /// About half of the time is between these.
 const ABOUT_HALF: [f64; 2] = [0.35, 0.65];
+/// So much of a command may reading more bytes take, and writing them in a clone, where nothing is compressed: what is saved may be so much
+/// less than zlib's part.
+const BYTES: f64 = 0.1;
 /// A command of which the start of hg is a larger part tells nothing of codecs.
 const MOSTLY_START: f64 = 0.25;
 
@@ -68,10 +71,16 @@ impl ZlibShare {
             (_, Some(alone)) if alone > most => Part::More,
             (Some([low, _]), _) if low > most => Part::More,
             (Some([low, high]), _) if low >= least && high <= most => Part::AboutHalf,
-            (Some([_, high]), alone) if high < least && alone.is_none_or(|alone| alone < least) => Part::Less,
-            (None, Some(alone)) if alone >= least => Part::AboutHalf,
+            (Some([_, high]), Some(alone)) if high < least - BYTES && alone < least => Part::Less,
             _ => Part::Unknown,
         }
+    }
+
+    /// The lower bound of a part that nothing bounds from above, in a sentence.
+    fn bound(&self) -> Option<String> {
+        let [least, _] = ABOUT_HALF;
+        let alone = self.alone.filter(|alone| self.part() == Part::Unknown && *alone >= least)?;
+        Some(format!(" zlib takes {} of {} at least, and nothing tells how much more.", percent(alone), self.name))
     }
 
     /// `update as found: saved 44 % [43 %, 46 %], alone at least 31 %`.
@@ -112,8 +121,9 @@ fn compressing_all(layout: &LayoutFindings<'_>) -> Option<f64> {
 pub(super) fn half_the_cpu(layouts: &[LayoutFindings<'_>]) -> Judgement {
     let told = |command| {
         let share = |layout: &LayoutFindings<'_>| ZlibShare::of(layout, command);
-        let both_bounds = |layout: &LayoutFindings<'_>| share(layout).filter(|share| share.saved_interval().is_some());
-        deciding(layouts, both_bounds).or_else(|| deciding(layouts, share))
+        let saved = |layout: &LayoutFindings<'_>| share(layout).filter(|share| share.saved_interval().is_some());
+        let both_bounds = |layout: &LayoutFindings<'_>| saved(layout).filter(|share| share.alone.is_some());
+        deciding(layouts, both_bounds).or_else(|| deciding(layouts, saved)).or_else(|| deciding(layouts, share))
     };
     let shares: Vec<_> = COMMANDS.into_iter().filter_map(told).map(|(layout, share)| (layout.name, share)).collect();
     if shares.is_empty() {
@@ -130,7 +140,8 @@ pub(super) fn half_the_cpu(layouts: &[LayoutFindings<'_>]) -> Judgement {
         Some(format!(" The start of hg alone takes {} of {}.", percent(share.start?), share.name))
     });
     let (outcome, reason) = verdict(&shares.iter().map(|(_, share)| share.part()).collect::<Vec<_>>());
-    Judgement::new(outcome, shown.join("; "), reason + &starts.collect::<String>())
+    let bounds = shares.iter().filter_map(|(_, share)| share.bound());
+    Judgement::new(outcome, shown.join("; "), reason + &bounds.chain(starts).collect::<String>())
 }
 
 /// The verdict on those commands that tell something.
@@ -148,12 +159,14 @@ fn verdict(parts: &[Part]) -> (Outcome, String) {
         )
     } else if are_most(&[Part::Less]) {
         let reason = format!(
-            "In most of these commands hg without any compression saves less than {least} of the processor time."
+            "In most of these commands hg without any compression saves less than {least} of the processor time by more than the {} that reading more bytes may take, and the codec alone takes less, too.",
+            percent(BYTES)
         );
         (Outcome::NotReproduced, reason)
     } else {
         let reason = format!(
-            "A lower bound below {least}, or an interval across {least} or {most}, does not tell how much zlib takes."
+            "A lower bound of {most} or less alone, an interval across {least} or {most}, or one below {least} without a lower bound or by no more than {}, does not tell how much zlib takes.",
+            percent(BYTES)
         );
         (Outcome::Undecided, reason)
     }
@@ -214,12 +227,14 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_bound_refutes_nothing() {
+    fn a_lower_bound_tells_no_more_than_it_bounds() {
         let judge = |part| judged(&[(AS_FOUND, &with_floor(part), &[])], "half-the-cpu");
         assert_eq!(
             [0.5, 0.8, 0.3].map(|part| judge(part).outcome),
-            [Outcome::Reproduced, Outcome::Changed, Outcome::Undecided]
+            [Outcome::Undecided, Outcome::Changed, Outcome::Undecided]
         );
+        let half = judge(0.5).reason;
+        assert!(half.ends_with(" zlib takes 51 % of update at least, and nothing tells how much more."), "{half}");
         assert_eq!(judge(0.1).measured, "update as found: alone at least 10 %");
         let mut records = with_floor(0.1);
         for record in &mut records {
@@ -240,6 +255,8 @@ mod tests {
             (0.1, 0.5, Outcome::Reproduced),
             (0.1, 0.3, Outcome::Changed),
             (0.1, 0.8, Outcome::NotReproduced),
+            // What more bytes take may be what lacks to 35 %.
+            (0.25, 0.7, Outcome::Undecided),
             // The codec alone takes more than hg saves without it, which reads more: one of them is off.
             (0.4, 0.8, Outcome::Undecided),
             (0.7, 0.5, Outcome::Changed),
@@ -262,6 +279,13 @@ mod tests {
         assert_eq!(outcome.outcome, Outcome::Reproduced, "{}", outcome.reason);
         let outcome = judged(&[(AS_FOUND, &today, &[]), (OLD, &with_floor(0.5), &[])], "half-the-cpu");
         assert_eq!(outcome.outcome, Outcome::NotReproduced, "a lower bound alone stands back: {}", outcome.measured);
+        // A clone of 2012 has no lower bound, and what it saves says less than both of today's.
+        let (today, saved) = (with_store(with_floor(0.1), "checkout", |_| 0.5), by_client("checkout", &[]));
+        let old = with_store(saved, "checkout", |_| 0.9);
+        let outcome = judged(&[(AS_FOUND, &today, &[]), (OLD, &old, &[])], "half-the-cpu");
+        assert_eq!(outcome.outcome, Outcome::Reproduced, "{}", outcome.measured);
+        let alone = judged(&[(OLD, &old, &[])], "half-the-cpu");
+        assert_eq!(alone.outcome, Outcome::Undecided, "{}", alone.measured);
         // An update alone is no most of two.
         let mut two = with_store(by_client("checkout", &[]), "checkout", |_| 0.5);
         two.extend(with_store(by_client("clone:same", &[]), "clone:same", |_| 0.9));

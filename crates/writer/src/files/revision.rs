@@ -1,12 +1,13 @@
 //! The files of one revision, with their content.
 
-use std::ops::Range;
+use std::{ffi::OsStr, ops::Range, os::unix::ffi::OsStrExt};
 
 use gix_hash::ObjectId;
 use repackbench_codec::{Decoders, ZlibReader};
 use repackbench_reader::{Changes, History, Repository, traits::FileMode};
 
-use crate::Result;
+use super::tree_writer::check_path;
+use crate::{Result, WriterError};
 
 /// So many bytes of content are gathered before they are encoded, or one file that is longer.
 const BATCH_BYTES: usize = 32 << 20;
@@ -69,11 +70,14 @@ impl RevisionFiles {
         self.files.is_empty()
     }
 
-    /// Calls `visit` with path and content of every file, in the order of paths.
+    /// Calls `visit` with path and content of every file, in the order of paths. Each path is one that can be written below a folder: it
+    /// leads nowhere else, and into no repository's own folder.
     ///
     /// # Errors
-    /// What `visit` returns; content that cannot be read.
+    /// A path that is none such, before anything is visited: nobody but a forger makes them. What `visit` returns; content that cannot be
+    /// read.
     pub fn for_each(&mut self, visit: &mut FileVisitor<'_>) -> Result<()> {
+        self.check_paths()?;
         (self.left_out, self.content_bytes) = (LeftOutFiles::default(), 0);
         let mut content = Vec::new();
         for (path, change) in self.files.iter() {
@@ -92,6 +96,14 @@ impl RevisionFiles {
             }
         }
         Ok(())
+    }
+
+    fn check_paths(&self) -> Result<()> {
+        let is_file = |mode| matches!(mode, FileMode::Regular | FileMode::Executable);
+        let mut files = self.files.iter().filter(|(_, change)| change.new.is_some_and(|version| is_file(version.mode)));
+        files.try_for_each(|(path, _)| {
+            check_path(path).map_err(|error| WriterError::io("write", OsStr::from_bytes(path), error))
+        })
     }
 
     /// What the last [`for_each`](Self::for_each) left out.

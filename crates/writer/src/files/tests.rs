@@ -193,15 +193,18 @@ fn force_replaces_a_tree_of_files_and_nobody_s_work() {
 /// Git itself writes no such trees, and anyone can forge them.
 #[test]
 fn paths_that_lead_elsewhere_are_refused() {
-    for name in ["..", ".", ".git", ".GIT"] {
+    for name in ["..", ".", ".git", ".GIT", "/a", "b/../.."] {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("source");
         fs::create_dir(&path).unwrap();
         git(&path, &["init", "-q", "-b", "main"], b"");
         let blob = git(&path, &["hash-object", "-w", "--stdin"], b"evil\n");
         let inner = git(&path, &["mktree"], format!("100644 blob {blob}\tconfig\n").as_bytes());
-        let id: Vec<u8> = (0..20).map(|at| u8::from_str_radix(&inner[2 * at..2 * at + 2], 16).unwrap()).collect();
-        let tree = [format!("40000 {name}\0").as_bytes(), &id].concat();
+        let of = |id: &str| -> Vec<u8> {
+            (0..20).map(|at| u8::from_str_radix(&id[2 * at..2 * at + 2], 16).unwrap()).collect()
+        };
+        // A file before it in the order of paths, which must not be visited either.
+        let tree = [b"100644 !\0".as_slice(), &of(&blob), format!("40000 {name}\0").as_bytes(), &of(&inner)].concat();
         let tree = git(&path, &["hash-object", "-w", "-t", "tree", "--literally", "--stdin"], &tree);
         let commit = git(&path, &["commit-tree", "-m", "forged", &tree], b"");
         git(&path, &["update-ref", "refs/heads/main", &commit], b"");
@@ -210,6 +213,10 @@ fn paths_that_lead_elsewhere_are_refused() {
         let error = write_files(&source, &"store".parse().unwrap(), None, &target, false, 1, &NoProgress).unwrap_err();
         assert!(error.to_string().contains("its path leads elsewhere"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}: something is left");
+        let visited =
+            RevisionFiles::open(&source, None).unwrap().for_each(&mut |path, _| panic!("{path:?} is visited"));
+        let error = visited.unwrap_err().to_string();
+        assert!(error.starts_with(&format!("{name}/config: cannot write: its path leads elsewhere")), "{error}");
     }
 }
 

@@ -55,9 +55,7 @@ impl TreeWriter {
         name.push(self.suffix);
         let place = self.root.join(name);
         let failed = |error: io::Error| WriterError::io("write", &place, error);
-        if !is_allowed(path) {
-            return Err(failed(io::Error::other("its path leads elsewhere, or into a repository's own folder")));
-        }
+        check_path(path).map_err(failed)?;
         self.make_folders(path).map_err(failed)?;
         let file = File::create_new(&place).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists | ErrorKind::NotADirectory | ErrorKind::IsADirectory => {
@@ -92,11 +90,15 @@ impl TreeWriter {
     }
 }
 
-/// Whether `path` stays in the tree, and out of what a version-control system would take for its own.
-fn is_allowed(path: &[u8]) -> bool {
-    path.split(|byte| *byte == b'/').all(|component| {
+/// Makes sure that `path` stays in the tree, and out of what a version-control system would take for its own.
+pub(super) fn check_path(path: &[u8]) -> io::Result<()> {
+    let is_allowed = path.split(|byte| *byte == b'/').all(|component| {
         !matches!(component, b"" | b"." | b"..") && !FORBIDDEN.iter().any(|name| component.eq_ignore_ascii_case(name))
-    })
+    });
+    match is_allowed {
+        true => Ok(()),
+        false => Err(io::Error::other("its path leads elsewhere, or into a repository's own folder")),
+    }
 }
 
 #[cfg(test)]

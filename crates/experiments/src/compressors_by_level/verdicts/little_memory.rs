@@ -7,19 +7,21 @@ use crate::{
     estimates::Ratio,
     interleaved::ratio_of,
     text::{estimate, list, percent, ratio},
-    verdict::{Judgement, takes},
+    verdict::{Judgement, SAME, takes},
 };
 
 /// What takes longer.
-const WORK: &str = "Writing the files and reading them twice with little memory";
+const WORK: &str = "Writing the files out and reading them twice with little memory";
+
+/// The arm of this codec, with little memory or without a limit.
+fn arm_of<'a>(found: &'a LittleMemory, spec: &str, limited: bool) -> Option<&'a MemoryTimes> {
+    let at = ARMS.iter().position(|(_, known, is_limited)| *known == spec && *is_limited == limited)?;
+    found.arms.get(at)
+}
 
 /// The times of the arm of this codec with little memory as multiples of those without a limit.
 fn slower(found: &LittleMemory, spec: &str, of: fn(&MemoryTimes) -> Vec<f64>) -> Option<Ratio> {
-    let times = |limited: bool| {
-        let at = ARMS.iter().position(|(_, known, is_limited)| *known == spec && *is_limited == limited)?;
-        found.arms.get(at).map(of)
-    };
-    ratio_of(&times(true)?, &times(false)?)
+    ratio_of(&of(arm_of(found, spec, true)?), &of(arm_of(found, spec, false)?))
 }
 
 /// The rule for times decides on flat files; what is slower than the figure that was published for instance is no less reproduced.
@@ -40,8 +42,15 @@ pub(super) fn judge(published: Option<f64>, found: &LittleMemory) -> Judgement {
         part("for files compressed by gzip -6", slower(found, "zlib:6", MemoryTimes::total)),
     ];
     let shown = list(&shown.into_iter().flatten().collect::<Vec<_>>());
-    let limited = ARMS.iter().zip(&found.arms).filter(|((_, spec, is_limited), _)| *is_limited && *spec == "store");
-    let mut hits = limited.flat_map(|(_, times)| &times.limit_hits);
+    let free = arm_of(found, "store", false).map(|times| times.cached.as_slice()).unwrap_or_default();
+    if let Some(least) = free.iter().copied().min_by(f64::total_cmp).filter(|cached| *cached < 1.0 - SAME) {
+        let why = format!(
+            "Memory was little without a limit, too: {} of the files' pages were cached after reading them twice.",
+            percent(least)
+        );
+        return Judgement::new(Outcome::Undecided, shown, why);
+    }
+    let mut hits = arm_of(found, "store", true).into_iter().flat_map(|times| &times.limit_hits);
     if hits.any(|hits| *hits == 0) {
         let why = "The limit never stood in the way: the set is no large one beside it.".to_owned();
         return Judgement::new(Outcome::Undecided, shown, why);
@@ -117,5 +126,19 @@ mod tests {
         let judgement = judge(Some(10.0), &refused);
         assert_eq!((judgement.outcome, judgement.measured.as_str()), (Outcome::Undecided, ""));
         assert!(judgement.reason.contains("no such controller"), "{judgement:?}");
+    }
+
+    /// As in a container whose own limit is below the set.
+    #[test]
+    fn where_memory_is_little_without_a_limit_nothing_is_decided() {
+        let with_cached = |cached: [f64; 2]| {
+            let mut found = found(1.001, 3);
+            found.arms.iter_mut().for_each(|times| times.cached = cached.to_vec());
+            judge(Some(10.0), &found)
+        };
+        assert_eq!(with_cached([1.0, 0.97]).outcome, Outcome::NotReproduced);
+        let judgement = with_cached([1.0, 0.4]);
+        assert_eq!(judgement.outcome, Outcome::Undecided);
+        assert!(judgement.reason.contains("without a limit, too: 40 % of the files' pages"), "{judgement:?}");
     }
 }
