@@ -303,9 +303,29 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     let outcome = corpus.run(check).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
     entry["conversion"]["tip"] = NO_COMMIT.into();
-    corpus.write(&[entry]);
+    corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(1);
     assert!(outcome.line("small").starts_with(&format!("differs: tip: expected {NO_COMMIT}, found ")));
+
+    // Of another commit, and by another release: what an earlier call made is not it.
+    let mut older = entry.clone();
+    older["commit"] = git(&corpus.join("history/repo"), ["rev-parse", "main~2"]).trim_end().into();
+    let mut other_hg = entry.clone();
+    other_hg["conversion"]["hg"] = "0.1".into();
+    for (entry, meant) in [(older, format!("by hg {release}")), (other_hg, "by hg 0.1".to_owned())] {
+        corpus.write(&[entry.clone()]);
+        let git_folder = corpus.join("out/small.git");
+        fs::remove_dir_all(git_folder).expect("to remove what is converted");
+        let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(1);
+        let line = outcome.line("small");
+        let commit = entry["commit"].as_str().expect("a commit");
+        assert!(
+            line.contains(&format!("expected a conversion of {commit} {meant}, found {}", corpus.commit)),
+            "{line}"
+        );
+        assert!(line.ends_with("remove the folder to convert it again"), "{line}");
+        assert_eq!(corpus.written("small"), entry, "figures of another conversion");
+    }
 }
 
 #[test]

@@ -102,7 +102,7 @@ fn measure(
     let git = if entry.conversion.is_some() { folder.with_extension("git") } else { folder.clone() };
     let objects = fetch::fetch(entry, arguments.source(entry), &git)?;
     let converted = match &entry.conversion {
-        Some(conversion) => Some(hg::convert(&entry.name, conversion, &git, &folder)?),
+        Some(conversion) => Some(hg::convert(entry, conversion, &git, &folder)?),
         None => None,
     };
     let sizes = match program {
