@@ -64,8 +64,14 @@ impl Corpus {
     }
 
     fn run<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Outcome {
+        self.run_with(&[], arguments)
+    }
+
+    /// The same with variables of the environment.
+    fn run_with<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Outcome {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         isolate(&mut command);
+        command.envs(variables.iter().copied());
         command.arg("corpus").arg("--manifest").arg(self.join("corpus.json")).arg("--out").arg(self.join("out"));
         let output = command.args(arguments).output().expect("to start the chore");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
@@ -160,6 +166,22 @@ fn the_commit_and_what_it_reaches_is_fetched_once() {
     assert_eq!(lines(&held), corpus.objects);
     fs::remove_dir_all(corpus.join("history")).expect("to remove the source");
     assert_eq!(corpus.run::<&str>([]).exits(0).line("small"), expected);
+}
+
+#[test]
+fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
+    let corpus = Corpus::new();
+    corpus.write(&[corpus.entry("small")]);
+    let reftable = [
+        ("GIT_DEFAULT_REF_FORMAT", "reftable"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "init.defaultRefFormat"),
+        ("GIT_CONFIG_VALUE_0", "reftable"),
+    ];
+    corpus.run_with(&reftable, ["small"]).exits(0);
+    assert!(!corpus.join("out/small/reftable").exists());
+    let branch = fs::read_to_string(corpus.join("out/small/refs/heads/corpus")).expect("the branch's file");
+    assert_eq!(branch.trim_end(), corpus.commit);
 }
 
 #[test]
@@ -298,9 +320,15 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     let changesets: usize = parents.map(|parents| parents.saturating_sub(1).max(1)).sum();
     assert_eq!(entry["conversion"]["changesets"], changesets);
     assert_eq!(entry["objects"], corpus.objects);
-    // A second conversion, in another place.
+    // A second conversion, in another place, by one whose git would read other objects and know no renames.
     fs::rename(corpus.join("out"), corpus.join("first")).expect("to move the first one away");
-    let outcome = corpus.run(check).exits(0);
+    let misleading = [
+        ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "diff.renames"),
+        ("GIT_CONFIG_VALUE_0", "false"),
+    ];
+    let outcome = corpus.run_with(&misleading, check).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
     entry["conversion"]["tip"] = NO_COMMIT.into();
     corpus.write(&[entry.clone()]);

@@ -16,7 +16,7 @@ const BRANCH: &str = "refs/heads/corpus";
 const NAMED_OBJECTS: usize = 5;
 
 /// Variables that would lead git to another repository than the one it is told.
-const MISLEADING: [&str; 6] = [
+pub(super) const MISLEADING: [&str; 6] = [
     "GIT_DIR",
     "GIT_COMMON_DIR",
     "GIT_WORK_TREE",
@@ -57,6 +57,7 @@ fn git(folder: &Path) -> Command {
     for variable in MISLEADING {
         command.env_remove(variable);
     }
+    command.env_remove("GIT_DEFAULT_REF_FORMAT");
     // A source that is a partial clone must not fetch what it lacks: it would no longer be the source that it was.
     command.envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
     command.arg("-C").arg(folder);
@@ -66,7 +67,10 @@ fn git(folder: &Path) -> Command {
 fn fetch_into(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<(), Trouble> {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let branch = BRANCH.trim_start_matches("refs/heads/");
-    output(git(folder).args(["init", "--quiet", "--bare", "--template=", "--object-format=sha1", "-b", branch]))?;
+    let mut init = git(folder);
+    // The one format of refs that is read here. gits that have no other pass the setting by.
+    init.args(["-c", "init.defaultRefFormat=files", "init", "--quiet", "--bare", "--template="]);
+    output(init.args(["--object-format=sha1", "-b", branch]))?;
     let source = local.map_or_else(|| PathBuf::from(&entry.url), Path::to_owned);
     let mut fetch = git(folder);
     // However few objects there are, they stay the pack that they came in.

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Trouble;
-use super::fetch::{failed, remove};
+use super::fetch::{MISLEADING, failed, remove};
 use super::manifest::{Conversion, Converted, Entry};
 use crate::environment::isolated;
 use crate::mercurial;
@@ -75,7 +75,8 @@ fn hg(program: &OsStr) -> Command {
     let mut command = isolated(program);
     command.envs([("HGRCPATH", ""), ("HGPLAIN", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]);
     command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
-    for variable in ["HGENCODING", "HGENCODINGMODE", "GIT_DIR"] {
+    let settings = ["HGENCODING", "HGENCODINGMODE", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
+    for variable in settings.iter().chain(&MISLEADING) {
         command.env_remove(variable);
     }
     command
