@@ -196,13 +196,14 @@ fn another_number_of_objects_is_told_with_both() {
 }
 
 #[test]
-fn a_commit_that_the_source_lacks_is_not_fetched_and_another_in_the_folder_differs() {
+fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["commit"] = NO_COMMIT.into();
-    corpus.write(&[entry]);
-    let outcome = corpus.run(["small"]).exits(75);
-    assert!(outcome.line("small").starts_with("not fetched: ") && outcome.line("small").contains(NO_COMMIT));
+    corpus.write(&[entry, corpus.entry("other")]);
+    let outcome = corpus.run(["small", "other"]).exits(1);
+    assert!(outcome.line("small").starts_with("failed: ") && outcome.line("small").contains(NO_COMMIT));
+    fs::remove_dir_all(corpus.join("out/other")).expect("to remove what was fetched");
     assert_eq!(fs::read_dir(corpus.join("out")).expect("the folder").count(), 0, "something is left");
 
     corpus.write(&[corpus.entry("small")]);
@@ -227,7 +228,7 @@ fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
     let expected = format!("fetched: {} objects; the manifest has no figures to compare with", corpus.objects);
     assert_eq!(outcome.line("small"), expected);
     let outcome = corpus.run(["away"]).exits(75);
-    assert!(outcome.stderr.contains("nothing could be fetched"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -304,7 +305,8 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     entry["conversion"] = json!({"hg": "0.1"});
     corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(75);
-    assert!(outcome.line("small").starts_with("not fetched: expected hg 0.1"), "{}", outcome.stdout);
+    assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 
     let version = Command::new(&hg).args(["version", "--quiet"]).env("HGRCPATH", "").output().expect("to run hg");
     let version = String::from_utf8(version.stdout).expect("text");

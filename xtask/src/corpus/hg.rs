@@ -25,14 +25,15 @@ pub(super) fn convert(
     let name = &entry.name;
     let note = format!("{} by hg {}\n", entry.commit, conversion.hg);
     // Without hg nothing was found that differs.
-    let program = mercurial::newest().map_err(|Failure(message)| Trouble::NotFetched(message))?;
+    let program = mercurial::newest().map_err(|Failure(message)| Trouble::NotConverted(message))?;
     if folder.exists() {
         check_note(folder, &note)?;
     } else {
         let version = output(hg(&program).args(["version", "--quiet"]))?;
         if !version.contains(&format!("(version {})", conversion.hg)) {
             let expected = &conversion.hg;
-            return Err(Trouble::NotFetched(format!("expected hg {expected} to convert it, found {}", version.trim())));
+            let found = version.trim();
+            return Err(Trouble::NotConverted(format!("expected hg {expected} to convert it, found {found}")));
         }
         eprintln!("{name}: converting with hg {}", conversion.hg);
         let unfinished = folder.with_extension("unfinished");

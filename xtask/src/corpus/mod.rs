@@ -18,14 +18,16 @@ use arguments::Arguments;
 use manifest::{Entry, Manifest, Measured};
 use sizes::Check;
 
-/// Try again: nothing could be fetched.
+/// Try again: there was nothing to compare.
 const TEMPORARY_FAILURE: u8 = 75;
 
 /// Why there is nothing good to say of an entry.
 #[derive(Debug)]
 enum Trouble {
-    /// It is not here, and what git or hg said.
+    /// It is not here, and what git said.
     NotFetched(String),
+    /// The Git repository is here, and not the hg that is to convert it.
+    NotConverted(String),
     /// It is here and is not what the manifest says.
     Differs(Vec<String>),
     /// Something that has to work did not.
@@ -49,11 +51,11 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     }
     fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
     let program = if arguments.check { Some(program(&arguments)?) } else { None };
-    let (mut fetched, mut sound) = (0, true);
+    let (mut looked_at, mut sound) = (0, true);
     for index in 0..manifest.repositories.len() {
         let Some(entry) = manifest.repositories.get_mut(index).filter(|entry| arguments.wants(entry)) else { continue };
         let found = measure(entry, &manifest.specs, &arguments, program.as_deref());
-        fetched += usize::from(!matches!(found, Err(Trouble::NotFetched(_))));
+        looked_at += usize::from(!matches!(found, Err(Trouble::NotFetched(_) | Trouble::NotConverted(_))));
         let is_new = arguments.update && found.is_ok();
         let (line, is_sound) = judge(entry, found, arguments.update);
         sound &= is_sound;
@@ -63,9 +65,9 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
             manifest.write(&arguments.manifest)?;
         }
     }
-    match (fetched, sound) {
+    match (looked_at, sound) {
         (0, _) => {
-            eprintln!("xtask: nothing could be fetched: is there a network?");
+            eprintln!("xtask: nothing could be compared: the lines above say what is missing");
             Ok(ExitCode::from(TEMPORARY_FAILURE))
         }
         (_, true) => Ok(ExitCode::SUCCESS),
@@ -120,6 +122,7 @@ fn judge(entry: &mut Entry, found: Result<Measured, Trouble>, update: bool) -> (
     let found = match found {
         Ok(found) => found,
         Err(Trouble::NotFetched(why)) => return (format!("not fetched: {why}"), true),
+        Err(Trouble::NotConverted(why)) => return (format!("fetched, and not converted: {why}"), true),
         Err(Trouble::Differs(how)) => return (format!("differs: {}", how.join("; ")), false),
         Err(Trouble::Failed(why)) => return (format!("failed: {why}"), false),
     };
