@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use serde_json::{Value, json};
@@ -55,6 +57,13 @@ impl Corpus {
         fs::write(self.join("corpus.json"), manifest.to_string()).expect("a manifest");
     }
 
+    /// What lies in the folder to fetch into, beside its lock.
+    fn made(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.join("out")).expect("the folder");
+        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
+        names.filter(|name| name != "lock").collect()
+    }
+
     /// The manifest's entry of that name, as it is now.
     fn written(&self, name: &str) -> Value {
         let text = fs::read(self.join("corpus.json")).expect("the manifest");
@@ -64,12 +73,24 @@ impl Corpus {
     }
 
     fn run<I: AsRef<OsStr>>(&self, arguments: impl IntoIterator<Item = I>) -> Outcome {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
-        isolate(&mut command);
-        command.arg("corpus").arg("--manifest").arg(self.join("corpus.json")).arg("--out").arg(self.join("out"));
-        let output = command.args(arguments).output().expect("to start the chore");
+        self.run_with(&[], arguments)
+    }
+
+    /// The same with variables of the environment.
+    fn run_with<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Outcome {
+        let output = self.command(variables, arguments).output().expect("to start the chore");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
         Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
+    }
+
+    /// The command that is run.
+    fn command<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
+        isolate(&mut command);
+        command.envs(variables.iter().copied());
+        command.arg("corpus").arg("--manifest").arg(self.join("corpus.json")).arg("--out").arg(self.join("out"));
+        command.args(arguments);
+        command
     }
 }
 
@@ -163,6 +184,22 @@ fn the_commit_and_what_it_reaches_is_fetched_once() {
 }
 
 #[test]
+fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
+    let corpus = Corpus::new();
+    corpus.write(&[corpus.entry("small")]);
+    let reftable = [
+        ("GIT_DEFAULT_REF_FORMAT", "reftable"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "init.defaultRefFormat"),
+        ("GIT_CONFIG_VALUE_0", "reftable"),
+    ];
+    corpus.run_with(&reftable, ["small"]).exits(0);
+    assert!(!corpus.join("out/small/reftable").exists());
+    let branch = fs::read_to_string(corpus.join("out/small/refs/heads/corpus")).expect("the branch's file");
+    assert_eq!(branch.trim_end(), corpus.commit);
+}
+
+#[test]
 fn another_number_of_objects_is_told_with_both() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
@@ -174,14 +211,15 @@ fn another_number_of_objects_is_told_with_both() {
 }
 
 #[test]
-fn a_commit_that_the_source_lacks_is_not_fetched_and_another_in_the_folder_differs() {
+fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["commit"] = NO_COMMIT.into();
-    corpus.write(&[entry]);
-    let outcome = corpus.run(["small"]).exits(75);
-    assert!(outcome.line("small").starts_with("not fetched: ") && outcome.line("small").contains(NO_COMMIT));
-    assert_eq!(fs::read_dir(corpus.join("out")).expect("the folder").count(), 0, "something is left");
+    corpus.write(&[entry, corpus.entry("other")]);
+    let outcome = corpus.run(["small", "other"]).exits(1);
+    assert!(outcome.line("small").starts_with("failed: ") && outcome.line("small").contains(NO_COMMIT));
+    fs::remove_dir_all(corpus.join("out/other")).expect("to remove what was fetched");
+    assert_eq!(corpus.made(), [""; 0], "something is left");
 
     corpus.write(&[corpus.entry("small")]);
     corpus.run(["small"]).exits(0);
@@ -205,7 +243,7 @@ fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
     let expected = format!("fetched: {} objects; the manifest has no figures to compare with", corpus.objects);
     assert_eq!(outcome.line("small"), expected);
     let outcome = corpus.run(["away"]).exits(75);
-    assert!(outcome.stderr.contains("nothing could be fetched"), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 }
 
 #[test]
@@ -237,7 +275,7 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     corpus.write(&[unreachable]);
     let outcome = corpus.run(check.into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 4", corpus.objects));
-    assert_eq!(fs::read_dir(corpus.join("out")).expect("the folder").count(), 1, "something is left");
+    assert_eq!(corpus.made(), ["small"], "something is left");
 
     let mut other = entry.clone();
     let stored = entry["stored_bytes"]["zstd:5"].as_u64().expect("a figure");
@@ -249,6 +287,81 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
     assert_eq!(outcome.line("small"), format!("updated: {} objects; {expected}", corpus.objects));
     assert_eq!(corpus.written("small"), entry);
+}
+
+#[test]
+fn sizes_of_another_commit_do_not_stay_beside_its_objects() {
+    let corpus = Corpus::new();
+    let mut entry = corpus.entry("small");
+    entry["payload_bytes"] = 7.into();
+    entry["stored_bytes"] = json!({"zlib:6": 5});
+    for (objects, stay) in [(corpus.objects, true), (corpus.objects + 1, false)] {
+        entry["objects"] = objects.into();
+        corpus.write(&[entry.clone()]);
+        let outcome = corpus.run(["small", "--update"]).exits(0);
+        let dropped = outcome.line("small").ends_with("; sizes of before were dropped: --check measures them");
+        let written = corpus.written("small");
+        let has_sizes = written.get("payload_bytes").is_some() && written.get("stored_bytes").is_some();
+        assert_eq!((written["objects"].as_u64(), has_sizes, dropped), (Some(corpus.objects), stay, !stay));
+    }
+}
+
+/// git as these tests have it, but for what a script does first when it fetches.
+#[test]
+fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
+    let corpus = Corpus::new();
+    let path = std::env::var("PATH").expect("a PATH");
+    let programs = corpus.join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    let edit = programs.join("git");
+    let (manifest, edited) = (corpus.join("corpus.json"), corpus.join("edited.json"));
+    let script = format!(
+        "#!/bin/sh\nPATH='{path}'\ncase \" $* \" in *' fetch '*) cp '{}' '{}';; esac\nexec git \"$@\"\n",
+        edited.display(),
+        manifest.display()
+    );
+    fs::write(&edit, script).expect("a script");
+    fs::set_permissions(&edit, fs::Permissions::from_mode(0o755)).expect("its mode");
+    let variable = format!("{}:{path}", programs.display());
+    let mut other = corpus.entry("other");
+    let entries = [corpus.entry("small"), other.clone()];
+    other["objects"] = 9.into();
+    corpus.write(&[corpus.entry("small"), other.clone()]);
+    fs::rename(&manifest, &edited).expect("to put it aside");
+    corpus.write(&entries);
+    corpus.run_with(&[("PATH", &variable)], ["small", "--update"]).exits(0);
+    assert_eq!(corpus.written("small")["objects"], corpus.objects);
+    assert_eq!(corpus.written("other"), other);
+
+    let mut changed = corpus.entry("small");
+    changed["commit"] = NO_COMMIT.into();
+    corpus.write(&[changed.clone()]);
+    fs::rename(&manifest, &edited).expect("to put it aside");
+    corpus.write(&entries);
+    fs::remove_dir_all(corpus.join("out/small")).expect("to remove what was fetched");
+    let outcome = corpus.run_with(&[("PATH", &variable)], ["small", "--update"]).exits(1);
+    assert!(outcome.line("small").starts_with("not updated: "), "{}", outcome.stdout);
+    assert_eq!(corpus.written("small"), changed);
+}
+
+#[test]
+fn two_calls_do_not_work_in_one_folder() {
+    let corpus = Corpus::new();
+    corpus.write(&[corpus.entry("small")]);
+    fs::create_dir(corpus.join("out")).expect("a folder");
+    let lock = fs::File::create(corpus.join("out/lock")).expect("the lock");
+    lock.lock().expect("to lock it");
+    let mut command = corpus.command(&[], ["small"]);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("to start the chore");
+    let mut said = BufReader::new(child.stderr.take().expect("what it says"));
+    let mut line = String::new();
+    said.read_line(&mut line).expect("a line");
+    assert!(line.starts_with("waiting for another `cargo xtask corpus`"), "{line}");
+    assert_eq!(corpus.made(), [""; 0]);
+    drop(lock);
+    said.read_to_string(&mut line).expect("the rest");
+    assert!(child.wait().expect("its end").success(), "{line}");
+    assert_eq!(corpus.made(), ["small"]);
 }
 
 #[test]
@@ -282,7 +395,8 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     entry["conversion"] = json!({"hg": "0.1"});
     corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(75);
-    assert!(outcome.line("small").starts_with("not fetched: expected hg 0.1"), "{}", outcome.stdout);
+    assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
+    assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 
     let version = Command::new(&hg).args(["version", "--quiet"]).env("HGRCPATH", "").output().expect("to run hg");
     let version = String::from_utf8(version.stdout).expect("text");
@@ -298,14 +412,40 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     let changesets: usize = parents.map(|parents| parents.saturating_sub(1).max(1)).sum();
     assert_eq!(entry["conversion"]["changesets"], changesets);
     assert_eq!(entry["objects"], corpus.objects);
-    // A second conversion, in another place.
+    // A second conversion, in another place, by one whose git would read other objects and know no renames.
     fs::rename(corpus.join("out"), corpus.join("first")).expect("to move the first one away");
-    let outcome = corpus.run(check).exits(0);
+    let misleading = [
+        ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
+        ("GIT_CONFIG_COUNT", "1"),
+        ("GIT_CONFIG_KEY_0", "diff.renames"),
+        ("GIT_CONFIG_VALUE_0", "false"),
+    ];
+    let outcome = corpus.run_with(&misleading, check).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
     entry["conversion"]["tip"] = NO_COMMIT.into();
-    corpus.write(&[entry]);
+    corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(1);
     assert!(outcome.line("small").starts_with(&format!("differs: tip: expected {NO_COMMIT}, found ")));
+
+    // Of another commit, and by another release: what an earlier call made is not it.
+    let mut older = entry.clone();
+    older["commit"] = git(&corpus.join("history/repo"), ["rev-parse", "main~2"]).trim_end().into();
+    let mut other_hg = entry.clone();
+    other_hg["conversion"]["hg"] = "0.1".into();
+    for (entry, meant) in [(older, format!("by hg {release}")), (other_hg, "by hg 0.1".to_owned())] {
+        corpus.write(&[entry.clone()]);
+        let git_folder = corpus.join("out/small.git");
+        fs::remove_dir_all(git_folder).expect("to remove what is converted");
+        let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(1);
+        let line = outcome.line("small");
+        let commit = entry["commit"].as_str().expect("a commit");
+        assert!(
+            line.contains(&format!("expected a conversion of {commit} {meant}, found {}", corpus.commit)),
+            "{line}"
+        );
+        assert!(line.ends_with("remove the folder to convert it again"), "{line}");
+        assert_eq!(corpus.written("small"), entry, "figures of another conversion");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ use nix::{
 pub use extents::{Extent, extents};
 pub use mapped::MappedFile;
 pub use memory_group::{GroupUsage, MemoryGroups, NoGroup};
-pub use system::{bytes_read, drop_all_caches, may_drop_all_caches};
+pub use system::{bytes_read, drop_all_caches, may_drop_all_caches, number_behind};
 
 /// How often the kernel is asked to forget a file before its answer is final: pages that were just read may still be on their
 /// way to the lists that it forgets from.

@@ -64,8 +64,15 @@ impl MemoryGroups {
     /// The same by the texts of `/proc/self/mountinfo` and `/proc/self/cgroup`.
     fn by(mounts: &str, groups: &str) -> Result<Self, NoGroup> {
         let version = match v1::own_group(mounts, groups)? {
-            Some(own) => Version::One(v1::Groups::below(own)?),
-            None => Version::Two(v2::Groups::below(v2::own_group(mounts, groups)?)?),
+            Some(own) => {
+                remove_left_behind(&own);
+                Version::One(v1::Groups::below(own)?)
+            }
+            None => {
+                let own = v2::own_group(mounts, groups)?;
+                remove_left_behind(&own);
+                Version::Two(v2::Groups::below(own)?)
+            }
         };
         let groups = MemoryGroups(version);
         // Who may not is told so before there is any work.
@@ -104,9 +111,32 @@ impl MemoryGroups {
             Version::One(groups) => (groups.own(), groups.own(), v1::HINT),
             Version::Two(groups) => (groups.own(), groups.home(), v2::HINT),
         };
-        let folder = own.join(format!("repackbench-{}-limit", process::id()));
+        let folder = own.join(name("limit"));
         fs::create_dir(&folder).map_err(cannot("make", &folder, hint))?;
         Ok(Inside { folder, home })
+    }
+}
+
+/// The name of this process's group for `purpose`.
+fn name(purpose: &str) -> String {
+    format!("repackbench-{}-{purpose}", process::id())
+}
+
+/// The process that made the group called `name`, if that is one of repackbench's.
+fn maker(name: &str) -> Option<u32> {
+    let (process, purpose) = name.strip_prefix("repackbench-")?.split_once('-')?;
+    matches!(purpose, "limit" | "home").then(|| process.parse().ok())?
+}
+
+/// Removes groups below `own` whose processes were killed before they could. The kernel keeps those that a process is in.
+fn remove_left_behind(own: &Path) {
+    for entry in fs::read_dir(own).into_iter().flatten().flatten() {
+        let maker = entry.file_name().to_str().and_then(maker);
+        // This process has made none yet: what bears its number is an earlier one's.
+        let is_gone = |id: u32| id == process::id() || !Path::new("/proc").join(id.to_string()).exists();
+        if maker.is_some_and(is_gone) {
+            let _ = fs::remove_dir(entry.path());
+        }
     }
 }
 

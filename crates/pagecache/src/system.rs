@@ -26,8 +26,8 @@ pub fn bytes_read() -> Option<u64> {
     number_behind(&fs::read_to_string("/proc/self/io").ok()?, "read_bytes:")
 }
 
-/// The number behind `name`, at the beginning of a line of `text`.
-pub(crate) fn number_behind(text: &str, name: &str) -> Option<u64> {
+/// The number behind `name`, at the beginning of a line of `text`, as the kernel writes such files.
+pub fn number_behind(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
@@ -51,6 +51,13 @@ fn is_refusal(error: &io::Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_found_behind_their_names() {
+        assert_eq!(number_behind("rchar: 6976\nsyscr: 10\n", "syscr:"), Some(10));
+        assert_eq!(number_behind("VmHWM:\t  2048 kB\n", "VmHWM:"), Some(2048));
+        assert_eq!(number_behind("VmHWM: much\n", "VmHWM:"), None);
+    }
 
     /// A file of the test's own stands for the kernel's: the machine's caches are others', too.
     #[test]

@@ -5,6 +5,7 @@
 use std::{fs, io::Read, time::Instant};
 
 use nix::sys::resource::{UsageWho, getrusage};
+use repackbench_pagecache::number_behind;
 use repackbench_records::{Disturbance, RunUsage};
 
 /// What a job, the calling thread's or several threads' together, used.
@@ -88,7 +89,7 @@ impl ReadCalls {
         let mut text = [0; 1024];
         let read = fs::File::open("/proc/self/io").and_then(|mut file| file.read(&mut text));
         let text = read.ok().and_then(|len| std::str::from_utf8(text.get(..len)?).ok());
-        ReadCalls(text.and_then(|text| field(text, "syscr:")))
+        ReadCalls(text.and_then(|text| number_behind(text, "syscr:")))
     }
 
     /// Those between the two looks: the first look's own call is not among them.
@@ -121,13 +122,7 @@ impl Memory {
 
 /// A size in `/proc/self/status`, in bytes.
 fn status(name: &str) -> Option<u64> {
-    field(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
-}
-
-/// The number behind `name`, at the beginning of a line of `text`.
-fn field(text: &str, name: &str) -> Option<u64> {
-    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
-    line.split_whitespace().next()?.parse().ok()
+    number_behind(&fs::read_to_string("/proc/self/status").ok()?, name)?.checked_mul(1024)
 }
 
 /// What the machine has done up to a moment.
@@ -192,9 +187,6 @@ mod tests {
         let pressure = "some avg10=12.14 avg60=51.71 avg300=40.05 total=1380\nfull avg10=0.00 total=5\n";
         assert_eq!(pressure_ns(pressure), Some(1_380_000));
         assert_eq!(pressure_ns(""), None);
-        assert_eq!(field("rchar: 6976\nsyscr: 10\n", "syscr:"), Some(10));
-        assert_eq!(field("VmHWM:\t  2048 kB\n", "VmHWM:"), Some(2048));
-        assert_eq!(field("VmHWM: much\n", "VmHWM:"), None);
     }
 
     #[test]

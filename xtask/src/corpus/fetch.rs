@@ -16,7 +16,7 @@ const BRANCH: &str = "refs/heads/corpus";
 const NAMED_OBJECTS: usize = 5;
 
 /// Variables that would lead git to another repository than the one it is told.
-const MISLEADING: [&str; 6] = [
+pub(super) const MISLEADING: [&str; 6] = [
     "GIT_DIR",
     "GIT_COMMON_DIR",
     "GIT_WORK_TREE",
@@ -57,6 +57,7 @@ fn git(folder: &Path) -> Command {
     for variable in MISLEADING {
         command.env_remove(variable);
     }
+    command.env_remove("GIT_DEFAULT_REF_FORMAT");
     // A source that is a partial clone must not fetch what it lacks: it would no longer be the source that it was.
     command.envs([("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_LAZY_FETCH", "1"), ("LC_ALL", "C")]);
     command.arg("-C").arg(folder);
@@ -66,7 +67,10 @@ fn git(folder: &Path) -> Command {
 fn fetch_into(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<(), Trouble> {
     fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
     let branch = BRANCH.trim_start_matches("refs/heads/");
-    output(git(folder).args(["init", "--quiet", "--bare", "--template=", "--object-format=sha1", "-b", branch]))?;
+    let mut init = git(folder);
+    // The one format of refs that is read here. gits that have no other pass the setting by.
+    init.args(["-c", "init.defaultRefFormat=files", "init", "--quiet", "--bare", "--template="]);
+    output(init.args(["--object-format=sha1", "-b", branch]))?;
     let source = local.map_or_else(|| PathBuf::from(&entry.url), Path::to_owned);
     let mut fetch = git(folder);
     // However few objects there are, they stay the pack that they came in.
@@ -76,6 +80,7 @@ fn fetch_into(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<(), 
     eprintln!("{}: fetching {} from {}", entry.name, entry.commit, source.display());
     match shown_and_kept(&mut fetch)? {
         None => Ok(()),
+        Some(words) if is_no_matter_of_network(&words) => Err(Trouble::Failed(words)),
         Some(words) => {
             let lacking = local.and_then(|local| lacking(local, &entry.commit));
             Err(Trouble::NotFetched(lacking.unwrap_or(words)))
@@ -101,10 +106,24 @@ fn shown_and_kept(command: &mut Command) -> Result<Option<String>, Trouble> {
     Ok((!status.success()).then(|| words(&String::from_utf8_lossy(&kept)).unwrap_or_else(|| status.to_string())))
 }
 
-/// git's complaints as one line, without its progress.
+/// Whether git says that it is this machine's disk that failed, or that the server has no such commit: trying again helps with neither.
+fn is_no_matter_of_network(words: &str) -> bool {
+    ["No space left", "Disk quota exceeded", "unable to write", "unable to create", "cannot create", "not our ref"]
+        .iter()
+        .any(|part| words.contains(part))
+}
+
+/// git's complaints as one line, without its progress, nor the server's, which it shows as what the server says.
 fn words(said: &str) -> Option<String> {
     let lines = || said.split(['\n', '\r']).map(str::trim).filter(|line| !line.is_empty());
-    let complains = |line: &&str| ["fatal:", "error:", "ssh:", "remote: "].iter().any(|start| line.starts_with(start));
+    let is_progress = |said: &str| {
+        let steps = ["Enumerating objects", "Counting objects", "Compressing objects", "Total "];
+        said.contains("% (") || steps.iter().any(|step| said.trim_start().starts_with(step))
+    };
+    let complains = |line: &&str| match line.strip_prefix("remote:") {
+        Some(said) => !said.is_empty() && !is_progress(said),
+        None => ["fatal:", "error:", "ssh:"].iter().any(|start| line.starts_with(start)),
+    };
     let complaints: Vec<&str> = lines().filter(complains).collect();
     if complaints.is_empty() { lines().next_back().map(str::to_owned) } else { Some(complaints.join("; ")) }
 }
@@ -151,14 +170,32 @@ pub(super) fn failed(path: &Path, error: &io::Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use super::words;
+    use super::{is_no_matter_of_network, words};
 
     #[test]
     fn of_what_git_says_its_complaints_are_kept_on_one_line() {
         let said =
             "Receiving objects:  50% (1/2)\rReceiving objects: 100% (2/2)\nerror: no such thing\nfatal: the end\n";
         assert_eq!(words(said).as_deref(), Some("error: no such thing; fatal: the end"));
+        let said = "remote: Enumerating objects: 12\rremote: Enumerating objects: 12345, done.        \n\
+            remote: Counting objects:   0% (1/9999)        \rremote: Counting objects: 100% (9999/9999), done.\n\
+            remote: Total 9999 (delta 1), reused 9 (delta 1), pack-reused 0\nReceiving objects:  50% (1/2)\r\
+            remote: \nremote: Not Found\nfatal: early EOF\n";
+        assert_eq!(words(said).as_deref(), Some("remote: Not Found; fatal: early EOF"));
         assert_eq!(words("line one\nline two\n\n").as_deref(), Some("line two"));
         assert_eq!(words("\n"), None);
+    }
+
+    #[test]
+    fn what_no_other_try_helps_with_is_told_from_a_network_that_fails() {
+        for words in [
+            "fatal: write error: No space left on device; fatal: fetch-pack: invalid index-pack output",
+            "fatal: remote error: upload-pack: not our ref 0123",
+        ] {
+            assert!(is_no_matter_of_network(words), "{words}");
+        }
+        for words in ["fatal: unable to access 'https://a/': Could not resolve host: a", "fatal: early EOF"] {
+            assert!(!is_no_matter_of_network(words), "{words}");
+        }
     }
 }

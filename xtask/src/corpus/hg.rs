@@ -6,21 +6,34 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Trouble;
-use super::fetch::{failed, remove};
-use super::manifest::{Conversion, Converted};
+use super::fetch::{MISLEADING, failed, remove};
+use super::manifest::{Conversion, Converted, Entry};
 use crate::environment::isolated;
 use crate::mercurial;
 use crate::process::{Failure, output};
 
-/// Converts what `source` holds into `folder`, unless an earlier call did, and gives what came of it.
-pub(super) fn convert(name: &str, conversion: &Conversion, source: &Path, folder: &Path) -> Result<Converted, Trouble> {
+/// What a conversion was made of and by which hg, below its folder. What is there of another commit or release is not what is meant.
+const NOTE: &str = ".hg/corpus";
+
+/// Converts what `source` holds, the entry's commit, into `folder`, unless an earlier call did, and gives what came of it.
+pub(super) fn convert(
+    entry: &Entry,
+    conversion: &Conversion,
+    source: &Path,
+    folder: &Path,
+) -> Result<Converted, Trouble> {
+    let name = &entry.name;
+    let note = format!("{} by hg {}\n", entry.commit, conversion.hg);
     // Without hg nothing was found that differs.
-    let program = mercurial::newest().map_err(|Failure(message)| Trouble::NotFetched(message))?;
-    if !folder.exists() {
+    let program = mercurial::newest().map_err(|Failure(message)| Trouble::NotConverted(message))?;
+    if folder.exists() {
+        check_note(folder, &note)?;
+    } else {
         let version = output(hg(&program).args(["version", "--quiet"]))?;
         if !version.contains(&format!("(version {})", conversion.hg)) {
             let expected = &conversion.hg;
-            return Err(Trouble::NotFetched(format!("expected hg {expected} to convert it, found {}", version.trim())));
+            let found = version.trim();
+            return Err(Trouble::NotConverted(format!("expected hg {expected} to convert it, found {found}")));
         }
         eprintln!("{name}: converting with hg {}", conversion.hg);
         let unfinished = folder.with_extension("unfinished");
@@ -35,6 +48,7 @@ pub(super) fn convert(name: &str, conversion: &Conversion, source: &Path, folder
             let reason = message.lines().last().unwrap_or_default();
             return Err(Trouble::Failed(format!("hg convert: {reason}")));
         }
+        fs::write(unfinished.join(NOTE), note).map_err(|error| failed(&unfinished.join(NOTE), &error))?;
         fs::rename(&unfinished, folder).map_err(|error| failed(folder, &error))?;
     }
     let mut log = hg(&program);
@@ -44,12 +58,26 @@ pub(super) fn convert(name: &str, conversion: &Conversion, source: &Path, folder
     Ok(Converted { changesets, tip: node.to_owned() })
 }
 
+/// Sees that an earlier call made `folder` of the commit and by the hg that `expected` tells.
+fn check_note(folder: &Path, expected: &str) -> Result<(), Trouble> {
+    let found = fs::read_to_string(folder.join(NOTE)).unwrap_or_default();
+    if found == expected {
+        return Ok(());
+    }
+    let (folder, expected) = (folder.display(), expected.trim_end());
+    let found = if found.is_empty() { "nothing that says so" } else { found.trim_end() };
+    Err(Trouble::Differs(vec![format!(
+        "{folder}: expected a conversion of {expected}, found {found}: remove the folder to convert it again"
+    )]))
+}
+
 /// hg as it is without any configuration, and the git that it calls likewise: renames are found by git's rules.
 fn hg(program: &OsStr) -> Command {
     let mut command = isolated(program);
     command.envs([("HGRCPATH", ""), ("HGPLAIN", "1"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]);
     command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
-    for variable in ["HGENCODING", "HGENCODINGMODE", "GIT_DIR"] {
+    let settings = ["HGENCODING", "HGENCODINGMODE", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS"];
+    for variable in settings.iter().chain(&MISLEADING) {
         command.env_remove(variable);
     }
     command

@@ -188,17 +188,39 @@ impl Entry {
         usize::from(self.objects.is_some()) + converted + sizes
     }
 
-    /// Takes over what was found.
-    pub(super) fn update(&mut self, found: Measured) {
+    /// Takes over what was found. Sizes that were not measured are dropped if anything else shows that they are another commit's or another
+    /// conversion's. Says whether they were.
+    pub(super) fn update(&mut self, found: Measured) -> bool {
+        let conversion = self.conversion.as_ref().zip(found.converted.as_ref());
+        let is_same = self.objects == Some(found.objects)
+            && conversion.is_none_or(|(expected, found)| {
+                expected.changesets == Some(found.changesets) && expected.tip.as_deref() == Some(&found.tip)
+            });
         self.objects = Some(found.objects);
         if let (Some(conversion), Some(converted)) = (&mut self.conversion, found.converted) {
             conversion.changesets = Some(converted.changesets);
             conversion.tip = Some(converted.tip);
         }
-        if let Some(sizes) = found.sizes {
-            self.payload_bytes = Some(sizes.payload_bytes);
-            self.stored_bytes = sizes.stored_bytes;
+        let had_sizes = self.payload_bytes.is_some() || !self.stored_bytes.is_empty();
+        match found.sizes {
+            Some(sizes) => {
+                self.payload_bytes = Some(sizes.payload_bytes);
+                self.stored_bytes = sizes.stored_bytes;
+                false
+            }
+            None if had_sizes && !is_same => {
+                self.payload_bytes = None;
+                self.stored_bytes.clear();
+                true
+            }
+            None => false,
         }
+    }
+
+    /// Whether both mean the same repository.
+    pub(super) fn means_the_same(&self, other: &Entry) -> bool {
+        let hg = |entry: &Entry| entry.conversion.as_ref().map(|conversion| conversion.hg.clone());
+        self.name == other.name && self.commit == other.commit && hg(self) == hg(other)
     }
 }
 

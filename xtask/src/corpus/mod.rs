@@ -9,7 +9,8 @@ mod manifest;
 mod sizes;
 
 use std::ffi::OsString;
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -18,14 +19,16 @@ use arguments::Arguments;
 use manifest::{Entry, Manifest, Measured};
 use sizes::Check;
 
-/// Try again: nothing could be fetched.
+/// Try again: there was nothing to compare.
 const TEMPORARY_FAILURE: u8 = 75;
 
 /// Why there is nothing good to say of an entry.
 #[derive(Debug)]
 enum Trouble {
-    /// It is not here, and what git or hg said.
+    /// It is not here, and what git said.
     NotFetched(String),
+    /// The Git repository is here, and not the hg that is to convert it.
+    NotConverted(String),
     /// It is here and is not what the manifest says.
     Differs(Vec<String>),
     /// Something that has to work did not.
@@ -41,31 +44,30 @@ impl From<Failure> for Trouble {
 /// Runs the chore; prints a line for each repository on stdout.
 pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
     let arguments = arguments::parse(words)?;
-    let mut manifest = Manifest::read(&arguments.manifest)?;
+    let manifest = Manifest::read(&arguments.manifest)?;
     arguments.check_names(&manifest)?;
     if arguments.list {
         manifest.repositories.iter().filter(|entry| arguments.wants(entry)).for_each(list);
         return Ok(ExitCode::SUCCESS);
     }
     fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
+    let _alone = alone_in(&arguments.out)?;
     let program = if arguments.check { Some(program(&arguments)?) } else { None };
-    let (mut fetched, mut sound) = (0, true);
-    for index in 0..manifest.repositories.len() {
-        let Some(entry) = manifest.repositories.get_mut(index).filter(|entry| arguments.wants(entry)) else { continue };
+    let (mut looked_at, mut sound) = (0, true);
+    for entry in manifest.repositories.iter().filter(|entry| arguments.wants(entry)) {
         let found = measure(entry, &manifest.specs, &arguments, program.as_deref());
-        fetched += usize::from(!matches!(found, Err(Trouble::NotFetched(_))));
-        let is_new = arguments.update && found.is_ok();
-        let (line, is_sound) = judge(entry, found, arguments.update);
+        looked_at += usize::from(!matches!(found, Err(Trouble::NotFetched(_) | Trouble::NotConverted(_))));
+        let (line, is_sound) = match found {
+            // At once: the next repository may take an hour, and may be interrupted.
+            Ok(found) if arguments.update => update(entry, found, &arguments.manifest)?,
+            found => judge(entry, found),
+        };
         sound &= is_sound;
         println!("{}: {line}", entry.name);
-        // At once: the next repository may take an hour, and may be interrupted.
-        if is_new {
-            manifest.write(&arguments.manifest)?;
-        }
     }
-    match (fetched, sound) {
+    match (looked_at, sound) {
         (0, _) => {
-            eprintln!("xtask: nothing could be fetched: is there a network?");
+            eprintln!("xtask: nothing could be compared: the lines above say what is missing");
             Ok(ExitCode::from(TEMPORARY_FAILURE))
         }
         (_, true) => Ok(ExitCode::SUCCESS),
@@ -102,7 +104,7 @@ fn measure(
     let git = if entry.conversion.is_some() { folder.with_extension("git") } else { folder.clone() };
     let objects = fetch::fetch(entry, arguments.source(entry), &git)?;
     let converted = match &entry.conversion {
-        Some(conversion) => Some(hg::convert(&entry.name, conversion, &git, &folder)?),
+        Some(conversion) => Some(hg::convert(entry, conversion, &git, &folder)?),
         None => None,
     };
     let sizes = match program {
@@ -115,24 +117,50 @@ fn measure(
     Ok(Measured { objects, converted, sizes })
 }
 
-/// What to say of an entry, and whether it is as the manifest says, into which `update` puts what was found.
-fn judge(entry: &mut Entry, found: Result<Measured, Trouble>, update: bool) -> (String, bool) {
+/// Waits until no other call works in the folder `out`, and keeps others from it as long as the file is open.
+fn alone_in(out: &Path) -> Outcome<File> {
+    let path = out.join("lock");
+    let failed = |error: io::Error| fetch::failed(&path, &error);
+    let lock = File::create(&path).map_err(failed)?;
+    match lock.try_lock() {
+        Ok(()) => {}
+        Err(TryLockError::WouldBlock) => {
+            eprintln!("waiting for another `cargo xtask corpus` that works in {}", out.display());
+            lock.lock().map_err(failed)?;
+        }
+        Err(TryLockError::Error(error)) => return Err(failed(error)),
+    }
+    Ok(lock)
+}
+
+/// Puts what was found of an entry into the manifest as it is by now: it may have been edited since it was read. Gives what to say of it, and
+/// whether it was put there.
+fn update(entry: &Entry, found: Measured, path: &Path) -> Outcome<(String, bool)> {
+    let mut manifest = Manifest::read(path)?;
+    let Some(now) = manifest.repositories.iter_mut().find(|now| now.means_the_same(entry)) else {
+        return Ok(("not updated: by now the manifest names another commit, another hg or none".to_owned(), false));
+    };
+    let (differences, comparable, objects) = (now.differences(&found), now.comparable(&found), found.objects);
+    let dropped = if now.update(found) { "; sizes of before were dropped: --check measures them" } else { "" };
+    manifest.write(path)?;
+    let before = match (differences.is_empty(), comparable) {
+        (false, _) => differences.join("; "),
+        (true, 0) => "there were no figures before".to_owned(),
+        (true, _) => "no figure has changed".to_owned(),
+    };
+    Ok((format!("updated: {objects} objects; {before}{dropped}"), true))
+}
+
+/// What to say of an entry, and whether it is as the manifest says.
+fn judge(entry: &Entry, found: Result<Measured, Trouble>) -> (String, bool) {
     let found = match found {
         Ok(found) => found,
         Err(Trouble::NotFetched(why)) => return (format!("not fetched: {why}"), true),
+        Err(Trouble::NotConverted(why)) => return (format!("fetched, and not converted: {why}"), true),
         Err(Trouble::Differs(how)) => return (format!("differs: {}", how.join("; ")), false),
         Err(Trouble::Failed(why)) => return (format!("failed: {why}"), false),
     };
     let (differences, comparable, objects) = (entry.differences(&found), entry.comparable(&found), found.objects);
-    if update {
-        entry.update(found);
-        let before = match (differences.is_empty(), comparable) {
-            (false, _) => differences.join("; "),
-            (true, 0) => "there were no figures before".to_owned(),
-            (true, _) => "no figure has changed".to_owned(),
-        };
-        return (format!("updated: {objects} objects; {before}"), true);
-    }
     match (differences.is_empty(), comparable) {
         (false, _) => (format!("differs: {}", differences.join("; ")), false),
         (true, 0) => (format!("fetched: {objects} objects; the manifest has no figures to compare with"), true),

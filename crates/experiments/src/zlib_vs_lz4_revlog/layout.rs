@@ -4,6 +4,7 @@ use std::{fs, process::Command};
 
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
+use repackbench_timing::stock::LATER_LAYOUTS;
 use repackbench_writer::{
     Layout, WriterError,
     cache::{GetOrMakeError, VariantDir, VariantInputs, VariantOrigin},
@@ -21,23 +22,15 @@ use crate::{
 /// What the cache calls it.
 const SPEC: &str = "zlib:6, layout of 2012";
 
-/// How hg is told to write as it did then.
-const SETTINGS: [&str; 4] = [
-    "format.usegeneraldelta=no",
-    "format.sparse-revlog=no",
-    "format.use-persistent-nodemap=no",
-    "format.revlog-compression=zlib",
-];
+/// How hg is told to write as it did then, beside doing without [`LATER_LAYOUTS`].
+const SETTINGS: [&str; 2] = ["format.use-persistent-nodemap=no", "format.revlog-compression=zlib"];
 
 /// Lets `command`, which is hg, make repositories as it did then.
 pub(super) fn write_as_then(command: &mut Command) {
-    for setting in SETTINGS {
+    for setting in LATER_LAYOUTS.map(|(_, setting)| setting).into_iter().chain(SETTINGS) {
         command.args(["--config", setting]);
     }
 }
-
-/// What later layouts require.
-const LATER: [&str; 2] = ["generaldelta", "sparserevlog"];
 
 /// A copy in the layout of 2012.
 pub(super) struct OldLayout {
@@ -61,7 +54,7 @@ pub(super) fn make(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Opt
     };
     let repository = Repository::open(in_use.path())?;
     if let Repository::Hg(found) = &repository
-        && let Some(later) = LATER.iter().find(|later| found.requirements().contains(later))
+        && let Some((later, _)) = LATER_LAYOUTS.iter().find(|(later, _)| found.requirements().contains(later))
     {
         notes.push(format!("The layout of 2012 was left out: this hg writes repositories with {later} all the same."));
         return Ok(None);

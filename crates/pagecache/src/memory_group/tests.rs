@@ -107,6 +107,30 @@ fn the_process_goes_into_a_limited_group_and_back() {
 }
 
 #[test]
+fn groups_of_processes_that_were_killed_are_removed() {
+    // Above what Linux gives to processes (PID_MAX_LIMIT).
+    let gone = 1_u32 << 30;
+    for version in [1, 2] {
+        let folder = group("memory\n", "memory\n");
+        // The group of process 1, which lives, and what has the name of none.
+        let stay =
+            ["repackbench-1-limit".to_owned(), format!("repackbench-{gone}-other"), format!("other-{gone}-limit")];
+        let go = [(gone, "limit"), (gone, "home"), (process::id(), "limit"), (process::id(), "home")];
+        let go = go.map(|(id, purpose)| format!("repackbench-{id}-{purpose}"));
+        // The kernel would not remove a group with a process; here it is a folder that is not empty.
+        let used = format!("repackbench-{}-limit", gone + 1);
+        for name in stay.iter().chain(&go).chain([&used]) {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        fs::write(folder.path().join(&used).join("cgroup.procs"), "1\n").unwrap();
+        below(folder.path(), version).unwrap();
+        let left: Vec<&String> = go.iter().filter(|name| folder.path().join(name).exists()).collect();
+        assert!(left.is_empty(), "{left:?}");
+        assert!(stay.iter().chain([&used]).all(|name| folder.path().join(name).is_dir()));
+    }
+}
+
+#[test]
 fn without_a_limit_a_group_only_counts() {
     let folder = group("memory\n", "memory\n");
     for version in [1, 2] {

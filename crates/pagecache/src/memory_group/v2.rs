@@ -8,7 +8,7 @@ use std::{
     process,
 };
 
-use super::{GroupUsage, NoGroup, cannot, move_to, place_of, write};
+use super::{GroupUsage, NoGroup, cannot, move_to, name, place_of, write};
 use crate::system::number_behind;
 
 /// Where groups are made.
@@ -60,7 +60,7 @@ impl Groups {
                     let why = format!("{}: there are other processes in this group; {HINT}", self.own.display());
                     return Err(NoGroup(why));
                 }
-                self.home = self.own.join(format!("repackbench-{}-home", process::id()));
+                self.home = self.own.join(name("home"));
                 fs::create_dir(&self.home).map_err(cannot("make", &self.home, HINT))?;
                 move_to(&self.home)?;
                 fs::write(&control, "+memory").map_err(cannot("write", &control, HINT))?;

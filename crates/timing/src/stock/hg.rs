@@ -43,7 +43,7 @@ const SETTINGS: [&str; 6] = [
 ];
 
 /// What layouts of today require, and the setting by which hg does without it in a repository that it makes.
-const LATER_LAYOUTS: [(&str, &str); 2] =
+pub const LATER_LAYOUTS: [(&str, &str); 2] =
     [("generaldelta", "format.usegeneraldelta=no"), ("sparserevlog", "format.sparse-revlog=no")];
 
 /// Files of a `.hg` that say which files its work tree has, and what the user wants done there.

@@ -41,6 +41,7 @@ pub use self::copies::copy_repository;
 pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::git_program::Git;
 pub use self::help::Help;
+pub use self::hg::LATER_LAYOUTS;
 pub(crate) use self::hg::{Hg, HgRow};
 use self::output::OutputForm;
 pub use self::peak::METER_COMMAND;

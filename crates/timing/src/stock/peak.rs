@@ -6,6 +6,7 @@
 use std::{
     ffi::OsString,
     fs,
+    os::unix::ffi::OsStrExt,
     path::Path,
     process::{Command, Stdio},
 };
@@ -30,6 +31,10 @@ pub(crate) fn metered(meter: &Path, prepared: &Prepared, told: &Path) -> Result<
         assignment.push("=");
         assignment.push(value);
         metered.arg(assignment);
+    }
+    if command.get_program().as_bytes().contains(&b'=') {
+        // env would take it for another assignment.
+        metered.args(["sh", "-c", "exec \"$0\" \"$@\""]);
     }
     metered.arg(command.get_program()).args(command.get_args());
     if let Some(folder) = command.get_current_dir() {
@@ -71,15 +76,22 @@ mod tests {
         .unwrap();
         fs::set_permissions(&meter, fs::Permissions::from_mode(0o755)).unwrap();
         fs::write(&input, "from stdin").unwrap();
+        // Its path looks like an assignment.
+        let program = folder.path().join("version=1");
+        std::os::unix::fs::symlink("/bin/sh", &program).unwrap();
         let script = "cat; printf ' %s' \"$PRELOADED\" \"${HOME-no home}\" \"$PWD\" \"$1\"";
-        let mut command = Command::new("sh");
-        command.args(["-c", script, "sh", "a b=c"]).env("PRELOADED", "with = and spaces").env_remove("HOME");
-        command.current_dir("/");
-        let prepared = Prepared { command, input: Some(input), form: OutputForm::Text, made: Made::Nothing };
-        let told = folder.path().join("told");
-        let (clock, mut out) = (SystemClock::new(), Vec::new());
-        child::run(&mut metered(&meter, &prepared, &told).unwrap(), &clock, &NoProgress, &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "from stdin with = and spaces no home / a b=c");
-        assert_eq!((peak(&told), peak(&folder.path().join("none"))), (Some(4096), None));
+        for program in ["sh".as_ref(), program.as_os_str()] {
+            let mut command = Command::new(program);
+            command.args(["-c", script, "sh", "a b=c"]).env("PRELOADED", "with = and spaces").env_remove("HOME");
+            command.current_dir("/");
+            let input = Some(input.clone());
+            let prepared = Prepared { command, input, form: OutputForm::Text, made: Made::Nothing };
+            let told = folder.path().join("told");
+            let (clock, mut out) = (SystemClock::new(), Vec::new());
+            child::run(&mut metered(&meter, &prepared, &told).unwrap(), &clock, &NoProgress, &mut out).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), "from stdin with = and spaces no home / a b=c");
+            assert_eq!((peak(&told), peak(&folder.path().join("none"))), (Some(4096), None));
+            fs::remove_file(told).unwrap();
+        }
     }
 }

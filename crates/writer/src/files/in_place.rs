@@ -28,7 +28,7 @@ pub fn compress(root: &Path, files: &[PathBuf], encoder: &mut FileEncoder, progr
         let (mut source, len) = open(&old)?;
         if len > BLOCK_LEN as u64 {
             return replace(&old, &new, progress, &mut |target| {
-                large::encode(encoder, &mut source, len, &new, target, progress)
+                large::encode(encoder, (&mut source, &old), len, (target, &new), progress)
             });
         }
         read(&mut source, &old, &mut content)?;

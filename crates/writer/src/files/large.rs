@@ -2,8 +2,10 @@
 //! but their content is ever in memory whole.
 
 use std::{
+    ffi::OsStr,
     fs::File,
-    io::{self, BufReader, BufWriter, Read, Write},
+    io::{self, BufReader, BufWriter, ErrorKind::InvalidData, Read, Write},
+    os::unix::ffi::OsStrExt,
     path::Path,
 };
 
@@ -19,7 +21,8 @@ const BUFFER: usize = 256 << 10;
 pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &mut TreeWriter) -> Result<()> {
     let (place, file) = tree.create(path)?;
     let mut encoder = FileEncoder::new(writing.choice)?;
-    let len = encode(&mut encoder, &mut &*content, content.len() as u64, &place, &file, writing.progress)?;
+    let from = Path::new(OsStr::from_bytes(path));
+    let len = encode(&mut encoder, (&mut &*content, from), content.len() as u64, (&file, &place), writing.progress)?;
     tree.count(len);
     let mut decoder = FileDecoder::new(encoder.form(), Decoders::from(ZlibReader::Libdeflate));
     let file = File::open(&place).map_err(|error| WriterError::io("read", &place, error))?;
@@ -36,24 +39,29 @@ pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &m
     }
 }
 
-/// Encodes the `len` bytes of `content` into `file`, which is at `place`. Returns its length.
+/// Encodes the `len` bytes of `content`, which are those of the file at `from`, into `file`, which is at `place`. Returns its length.
 pub(super) fn encode(
     encoder: &mut FileEncoder,
-    content: &mut dyn Read,
+    (content, from): (&mut dyn Read, &Path),
     len: u64,
-    place: &Path,
-    file: &File,
+    (file, place): (&File, &Path),
     progress: &dyn Progress,
 ) -> Result<u64> {
     let cannot_write = |error| WriterError::io("write", place, error);
-    let mut content = Cancellable { content, progress };
+    let mut content = Watched { content, fault: None, progress };
     let mut file = BufWriter::with_capacity(BUFFER, file);
     let encoded = encoder.encode_stream(&mut content, len, &mut file);
     if progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
+    let fault = content.fault;
     let stored = encoded.map_err(|error| match error {
-        CodecError::Io { source, .. } => cannot_write(source),
+        CodecError::Io { source, .. } => match fault {
+            Some(fault) => WriterError::io("read", from, fault),
+            None => cannot_write(source),
+        },
+        // It was changed while it was read.
+        CodecError::SourceLength { .. } => WriterError::io("read", from, io::Error::new(InvalidData, error)),
         error => error.into(),
     })?;
     file.flush().map_err(cannot_write)?;
@@ -82,18 +90,26 @@ fn fault_in(
     })
 }
 
-/// Ends with an error when the user wants the work to stop.
-struct Cancellable<'a> {
+/// Ends with an error when the user wants the work to stop, and keeps one of reading apart from those of writing.
+struct Watched<'a> {
     content: &'a mut dyn Read,
+    fault: Option<io::Error>,
     progress: &'a dyn Progress,
 }
 
-impl Read for Cancellable<'_> {
+impl Read for Watched<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.progress.is_cancelled() {
             return Err(io::Error::other("cancelled"));
         }
-        self.content.read(buffer)
+        self.content.read(buffer).map_err(|error| {
+            let kind = error.kind();
+            // Who reads tries again by itself then.
+            if kind != io::ErrorKind::Interrupted {
+                self.fault = Some(error);
+            }
+            kind.into()
+        })
     }
 }
 
@@ -103,6 +119,45 @@ mod tests {
 
     use super::*;
     use crate::NoProgress;
+
+    /// Fails after some bytes.
+    struct Failing(usize);
+
+    impl Read for Failing {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            if self.0 == 0 {
+                return Err(io::Error::other("a broken disk"));
+            }
+            let len = buffer.len().min(self.0);
+            self.0 -= len;
+            Ok(len)
+        }
+    }
+
+    #[test]
+    fn what_fails_is_told_of_the_file_that_it_fails_with() {
+        let folder = tempfile::tempdir().unwrap();
+        let (old, new) = (Path::new("old"), folder.path().join("new"));
+        for spec in ["store", "zlib:6", "libdeflate:6", "zstd:3", "bzip2:1", "xz:1", "lzo:1", "lz4"] {
+            let spec: CodecSpec = spec.parse().unwrap();
+            let mut encoder = FileEncoder::new(spec.default_choice()).unwrap();
+            let mut error = |content: &mut dyn Read, file: &File| {
+                encode(&mut encoder, (content, old), 1_000_000, (file, &new), &NoProgress).unwrap_err().to_string()
+            };
+            let file = File::create(&new).unwrap();
+            assert_eq!(error(&mut Failing(300_000), &file), "old: cannot read: a broken disk", "{spec}");
+            let short = error(&mut io::repeat(7).take(300_000), &file);
+            assert_eq!(short, "old: cannot read: payload source: expected 1000000 bytes, found 300000", "{spec}");
+            let long = error(&mut io::repeat(7).take(1_000_001), &file);
+            assert!(
+                long.starts_with("old: cannot read: payload source: expected 1000000 bytes, found "),
+                "{spec}: {long}"
+            );
+            let unwritable = File::open(&new).unwrap();
+            let written = error(&mut io::repeat(7).take(1_000_000), &unwritable);
+            assert!(written.starts_with(&format!("{}: cannot write: ", new.display())), "{spec}: {written}");
+        }
+    }
 
     #[test]
     fn a_file_that_holds_anything_else_is_at_fault() {
