@@ -174,7 +174,7 @@ impl<'a> Outputs<'a> {
         let cannot =
             |path: &Path, error: io::Error| Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()));
         if let Some(file) = self.html.take() {
-            file.write(&html_report(results))?;
+            file.write(html_report(results))?;
         }
         if let Some(folder) = &self.arguments.svg {
             for (name, svg) in svg_files(results) {
