@@ -271,7 +271,7 @@ fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
     let is_expected = message.contains("no memory cgroup can be made here: ") || message.contains("50% of this repo");
     assert!(is_expected, "{message}");
     assert!(refused.stdout.is_empty());
-    assert_eq!(groups_left_behind(&before), [PathBuf::new(); 0]);
+    assert_eq!(groups_left_behind(&before), Vec::<PathBuf>::new());
     assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
 }
 
@@ -322,7 +322,7 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
             assert!(most.is_none_or(|most| Some(most) <= limit), "{table}");
         }
     }
-    assert_eq!(groups_left_behind(&before), [PathBuf::new(); 0]);
+    assert_eq!(groups_left_behind(&before), Vec::<PathBuf>::new());
     assert_eq!(std::fs::read_dir(&copies).expect("the folder").count(), 0, "copies are left");
 }
 
