@@ -433,7 +433,7 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     let mut other_hg = entry.clone();
     other_hg["conversion"]["hg"] = "0.1".into();
     for (entry, meant) in [(older, format!("by hg {release}")), (other_hg, "by hg 0.1".to_owned())] {
-        corpus.write(&[entry.clone()]);
+        corpus.write(std::slice::from_ref(&entry));
         let git_folder = corpus.join("out/small.git");
         fs::remove_dir_all(git_folder).expect("to remove what is converted");
         let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(1);

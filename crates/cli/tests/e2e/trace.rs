@@ -231,6 +231,33 @@ fn a_benchmark_models_the_same_cold_start_as_a_trace() {
     }
 }
 
+/// Groups that repackbench made and whose process has ended, without those of `before`, and those of other tests that run meanwhile.
+fn groups_left_behind(before: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found = ended_below(Path::new("/sys/fs/cgroup"));
+    found.retain(|group| !before.contains(group));
+    found
+}
+
+fn ended_below(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        // Version 1 has links to hierarchies beside them.
+        if !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            continue;
+        }
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let process = name.strip_prefix("repackbench-").and_then(|rest| rest.split('-').next());
+        let has_ended = process.is_some_and(|id| !Path::new("/proc").join(id).exists());
+        found.extend(ended_below(&path));
+        // Looked at last: a process that ended just now has removed its own.
+        if has_ended && path.exists() {
+            found.push(path);
+        }
+    }
+    found
+}
+
 /// Where groups can be made, the fixture is too small for one; elsewhere the message says why not. Either way nothing is left.
 #[test]
 fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
@@ -238,11 +265,13 @@ fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
     let folder = disk.path().to_str().expect("a path in UTF-8");
     let options = ["--workload", "traverse", "--memory", "50%", "--check-memory", folder];
+    let before = groups_left_behind(&[]);
     let refused = trace(&Fixture::get("history").repo(), &scratch, &options).exits(exit::FAILURE);
     let message = refused.error_line();
     let is_expected = message.contains("no memory cgroup can be made here: ") || message.contains("50% of this repo");
     assert!(is_expected, "{message}");
     assert!(refused.stdout.is_empty());
+    assert_eq!(groups_left_behind(&before), Vec::<PathBuf>::new());
     assert_eq!(std::fs::read_dir(disk.path()).expect("the folder").count(), 0, "copies are left");
 }
 
@@ -269,10 +298,9 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
     git::output(&repo, ["add", "."]);
     git::output(&repo, ["commit", "--quiet", "-m", "all"]);
     git::output(&repo, ["repack", "--quiet", "-ad"]);
-    let groups = || std::fs::read_to_string("/proc/self/cgroup").expect("the groups");
-    let before = groups();
     let folder = copies.to_str().expect("a path in UTF-8");
     let options = ["--workload", "cat-all", "--memory", "50%,90%", "--check-memory", folder];
+    let before = groups_left_behind(&[]);
     let outcome = trace(&repo, &scratch, &options);
     if outcome.code == Some(exit::FAILURE) {
         assert!(outcome.error_line().contains("no memory cgroup can be made here: "), "{}", outcome.stderr);
@@ -294,7 +322,7 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
             assert!(most.is_none_or(|most| Some(most) <= limit), "{table}");
         }
     }
-    assert_eq!(groups(), before);
+    assert_eq!(groups_left_behind(&before), Vec::<PathBuf>::new());
     assert_eq!(std::fs::read_dir(&copies).expect("the folder").count(), 0, "copies are left");
 }
 
