@@ -107,6 +107,7 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
     let expected = if most < 1.0 { Side::Below } else { Side::Above };
     let shown = estimate(&found.estimate);
     let figure = if least == most { ratio(least) } else { format!("{} to {}", ratio(least), ratio(most)) };
+    let inside = in_a_sentence(what);
     let (outcome, reason) = match side(found) {
         Side::Unknown => (Outcome::Undecided, undecided(what, found)),
         Side::Within => (
@@ -120,13 +121,14 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
         _ if overlaps(&found.estimate, least, most) && !tells(&found.estimate, least, most) => (
             Outcome::Undecided,
             format!(
-                "The direction holds, and the published {figure} may: but the interval of {what} also has half or twice that effect in it."
+                "The direction holds, and the published {figure} may: but the interval of {inside} also has half or twice that effect in it."
             ),
         ),
         _ if overlaps(&found.estimate, least, most) => (
             Outcome::Reproduced,
             format!(
-                "The published {figure} lies in the interval of {what}, or at most {} beyond it.",
+                "The published {figure} lies in the interval of {}, or at most {} beyond it.",
+                inside.trim_end_matches(','),
                 percent(tolerance(least, most))
             ),
         ),
@@ -177,7 +179,7 @@ pub(crate) fn takes_the_same(what: &str, measured: Option<&Ratio>) -> Judgement 
 /// has to be so within half of the smallest of them.
 pub(crate) fn takes_the_same_beside(what: &str, published: &[f64], measured: Option<&Ratio>) -> Judgement {
     let Some(found) = measured else { return Judgement::missing(&format!("{what} was not measured.")) };
-    let shown = estimate(&found.estimate);
+    let (shown, inside) = (estimate(&found.estimate), in_a_sentence(what));
     let Some([low, high]) = found.estimate.interval else {
         return Judgement::new(Outcome::Undecided, shown, undecided(what, found));
     };
@@ -185,16 +187,16 @@ pub(crate) fn takes_the_same_beside(what: &str, published: &[f64], measured: Opt
     // What the noise floor holds is no difference.
     let other = same.max(found.floor);
     let (outcome, reason) = if high < 1.0 / (1.0 + other) || low > 1.0 + other {
-        (Outcome::NotReproduced, format!("The interval of {what} lies more than {} from 1.", percent(other)))
+        (Outcome::NotReproduced, format!("The interval of {inside} lies more than {} from 1.", percent(other)))
     } else if found.floor > same {
-        let reason = format!("The noise floor of {what}, {}, is wider than {}.", percent(found.floor), percent(same));
+        let reason = format!("The noise floor of {inside}, {}, is wider than {}.", percent(found.floor), percent(same));
         (Outcome::Undecided, reason)
     } else if low >= 1.0 / (1.0 + same) && high <= 1.0 + same {
-        (Outcome::Reproduced, format!("The interval of {what} lies within {} of 1.", percent(same)))
+        (Outcome::Reproduced, format!("The interval of {inside} lies within {} of 1.", percent(same)))
     } else {
         (
             Outcome::Undecided,
-            format!("The interval of {what} lies neither within {} of 1 nor wholly beyond.", percent(other)),
+            format!("The interval of {inside} lies neither within {} of 1 nor wholly beyond.", percent(other)),
         )
     };
     Judgement::new(outcome, shown, reason)
@@ -232,7 +234,21 @@ pub(crate) fn undecided(what: &str, found: &Ratio) -> String {
         None => format!(
             "{what} has no interval: it takes six runs, and a machine quiet enough for two runs of the same files to agree."
         ),
-        Some(_) => format!("The interval of {what} reaches across the noise floor of {}.", percent(found.floor)),
+        Some(_) => {
+            let inside = in_a_sentence(what);
+            format!("The interval of {inside} reaches across the noise floor of {}.", percent(found.floor))
+        }
+    }
+}
+
+/// What can begin a sentence, as it stands inside of one: with a small letter, but for names such as GZIP.
+fn in_a_sentence(what: &str) -> String {
+    let mut letters = what.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), second) if !second.is_some_and(char::is_uppercase) => {
+            first.to_lowercase().chain(what.chars().skip(1)).collect()
+        }
+        _ => what.to_owned(),
     }
 }
 
@@ -369,6 +385,21 @@ pub(crate) mod tests {
             assert_eq!(is_as_large("lzo", &[1.02], Some(found)).outcome, outcome, "{found}");
         }
         assert_eq!(is_as_large("lz4", &[1.42], None).outcome, Outcome::Undecided);
+    }
+
+    #[test]
+    fn what_begins_a_sentence_can_stand_inside_of_one() {
+        for (what, inside) in [
+            ("The tree compressed in place", "the tree compressed in place"),
+            ("hg update under lz4", "hg update under lz4"),
+            ("A clone", "a clone"),
+            ("GZIP", "GZIP"),
+            ("", ""),
+        ] {
+            assert_eq!(in_a_sentence(what), inside);
+        }
+        let judged = takes("Reading,", &[0.9], Some(&measured(0.88, 0.92)));
+        assert!(judged.reason.contains("lies in the interval of reading, or at most"), "{}", judged.reason);
     }
 
     #[test]
