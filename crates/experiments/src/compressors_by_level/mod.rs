@@ -20,7 +20,7 @@ mod stores;
 mod tables;
 mod verdicts;
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use repackbench_pagecache::MemoryGroups;
 use repackbench_records::Experiment;
@@ -32,9 +32,10 @@ use self::{
 };
 use crate::{
     Context, ExperimentError,
-    budget::Budget,
+    budget::{Budget, now},
     interleaved::{Runs, part},
     setting::{begin, published},
+    text,
 };
 
 /// The experiment's name.
@@ -165,8 +166,14 @@ fn compressors(
 ) -> Result<Option<Corpus>, ExperimentError> {
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
     let mut first = None;
+    let mut one_run = None;
     for (corpus, (weight, name)) in corpora.into_iter().zip(weights.into_iter().zip(["compressors", SECOND_CORPUS])) {
         let share = budget.share(weight)?;
+        if let Some(why) = too_long(first.as_ref().zip(one_run), &corpus, share) {
+            figures.left_out.push(format!("{name}: {why}"));
+            continue;
+        }
+        let began = now(context.clock)?;
         let folder = scratch.join(name.replace(' ', "-"));
         let measured = time_compressors(context, name, &corpus, &folder, wanted, share);
         if figures.compressors.is_empty() && measured.is_err() {
@@ -177,12 +184,31 @@ fn compressors(
             figures.compressors.push(Compressors { files, bytes, timings });
             runs
         });
-        if keep(figures, part(context, name, taken)) {
+        let runs = part(context, name, taken);
+        one_run = one_run.or(now(context.clock)?.saturating_sub(began).checked_div(runs.done));
+        if keep(figures, runs) {
             return Ok(None);
         }
         first.get_or_insert(corpus);
     }
     Ok(first)
+}
+
+/// Why a further corpus is not begun, in words: one run of it, by what one of an `earlier` corpus took, is longer than its share.
+fn too_long(earlier: Option<(&Corpus, Duration)>, corpus: &Corpus, share: Option<Duration>) -> Option<String> {
+    let ((earlier, one_run), share) = earlier.zip(share)?;
+    let ratio = |of: u64, to: u64| of as f64 / to.max(1) as f64;
+    // Compressing takes time by bytes, opening and closing by files, and which prevails depends on the file system.
+    let times =
+        ratio(corpus.bytes(), earlier.bytes()).max(ratio(corpus.files.len() as u64, earlier.files.len() as u64));
+    let foreseen = Duration::try_from_secs_f64(one_run.as_secs_f64() * times).unwrap_or(Duration::MAX);
+    (foreseen > share).then(|| {
+        format!(
+            "left out, as one run of all arms would take about {} and the share of the budget was {}.",
+            text::time(foreseen),
+            text::time(share)
+        )
+    })
 }
 
 /// Keeps what runs left out; says whether the user stopped them.

@@ -49,6 +49,22 @@ fn the_experiment_runs_to_its_end() {
     assert_eq!(setting.left_in_cache(), 0, "what was written is removed again");
 }
 
+/// A first run is begun whatever it takes, and on ten times the files that would be ten times as long.
+#[test]
+fn a_further_corpus_is_begun_only_if_one_run_of_it_fits_its_share() {
+    let corpus = |files: usize, len: usize| Corpus { files: vec![("a".into(), vec![b'a'; len]); files] };
+    let (small, second) = (corpus(2, 10), Duration::from_secs(1));
+    let of = |further: &Corpus, share: u32| too_long(Some((&small, second)), further, Some(second * share));
+    let more_files = corpus(20, 1);
+    assert_eq!(of(&more_files, 10), None);
+    let why = of(&more_files, 9).unwrap();
+    assert!(why.contains("would take about 10.0 s and the share of the budget was 9.00 s"), "{why}");
+    assert_eq!(of(&corpus(2, 30), 3), None);
+    assert!(of(&corpus(2, 30), 2).is_some(), "longer files take longer too");
+    assert_eq!(too_long(Some((&small, second)), &more_files, None), None, "no limit");
+    assert_eq!(too_long(None, &more_files, Some(Duration::ZERO)), None, "nothing is known of the first one");
+}
+
 #[test]
 fn a_revision_without_files_is_refused() {
     let setting = Setting::new(&[], 2);
