@@ -360,9 +360,9 @@ fn measure_workload(
         return Ok(());
     }
     let mut reference = session.check_content(job, subjects)?;
-    reference.iterations = match records.first() {
-        // Runs that are made up of fewer jobs would be noisier than those that are there.
-        Some(record) => record.iterations.max(1),
+    reference.iterations = match records.iter().map(|record| record.iterations).max() {
+        // Runs that are made up of fewer jobs would be noisier than those that are there; those of slow rows are, and need no more.
+        Some(iterations) => iterations.max(1),
         None => session.calibrate(job, subjects, &reference)?,
     };
     let total = u64::from(pace.rule.max_blocks);

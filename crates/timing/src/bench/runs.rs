@@ -41,6 +41,13 @@ fn shortest_run(compared: ComparedTime) -> Duration {
 /// The most times that a job is done in one run.
 pub(super) const MAX_ITERATIONS: u32 = 1000;
 
+/// Whether a run whose jobs took so long together is at its end before all that the baseline does are done: what takes many times as
+/// long as the baseline, such as a clone that is compressed anew, is long enough after fewer. Far above
+/// [`shortest_run`], so that chance does not decide how many jobs a row like the baseline does.
+pub(super) fn is_long_enough(together: Duration, compared: ComparedTime) -> bool {
+    together >= shortest_run(compared) * 4
+}
+
 /// What all runs of a benchmark share.
 pub(super) struct Session<'a> {
     pub(super) plan: &'a BenchPlan,
@@ -62,7 +69,7 @@ pub(super) struct Reference {
     reads: Vec<Option<TracedReads>>,
     /// The peak memory of each row's command, in bytes, in the order of the schedule; nothing for what is done in-process.
     pub(super) peaks: Vec<Option<u64>>,
-    /// How many times a run does the job.
+    /// How many times a run does the job, unless [`is_long_enough`] ends it before.
     pub(super) iterations: u32,
 }
 
@@ -322,7 +329,7 @@ impl Session<'_> {
         Ok(together(copies, read_calls))
     }
 
-    /// One run: the job as many times as `reference` says.
+    /// One run: the job as many times as `reference` says, or until it is long enough.
     pub(super) fn run(
         &self,
         job: &mut Job<'_>,
@@ -335,13 +342,18 @@ impl Session<'_> {
         let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
         let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
-        for _ in 0..reference.iterations {
+        let mut iterations = 0;
+        while iterations < reference.iterations {
             let run = self.run_once(job, subject, copy.map(|(_, folder)| folder), reference)?;
             sum += run.sample;
             used = used.plus(run.usage);
             (lookups, extra) = (run.lookups, run.extra);
+            iterations += 1;
+            if is_long_enough(sum.wall, job.compared_time()) {
+                break;
+            }
         }
-        let mut usage = used.mean_of(u64::from(reference.iterations) * u64::from(self.plan.jobs.max(1)));
+        let mut usage = used.mean_of(u64::from(iterations) * u64::from(self.plan.jobs.max(1)));
         match subject.stock {
             None => memory.end(&mut usage),
             Some(_) => usage.peak_resident_bytes = reference.peaks.get(turn.slot.variant()).copied().flatten(),
@@ -369,7 +381,7 @@ impl Session<'_> {
                 session: self.began_unix_ms,
                 copy: copy.map(|(number, _)| number),
             },
-            sample: sum.mean_of(reference.iterations).into(),
+            sample: sum.mean_of(iterations).into(),
             usage,
             disturbance,
             // git's own cache tells nothing.
@@ -380,7 +392,7 @@ impl Session<'_> {
             }),
             checks: Some(job.checks(subject)),
             jobs: self.plan.jobs.max(1),
-            iterations: reference.iterations,
+            iterations,
             counts: reference.counts.clone(),
             extra,
             digest: reference.digest.clone(),
