@@ -24,6 +24,10 @@ use crate::{
 /// How many times each arm does a job unless the user says otherwise: as few as give an interval.
 pub(crate) const DEFAULT_RUNS: u32 = 6;
 
+/// By how much runs may turn out longer than the one that was looked at, as they do where others use the machine: a job that is cut
+/// short before its sixth run has no interval, and a smaller one has.
+const MARGIN: f64 = 1.2;
+
 /// What a codec's rows do.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
@@ -145,7 +149,7 @@ impl<'a> Measuring<'a> {
         // Each codec may have several rows, and those of zlib have as many others.
         let one_row = one.saturating_mul(u32::try_from(job.rows_of_codec).unwrap_or(1));
         let other_rows = job.other_rows.div_ceil(job.rows_of_codec.max(1));
-        let fitting = wanted.fitting(one_row, other_rows, share);
+        let fitting = safely_fitting(wanted, one_row, other_rows, share);
         let (one, share) = (job.one.words(), share.map(time).unwrap_or_default());
         match fitting {
             None => {
@@ -220,6 +224,12 @@ impl<'a> Measuring<'a> {
     }
 }
 
+/// As much of `wanted` as fits into `share` though runs take longer than `one`, or as it does if they do not.
+fn safely_fitting(wanted: Extent, one: Duration, other_rows: usize, share: Option<Duration>) -> Option<Extent> {
+    let safe = share.map(|share| share.div_f64(MARGIN));
+    wanted.fitting(one, other_rows, safe).or_else(|| wanted.fitting(one, other_rows, share))
+}
+
 /// A sentence for each workload whose runs took longer than was expected, so that there are fewer.
 fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
     let mut blocks: BTreeMap<&WorkloadLabel, BTreeSet<u32>> = BTreeMap::new();
@@ -239,6 +249,20 @@ fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::estimates::tests::blocks;
+
+    #[test]
+    fn runs_may_take_longer_than_foreseen_where_that_leaves_anything_at_all() {
+        let (wanted, second) = (Extent { codecs: 3, runs: 6 }, Duration::from_secs(1));
+        let fitting = |share: Duration| safely_fitting(wanted, second, 2, Some(share));
+        let whole = wanted.cost(second, 2);
+        let a_little = Duration::from_millis(1);
+        assert_eq!(fitting(whole.mul_f64(MARGIN) + a_little), Some(wanted));
+        assert_eq!(fitting(whole), Some(Extent { codecs: 2, runs: 6 }), "fewer codecs, and not fewer runs");
+        let least = Extent { codecs: 1, runs: 1 };
+        assert_eq!(fitting(least.cost(second, 2)), Some(least), "with no margin left");
+        assert_eq!(fitting(second), None);
+        assert_eq!(safely_fitting(wanted, second, 2, None), Some(wanted));
+    }
 
     #[test]
     fn a_workload_with_fewer_runs_than_were_planned_is_named() {
