@@ -21,11 +21,12 @@ const PRELOADED: [&str; 2] = ["librepackbench_preload.so", "librepackbench_prelo
 const EXTENSION: &str = "lib/mercurial/repackbench";
 
 /// Where documents go, and which do.
-const DOCUMENTS: (&str, [&str; 9]) = (
+const DOCUMENTS: (&str, [&str; 10]) = (
     "share/doc/repackbench",
     [
         "README.md",
         "METHODOLOGY.md",
+        "EXPERIMENTS.md",
         "FORMAT.md",
         "CHANGELOG.md",
         "LICENSE-APACHE",
