@@ -4,6 +4,7 @@
 //! the page cache afterwards. Then come the blocks; see `METHODOLOGY.md`.
 
 mod cold;
+mod copies;
 mod decoders;
 mod error;
 mod resume;

@@ -3,7 +3,6 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    thread,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
@@ -17,11 +16,11 @@ use repackbench_writer::Progress;
 use super::{
     BenchError, BenchPlan,
     cold::{self, ColdRuns},
+    copies,
     rows::Subject,
-    start::{Expected, Start},
 };
 use crate::{
-    clock::{Clock, ClockReading, Sample, measure},
+    clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     schedule::{Slot, Turn},
     stock::{Caches, Help, StockJob},
@@ -267,7 +266,9 @@ impl Session<'_> {
             (Work::Replay { workload, .. }, None, [history]) => {
                 self.run_alone(workload.as_mut(), history.as_mut(), &subject.place)?
             }
-            (Work::Replay { spec, .. }, None, histories) => self.run_copies(spec, histories, &subject.place)?,
+            (Work::Replay { spec, .. }, None, histories) => {
+                copies::run(spec, &self.plan.range, histories, &subject.place, self.clock)?
+            }
         };
         if let Some(counts) = run.counts.iter().find(|counts| **counts != reference.counts) {
             let seen = Reference::of(counts.clone(), reference.digest.clone());
@@ -298,35 +299,6 @@ impl Session<'_> {
         let extra = workload.extra();
         workload.clean_up()?;
         Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups })
-    }
-
-    /// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
-    fn run_copies(
-        &self,
-        spec: &WorkloadSpec,
-        histories: &mut [Box<dyn History>],
-        place: &VariantPlace,
-    ) -> Result<JobRun, BenchError> {
-        let start = Start::default();
-        let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
-        let (clock, range) = (self.clock, &self.plan.range);
-        let calls = ReadCalls::now();
-        let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
-            let threads: Vec<_> = histories
-                .iter_mut()
-                .zip(expected)
-                .map(|(history, expected)| {
-                    scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, expected, clock))
-                })
-                .collect();
-            let join = |thread: thread::ScopedJoinHandle<'_, _>| {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            };
-            threads.into_iter().map(join).collect()
-        });
-        let read_calls = calls.until(ReadCalls::now());
-        let copies: Vec<CopyRun> = copies.into_iter().collect::<Result<_, _>>()?;
-        Ok(together(copies, read_calls))
     }
 
     /// One run: the job as many times as `reference` says, or until it is long enough.
@@ -404,63 +376,6 @@ impl Session<'_> {
     }
 }
 
-/// What one of several copies of a job came to.
-struct CopyRun {
-    counts: Counts,
-    extra: Counts,
-    start: ClockReading,
-    end: ClockReading,
-    usage: JobUsage,
-    lookups: CacheLookups,
-}
-
-/// One copy of a job, in its own thread.
-fn run_copy(
-    mut workload: Box<dyn Workload>,
-    history: &mut dyn History,
-    place: &VariantPlace,
-    expected: Expected<'_>,
-    clock: &(dyn Clock + Sync),
-) -> Result<CopyRun, BenchError> {
-    let mut counter = Counter::default();
-    let prepared = workload.prepare(place);
-    history.forget();
-    // A failure or a panic before this does not keep the others waiting.
-    expected.wait();
-    prepared?;
-    let faults = Faults::now();
-    let start = clock.read().map_err(clock_error)?;
-    let result = workload.run(history, &mut counter);
-    let end = clock.read().map_err(clock_error)?;
-    let usage = faults.until(Faults::now());
-    result?;
-    let lookups = history.delta_cache_lookups();
-    history.forget();
-    let extra = workload.extra();
-    workload.clean_up()?;
-    Ok(CopyRun { counts: counter.counts(), extra, start, end, usage, lookups })
-}
-
-/// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
-fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
-    let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
-    let mut cpu = Sample::ZERO;
-    let mut usage = JobUsage::NONE;
-    for copy in &copies {
-        cpu += Sample::between(copy.start, copy.end);
-        usage = usage.plus(copy.usage);
-    }
-    let first = copies.iter().map(|copy| copy.start.wall).min().unwrap_or_default();
-    let last = copies.iter().map(|copy| copy.end.wall).max().unwrap_or_default();
-    JobRun {
-        sample: Sample { wall: last.saturating_sub(first), ..cpu.mean_of(count) },
-        usage: JobUsage { read_calls, ..usage },
-        lookups: copies.first().map_or_else(CacheLookups::default, |copy| copy.lookups),
-        extra: copies.first().map_or_else(Counts::new, |copy| copy.extra.clone()),
-        counts: copies.into_iter().map(|copy| copy.counts).collect(),
-    }
-}
-
 pub(super) fn clock_error(source: io::Error) -> BenchError {
     BenchError::Io { action: "read the clock", source }
 }
@@ -482,31 +397,5 @@ pub(super) fn differs(
         reference: reference.to_owned(),
         expected: show(expected),
         found: show(found),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn copies_take_from_the_first_start_to_the_last_end() {
-        let reading = |wall: u64, cpu: u64| {
-            let milliseconds = Duration::from_millis;
-            ClockReading { wall: milliseconds(wall), user: milliseconds(cpu), sys: Duration::ZERO }
-        };
-        let copy = |start, end, minor| CopyRun {
-            counts: Counts::new(),
-            extra: Counts::new(),
-            start,
-            end,
-            usage: JobUsage { minor_faults: Some(minor), ..JobUsage::NONE },
-            lookups: CacheLookups { hits: 1, misses: 2 },
-        };
-        let copies = vec![copy(reading(100, 0), reading(150, 40), 3), copy(reading(103, 7), reading(170, 67), 4)];
-        let run = together(copies, Some(9));
-        assert_eq!((run.sample.wall, run.sample.user), (Duration::from_millis(70), Duration::from_millis(50)));
-        assert_eq!((run.usage.minor_faults, run.usage.read_calls, run.counts.len()), (Some(7), Some(9), 2));
-        assert_eq!(run.lookups, CacheLookups { hits: 1, misses: 2 });
     }
 }

@@ -1,0 +1,130 @@
+//! Several copies of one job at once, each in a thread of its own.
+
+use std::thread;
+
+use repackbench_reader::{CacheLookups, History};
+
+use super::{
+    BenchError,
+    runs::{JobRun, clock_error},
+    start::{Expected, Start},
+};
+use crate::{
+    clock::{Clock, ClockReading, Sample},
+    probe::{Faults, JobUsage, ReadCalls},
+    workloads::{Counter, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
+};
+
+/// Does the job once on each of `histories`, all at once. The elapsed time is that from the first start to the last end.
+pub(super) fn run(
+    spec: &WorkloadSpec,
+    range: &HistoryRange,
+    histories: &mut [Box<dyn History>],
+    place: &VariantPlace,
+    clock: &(dyn Clock + Sync),
+) -> Result<JobRun, BenchError> {
+    let start = Start::default();
+    let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
+    let calls = ReadCalls::now();
+    let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
+        let threads: Vec<_> = histories
+            .iter_mut()
+            .zip(expected)
+            .map(|(history, expected)| {
+                scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, expected, clock))
+            })
+            .collect();
+        let join = |thread: thread::ScopedJoinHandle<'_, _>| {
+            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        };
+        threads.into_iter().map(join).collect()
+    });
+    let read_calls = calls.until(ReadCalls::now());
+    let copies: Vec<CopyRun> = copies.into_iter().collect::<Result<_, _>>()?;
+    Ok(together(copies, read_calls))
+}
+
+/// What one of several copies of a job came to.
+struct CopyRun {
+    counts: Counts,
+    extra: Counts,
+    start: ClockReading,
+    end: ClockReading,
+    usage: JobUsage,
+    lookups: CacheLookups,
+}
+
+/// One copy of a job, in its own thread.
+fn run_copy(
+    mut workload: Box<dyn Workload>,
+    history: &mut dyn History,
+    place: &VariantPlace,
+    expected: Expected<'_>,
+    clock: &(dyn Clock + Sync),
+) -> Result<CopyRun, BenchError> {
+    let mut counter = Counter::default();
+    let prepared = workload.prepare(place);
+    history.forget();
+    // A failure or a panic before this does not keep the others waiting.
+    expected.wait();
+    prepared?;
+    let faults = Faults::now();
+    let start = clock.read().map_err(clock_error)?;
+    let result = workload.run(history, &mut counter);
+    let end = clock.read().map_err(clock_error)?;
+    let usage = faults.until(Faults::now());
+    result?;
+    let lookups = history.delta_cache_lookups();
+    history.forget();
+    let extra = workload.extra();
+    workload.clean_up()?;
+    Ok(CopyRun { counts: counter.counts(), extra, start, end, usage, lookups })
+}
+
+/// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
+fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
+    let count = u32::try_from(copies.len()).unwrap_or(u32::MAX);
+    let mut cpu = Sample::ZERO;
+    let mut usage = JobUsage::NONE;
+    for copy in &copies {
+        cpu += Sample::between(copy.start, copy.end);
+        usage = usage.plus(copy.usage);
+    }
+    let first = copies.iter().map(|copy| copy.start.wall).min().unwrap_or_default();
+    let last = copies.iter().map(|copy| copy.end.wall).max().unwrap_or_default();
+    JobRun {
+        sample: Sample { wall: last.saturating_sub(first), ..cpu.mean_of(count) },
+        usage: JobUsage { read_calls, ..usage },
+        lookups: copies.first().map_or_else(CacheLookups::default, |copy| copy.lookups),
+        extra: copies.first().map_or_else(Counts::new, |copy| copy.extra.clone()),
+        counts: copies.into_iter().map(|copy| copy.counts).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn copies_take_from_the_first_start_to_the_last_end() {
+        let reading = |wall: u64, cpu: u64| {
+            let milliseconds = Duration::from_millis;
+            ClockReading { wall: milliseconds(wall), user: milliseconds(cpu), sys: Duration::ZERO }
+        };
+        let copy = |start, end, minor| CopyRun {
+            counts: Counts::new(),
+            extra: Counts::new(),
+            start,
+            end,
+            usage: JobUsage { minor_faults: Some(minor), ..JobUsage::NONE },
+            lookups: CacheLookups { hits: 1, misses: 2 },
+        };
+        let copies = vec![copy(reading(100, 0), reading(150, 40), 3), copy(reading(103, 7), reading(170, 67), 4)];
+        let run = together(copies, Some(9));
+        assert_eq!((run.sample.wall, run.sample.user), (Duration::from_millis(70), Duration::from_millis(50)));
+        assert_eq!((run.usage.minor_faults, run.usage.read_calls, run.counts.len()), (Some(7), Some(9), 2));
+        assert_eq!(run.lookups, CacheLookups { hits: 1, misses: 2 });
+    }
+}
