@@ -1,7 +1,7 @@
 //! Which experiments there are, and on which repositories they run.
 
 use repackbench_reader::Repository;
-use repackbench_records::{Experiment, Published, Vcs, published_experiment};
+use repackbench_records::{Experiment, Published, Storage, Vcs, published_experiment};
 
 use crate::{
     Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
@@ -10,6 +10,9 @@ use crate::{
 
 /// What is said to whom asked for it in vain.
 const NOTHING_REPACKED: &str = "--repack changes nothing here: this experiment is about files, one by one, and not about the deltas of packs and revlogs.";
+
+/// What is said where making files is slow after others were removed.
+const SLOW_AFTER_REMOVALS: &str = "Files were made on ext4 without a journal, which takes many times as long for minutes after others were removed there, as they are between runs: with XDG_CACHE_HOME and TMPDIR elsewhere the times tell more.";
 
 /// An experiment that can be run again.
 #[derive(Debug, Clone, Copy)]
@@ -20,34 +23,46 @@ pub struct RegisteredExperiment {
     pub vcs: Option<Vcs>,
     /// Whether it reads packs or revlogs, and so has something to say of deltas that are searched for again.
     reads_deltas: bool,
+    /// Whether times of making many files are among its figures.
+    makes_files: bool,
     run: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
 }
 
 /// All of them, in the order of their dates. One more is one more entry.
 const EXPERIMENTS: &[RegisteredExperiment] = &[
-    RegisteredExperiment { name: flat_vs_gzip_tree::NAME, vcs: None, reads_deltas: false, run: flat_vs_gzip_tree::run },
+    RegisteredExperiment {
+        name: flat_vs_gzip_tree::NAME,
+        vcs: None,
+        reads_deltas: false,
+        makes_files: true,
+        run: flat_vs_gzip_tree::run,
+    },
     RegisteredExperiment {
         name: compressors_by_level::NAME,
         vcs: None,
         reads_deltas: false,
+        makes_files: true,
         run: compressors_by_level::run,
     },
     RegisteredExperiment {
         name: checkout_page_trace::NAME,
         vcs: Some(Vcs::Git),
         reads_deltas: true,
+        makes_files: false,
         run: checkout_page_trace::run,
     },
     RegisteredExperiment {
         name: zlib_vs_lz4_revlog::NAME,
         vcs: Some(Vcs::Mercurial),
         reads_deltas: true,
+        makes_files: true,
         run: zlib_vs_lz4_revlog::run,
     },
     RegisteredExperiment {
         name: zlib_vs_zstd_pack::NAME,
         vcs: Some(Vcs::Git),
         reads_deltas: true,
+        makes_files: false,
         run: zlib_vs_zstd_pack::run,
     },
 ];
@@ -86,6 +101,9 @@ impl RegisteredExperiment {
         let mut experiment = (self.run)(context)?;
         if context.options.is_repacked && !self.reads_deltas {
             experiment.notes.push(NOTHING_REPACKED.to_owned());
+        }
+        if self.makes_files && experiment.host.variant_storage.as_ref().is_some_and(Storage::is_slow_after_removals) {
+            experiment.notes.push(SLOW_AFTER_REMOVALS.to_owned());
         }
         Ok(experiment)
     }

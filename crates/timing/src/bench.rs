@@ -7,6 +7,7 @@ mod cold;
 mod copies;
 mod decoders;
 mod error;
+mod removals;
 mod resume;
 mod rows;
 mod runs;
@@ -256,6 +257,7 @@ pub fn bench(
     let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
+    removals::warn(plan, &host, progress);
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let commands = match &stock {
         Some(stock) => Some(stock.part(&session, &subjects)?),

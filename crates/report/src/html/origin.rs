@@ -141,6 +141,7 @@ fn facts(hosts: &[&Host], runs: &[&Record]) -> Vec<(&'static str, String)> {
 
 fn storage(storage: &Storage) -> Option<String> {
     let mut parts: Vec<String> = storage.file_system.iter().cloned().collect();
+    parts.extend((storage.has_journal == Some(false)).then(|| "no journal".to_owned()));
     parts.extend(storage.rotational.map(|is| if is { "hard disk" } else { "no platters" }.to_owned()));
     parts.extend(storage.readahead_bytes.map(|bytes| format!("readahead {} kB", thousands(bytes / 1000))));
     (!parts.is_empty()).then(|| parts.join(", "))
