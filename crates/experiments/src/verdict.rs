@@ -3,8 +3,9 @@
 //! - A claim that something takes less, or more, is **reproduced** where the interval lies wholly beyond the noise floor on that side of
 //!   1, the published figure lies within the interval, widened by a [tolerance](TIME_TOLERANCE), and the interval is narrow enough to leave
 //!   out both half and twice the published effect; **changed** where the side is the same and the figure is not in it; **not reproduced**
-//!   where the interval lies on the other side, or within the floor on both; and **undecided** where it lies anywhere else, is too wide to
-//!   tell the figure, or where there is none.
+//!   where the interval lies on the other side, within the floor on both if that is less than [half](SAME_EFFECT) of the published effect,
+//!   or across the floor with less than a [quarter](EFFECT_TOLERANCE) of that effect in it; and **undecided** where it lies anywhere else, is too wide to tell the
+//!   figure, or where there is none.
 //! - An effect is the logarithm of a ratio, so that half of 0.81 is 0.9.
 //! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1 and within [half](SAME_EFFECT) of the
 //!   effect that was published beside it, **not reproduced** where it lies wholly beyond, and beyond the noise floor, and undecided else.
@@ -109,7 +110,22 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
     let figure = if least == most { ratio(least) } else { format!("{} to {}", ratio(least), ratio(most)) };
     let inside = in_a_sentence(what);
     let (outcome, reason) = match side(found) {
+        Side::Unknown if leaves_out(found, expected, effects(least, most)[0]) => (
+            Outcome::NotReproduced,
+            format!(
+                "{} It leaves out the published {figure}, and all but a quarter of that effect.",
+                undecided(what, found)
+            ),
+        ),
         Side::Unknown => (Outcome::Undecided, undecided(what, found)),
+        Side::Within if found.floor.ln_1p() >= effects(least, most)[0] * SAME_EFFECT => (
+            Outcome::Undecided,
+            format!(
+                "The interval of {} lies within the noise floor of {}, which is too wide to leave out the published {figure}.",
+                inside.trim_end_matches(','),
+                percent(found.floor)
+            ),
+        ),
         Side::Within => (
             Outcome::NotReproduced,
             format!("{what} takes as long, within the noise floor of {}.", percent(found.floor)),
@@ -148,6 +164,14 @@ pub(crate) fn takes(what: &str, published: &[f64], measured: Option<&Ratio>) -> 
 fn effects(least: f64, most: f64) -> [f64; 2] {
     let (one, other) = (least.ln().abs(), most.ln().abs());
     [one.min(other), one.max(other)]
+}
+
+/// Whether the interval reaches less than [`EFFECT_TOLERANCE`] of `effect` towards the expected side, and the noise floor is narrower than
+/// that, too.
+fn leaves_out(found: &Ratio, expected: Side, effect: f64) -> bool {
+    let Some([low, high]) = found.estimate.interval else { return false };
+    let reach = if expected == Side::Below { -low.ln() } else { high.ln() };
+    reach.max(found.floor.ln_1p()) < effect * EFFECT_TOLERANCE
 }
 
 /// How far beyond the interval the published figures may lie, as a part of 1.
@@ -189,6 +213,7 @@ pub(crate) fn takes_the_same_beside(what: &str, published: &[f64], measured: Opt
     let (outcome, reason) = if high < 1.0 / (1.0 + other) || low > 1.0 + other {
         (Outcome::NotReproduced, format!("The interval of {inside} lies more than {} from 1.", percent(other)))
     } else if found.floor > same {
+        let inside = inside.trim_end_matches(',');
         let reason = format!("The noise floor of {inside}, {}, is wider than {}.", percent(found.floor), percent(same));
         (Outcome::Undecided, reason)
     } else if low >= 1.0 / (1.0 + same) && high <= 1.0 + same {
@@ -307,6 +332,18 @@ pub(crate) mod tests {
         ] {
             let found = takes("it", &[0.97], Some(&Ratio { floor: 0.01, ..measured(low, high) }));
             assert_eq!(found.outcome, outcome, "{low} {high}: {}", found.reason);
+        }
+        // Within a floor that holds what was published, too.
+        let noisy = takes("it", &[0.76, 0.81], Some(&Ratio { floor: 0.5, ..measured(0.9, 1.2) }));
+        assert_eq!(noisy.outcome, Outcome::Undecided, "{}", noisy.reason);
+        // Across the floor, and far from what was published.
+        for (low, high, floor, outcome) in [
+            (0.82, 1.01, 0.01, Outcome::NotReproduced),
+            (0.82, 1.09, 0.01, Outcome::Undecided),
+            (0.82, 1.01, 0.1, Outcome::Undecided),
+        ] {
+            let found = takes("it", &[1.38], Some(&Ratio { floor, ..measured(low, high) }));
+            assert_eq!(found.outcome, outcome, "{low} {high} {floor}: {}", found.reason);
         }
         assert_eq!(takes("it", &[2.0], Some(&measured(1.9, 2.1))).outcome, Outcome::Reproduced);
         assert_eq!(takes("it", &[2.0], Some(&measured(1.3, 2.1))).outcome, Outcome::Undecided);

@@ -338,7 +338,7 @@ fn btree_figures(stores: &[StoreTimes]) -> (Option<String>, Option<String>) {
 /// Processor time decides; what the published table has is elapsed time with the file system in it, and stands beside it.
 fn judge_lzo_level(found: &Found<'_>) -> Judgement {
     let cpu = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress_cpu);
-    let judgement = of_lzo(takes_the_same("decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
+    let judgement = of_lzo(takes_the_same("Decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
     match found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress) {
         Some(elapsed) => {
             let reason = format!(
