@@ -53,7 +53,12 @@ fn every_order_is_read_cold_and_counts_are_git_s() {
     let repo = Fixture::get("history").repo();
     let result = result(&repo);
     assert_eq!((&result["name"], &result["repository"]["vcs"]), (&"checkout-page-trace".into(), &"git".into()));
-    for (title, least) in [("Orders: checkout:sink", 9), ("Orders: traverse", 8), ("Orders: blame of", 8)] {
+    for (title, least) in [
+        ("Orders: checkout:sink", 9),
+        ("Orders: trees of the checkout", 9),
+        ("Orders: traverse", 8),
+        ("Orders: blame of", 8),
+    ] {
         let table = table(&result, title);
         let rows = table["rows"].as_array().expect("rows");
         assert_eq!(rows.len(), least, "{title}");
@@ -98,6 +103,7 @@ fn first_touches_stand_beside_the_published_ones_and_every_claim_has_a_verdict()
     }
     let opens = table(&result, "Futile opens");
     assert!(value(opens, "futile opens of .gitignore in every folder", "opens") >= Some(1.0), "{opens}");
+    assert!(value(opens, "its trees alone, from the pack", "first time") > Some(0.0), "{opens}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, Fi
 use repackbench_timing::{
     bench::BenchError,
     trace::{NEW_PAGES, record},
-    workloads::{Blame, Counts, HistoryRange, VariantPlace, Workload, WorkloadSpec},
+    workloads::{Blame, Counts, HistoryRange, Trees, VariantPlace, Workload, WorkloadSpec},
 };
 use repackbench_writer::{
     Layout, Order, Rechooser, StoreKind, WriterError,
@@ -34,6 +34,9 @@ pub(super) const REPACKED: &str = "repacked by git";
 /// The number of the checkout among the jobs.
 pub(super) const CHECKOUT: usize = 0;
 
+/// The number of that which reads the trees of the same revision, and no file.
+pub(super) const TREES: usize = 1;
+
 /// The workloads, each with the name that tables give it.
 pub(super) struct Jobs {
     jobs: Vec<(String, Box<dyn Workload>)>,
@@ -47,6 +50,7 @@ impl Jobs {
         let pickaxe = WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
         let mut jobs = vec![
             ("checkout:sink".to_owned(), WorkloadSpec::CheckoutToSink.build(&whole, None)),
+            ("trees of the checkout".to_owned(), Box::new(Trees::new(revision))),
             ("traverse".to_owned(), WorkloadSpec::Traverse.build(&whole, None)),
             (format!("{pickaxe}, newest {PICKAXE_COMMITS} commits"), pickaxe.build(&some, None)),
         ];
@@ -193,7 +197,7 @@ pub(super) fn differs(
     error.into()
 }
 
-/// The arm of `layout` in `made`, which tables call `label`, on which the jobs are traced: of loose objects the checkout alone.
+/// The arm of `layout` in `made`, which tables call `label`, on which the jobs are traced: of loose objects the checkout and its trees alone.
 fn arm(
     label: String,
     layout: Layout,
@@ -204,7 +208,7 @@ fn arm(
     let decoders = Decoders::for_spec(spec);
     let repository = Repository::open(made.path())?;
     let place = VariantPlace::of(&repository, decoders);
-    let traced = if layout.store == StoreKind::Loose { CHECKOUT + 1 } else { jobs.len() };
+    let traced = if layout.store == StoreKind::Loose { TREES + 1 } else { jobs.len() };
     let mut reads = Vec::new();
     for number in 0..traced {
         let Some(job) = jobs.get(number) else { break };
@@ -251,12 +255,12 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
     Ok(bytes)
 }
 
-/// The checkout of `arm` as git would read its files, without what is read when they are opened: git reads a pack's head and end by calls,
+/// What `number` of the jobs reads of `arm` as git would read its files, without what is read when they are opened: git reads a pack's head and end by calls,
 /// which are no page faults. Of an index the fan-out stays, and ids are searched for by git's rule, which reads far more of it than this
 /// program's reader.
-pub(super) fn faulting_checkout(arm: &Arm, jobs: &mut Jobs) -> Result<AccessTrace, ExperimentError> {
-    let name = jobs.name(CHECKOUT).to_owned();
-    let (Some(reads), Some(job)) = (arm.reads.get(CHECKOUT), jobs.get(CHECKOUT)) else {
+pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<AccessTrace, ExperimentError> {
+    let name = jobs.name(number).to_owned();
+    let (Some(reads), Some(job)) = (arm.reads.get(number), jobs.get(number)) else {
         return Ok(AccessTrace::default());
     };
     let repository = Repository::open(&arm.folder)?;

@@ -19,13 +19,13 @@ mod telling;
 mod verdicts;
 
 use repackbench_codec::Decoders;
-use repackbench_reader::Repository;
+use repackbench_reader::{AccessTrace, Repository};
 use repackbench_records::Experiment;
 use repackbench_timing::{bench::BenchError, workloads::HistoryRange};
 use repackbench_writer::StoreKind;
 
 use self::{
-    arms::{Arm, Jobs},
+    arms::{Arm, CHECKOUT, Jobs, TREES},
     history::MostChanged,
     nominal::NominalClock,
     opens::Folders,
@@ -68,8 +68,12 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     let (arms, left_out) = arms::make(context, &mut jobs)?;
     check_blame(&arms, &jobs, most_changed.as_ref())?;
     let loose = arms.iter().position(|arm| arm.layout.store == StoreKind::Loose);
-    let checkout = arms.first().map(|first| arms::faulting_checkout(first, &mut jobs)).transpose()?.unwrap_or_default();
-    let plan = Plan { arms: &arms, loose, checkout: &checkout, folders: &folders, revision: &revision };
+    let mut faulting = |job: usize| match arms.first() {
+        Some(first) => arms::faulting(first, &mut jobs, job),
+        None => Ok(AccessTrace::default()),
+    };
+    let (checkout, trees) = (faulting(CHECKOUT)?, faulting(TREES)?);
+    let plan = Plan { arms: &arms, loose, checkout: &checkout, trees: &trees, folders: &folders, revision: &revision };
     let measured = measure_rounds(context, &plan, &mut jobs)?;
     snapshot.check()?;
     let results = Results {
@@ -79,6 +83,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
         jobs: &jobs,
         folders: &folders,
         checkout: &checkout,
+        trees: &trees,
         measured: &measured,
         clock: NominalClock::current(),
         readahead: experiment.host.variant_storage.as_ref().and_then(|storage| storage.readahead_bytes),

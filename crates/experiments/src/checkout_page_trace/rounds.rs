@@ -21,7 +21,7 @@ use repackbench_timing::{
 use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, differs, place_of},
+    arms::{Arm, CHECKOUT, Jobs, TREES, differs, place_of},
     opens::{Folders, open_in_vain},
     samples::Samples,
 };
@@ -41,6 +41,8 @@ pub(super) struct Plan<'a> {
     pub(super) loose: Option<usize>,
     /// The checkout of the first arm, every access of it, ids searched for as git does it.
     pub(super) checkout: &'a AccessTrace,
+    /// The same of its trees alone.
+    pub(super) trees: &'a AccessTrace,
     /// The folders of the revision.
     pub(super) folders: &'a Folders,
     /// The revision.
@@ -52,6 +54,8 @@ pub(super) struct Plan<'a> {
 pub(super) struct Measured {
     /// The first touches of the first arm's checkout, for each round.
     pub(super) touches: Vec<FirstTouches>,
+    /// Those of its trees alone.
+    pub(super) tree_touches: Vec<FirstTouches>,
     /// Elapsed seconds of cold runs, by arm and job.
     pub(super) cold: BTreeMap<(usize, usize), Samples>,
     /// What was measured with folders and inodes cold, too, as far as that was possible.
@@ -66,21 +70,27 @@ pub(super) struct MachineWide {
     /// Whether the caches could be dropped, each time; `None` if nothing was measured.
     pub(super) is_cold: Option<bool>,
     /// The checkout to a sink, by arm.
-    pub(super) checkout: BTreeMap<usize, Samples>,
-    /// The same once more, from memory.
-    pub(super) warm_checkout: BTreeMap<usize, Samples>,
+    pub(super) checkout: BTreeMap<usize, TwoTimes>,
+    /// Its trees alone, from the pack.
+    pub(super) trees: TwoTimes,
     /// For each of [`LOOKED_FOR`] how many opens, and how long they took.
     pub(super) opens: BTreeMap<usize, Opens>,
+}
+
+/// What was done twice.
+#[derive(Debug, Default)]
+pub(super) struct TwoTimes {
+    /// The first time.
+    pub(super) first: Samples,
+    /// Right after it, from memory.
+    pub(super) again: Samples,
 }
 
 /// Opens of files that are not there.
 #[derive(Debug, Default)]
 pub(super) struct Opens {
     pub(super) count: u64,
-    /// The first time.
-    pub(super) first: Samples,
-    /// Right after it.
-    pub(super) again: Samples,
+    pub(super) times: TwoTimes,
 }
 
 /// One measured run with the page cache of its copy cold.
@@ -94,6 +104,7 @@ struct ColdStep {
 #[derive(Debug, Clone, Copy)]
 enum MachineStep {
     Checkout(usize),
+    Trees,
     Opens(usize),
 }
 
@@ -174,11 +185,12 @@ impl Session<'_> {
         let mut cold: Vec<ColdStep> = (0..plan.arms.len()).flat_map(steps).collect();
         let mut machine: Vec<MachineStep> = (0..LOOKED_FOR.len()).map(MachineStep::Opens).collect();
         machine.extend([Some(0), plan.loose].into_iter().flatten().map(MachineStep::Checkout));
+        machine.push(MachineStep::Trees);
         cold.shuffle(&mut random);
         machine.shuffle(&mut random);
 
         let name = format!("round {}", round + 1);
-        self.context.progress.start(&name, (1 + cold.len() + machine.len()) as u64, ProgressUnit::Items);
+        self.context.progress.start(&name, (2 + cold.len() + machine.len()) as u64, ProgressUnit::Items);
         let left_out = self.steps(round, &copies, scratch, (&cold, &machine), measured);
         self.context.progress.finish();
         left_out
@@ -193,8 +205,12 @@ impl Session<'_> {
         measured: &mut Measured,
     ) -> Result<Option<String>, ExperimentError> {
         let Some((first, copy)) = self.plan.arms.first().zip(copies.first()) else { return Ok(None) };
-        measured.touches.push(touch_pages(&first.folder, copy, self.plan.checkout).map_err(interrupted)?);
-        self.context.progress.advance(1);
+        for (trace, touches) in
+            [(self.plan.checkout, &mut measured.touches), (self.plan.trees, &mut measured.tree_touches)]
+        {
+            touches.push(touch_pages(&first.folder, copy, trace).map_err(interrupted)?);
+            self.context.progress.advance(1);
+        }
         for (number, step) in cold.iter().enumerate() {
             if self.is_over()? {
                 let left = cold.len() - number;
@@ -217,7 +233,14 @@ impl Session<'_> {
                 return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
             }
             match *step {
-                MachineStep::Checkout(arm) => self.machine_wide_checkout(round, arm, copies, measured)?,
+                MachineStep::Checkout(arm) => {
+                    let times = measured.machine.checkout.entry(arm).or_default();
+                    self.machine_wide(round, ColdStep { arm, job: CHECKOUT }, copies, times)?;
+                }
+                MachineStep::Trees => {
+                    let step = ColdStep { arm: 0, job: TREES };
+                    self.machine_wide(round, step, copies, &mut measured.machine.trees)?;
+                }
                 MachineStep::Opens(list) => self.opens(round, list, &tree, &mut measured.machine)?,
             }
             self.next()?;
@@ -282,19 +305,17 @@ impl Session<'_> {
         Ok(checkout.clean_up().map_err(BenchError::from)?)
     }
 
-    fn machine_wide_checkout(
+    /// A job after the whole machine's caches were dropped, and once more.
+    fn machine_wide(
         &mut self,
         round: u32,
-        arm: usize,
+        step: ColdStep,
         copies: &[PathBuf],
-        measured: &mut Measured,
+        times: &mut TwoTimes,
     ) -> Result<(), ExperimentError> {
-        let (step, Some(copy)) = (ColdStep { arm, job: CHECKOUT }, copies.get(arm)) else { return Ok(()) };
-        let machine = &mut measured.machine;
-        let seconds = self.cold_run(step, copy, true)?;
-        machine.checkout.entry(arm).or_default().push((round, seconds));
-        let again = self.timed(step, copy)?;
-        machine.warm_checkout.entry(arm).or_default().push((round, again));
+        let Some(copy) = copies.get(step.arm) else { return Ok(()) };
+        times.first.push((round, self.cold_run(step, copy, true)?));
+        times.again.push((round, self.timed(step, copy)?));
         Ok(())
     }
 
@@ -309,8 +330,8 @@ impl Session<'_> {
         };
         let opens = machine.opens.entry(list).or_default();
         opens.count = paths.len() as u64;
-        opens.first.push(open()?);
-        opens.again.push(open()?);
+        opens.times.first.push(open()?);
+        opens.times.again.push(open()?);
         Ok(())
     }
 }

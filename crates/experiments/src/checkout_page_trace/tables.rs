@@ -9,7 +9,7 @@ use repackbench_timing::trace::{Device, pages::file_pages};
 use super::{
     arms::{Arm, CHECKOUT, Jobs},
     figures::{Line, RoleFigures, tree_places},
-    rounds::{LOOKED_FOR, Measured},
+    rounds::{LOOKED_FOR, Measured, TwoTimes},
     samples::{Samples, estimate, ratio, shares},
     shares::{Modes, TouchOrder},
     verdicts::ClaimedCosts,
@@ -92,12 +92,11 @@ pub(super) fn line_by_line(
     ExperimentTable { title: title.to_owned(), columns, rows }
 }
 
-/// What first touches come to, of the pack and of its index.
-pub(super) fn first_touches(
-    pack: (&RoleFigures, &PublishedLines, Option<f64>),
-    index: (&RoleFigures, &PublishedLines, Option<f64>),
-    hertz: Option<f64>,
-) -> ExperimentTable {
+/// A row of [`first_touches`]: its label, its figures, and the published lines with the share of hits that was published in words.
+type TouchRow<'a> = (&'a str, RoleFigures, Option<(&'a PublishedLines, Option<f64>)>);
+
+/// What first touches come to, of packs and of their indexes.
+pub(super) fn first_touches(rows: &[TouchRow<'_>], hertz: Option<f64>) -> ExperimentTable {
     let columns = vec![
         column("first touches", Unit::Count),
         column("go forward", Unit::Share),
@@ -114,7 +113,7 @@ pub(super) fn first_touches(
         column("a miss, cycles", Unit::Count),
         column("cached at the end", Unit::Share),
     ];
-    let row = |label: &str, (figures, lines, hits): (&RoleFigures, &PublishedLines, Option<f64>)| {
+    let row = |(label, figures, published): &TouchRow<'_>| {
         let cycles = |samples: &Samples| {
             let hertz = hertz?;
             estimate(&samples.iter().map(|(round, seconds)| (*round, (seconds * hertz).round())).collect::<Vec<_>>())
@@ -135,11 +134,13 @@ pub(super) fn first_touches(
             cycles(&figures.miss),
             shares(&figures.resident),
         ];
-        let (order, modes) = (lines.order(), lines.modes());
+        let order = published.map(|(lines, _)| lines.order());
+        let modes = published.and_then(|(lines, _)| lines.modes());
+        let hits = published.and_then(|(_, hits)| hits);
         let mut published = vec![None; columns.len()];
         let known = [
-            (1, order.forward()),
-            (2, order.to_the_next()),
+            (1, order.and_then(TouchOrder::forward)),
+            (2, order.and_then(TouchOrder::to_the_next)),
             (4, hits),
             (11, modes.map(|modes| modes.hit)),
             (12, modes.map(|modes| modes.miss)),
@@ -149,9 +150,9 @@ pub(super) fn first_touches(
                 *slot = value;
             }
         }
-        ExperimentRow { label: label.to_owned(), published, measured }
+        ExperimentRow { label: (*label).to_owned(), published, measured }
     };
-    let rows = vec![row("pack", pack), row("index", index)];
+    let rows = rows.iter().map(row).collect();
     ExperimentTable { title: "First touches of pages in a cold checkout".to_owned(), columns, rows }
 }
 
@@ -164,30 +165,30 @@ pub(super) fn opens(measured: &Measured, arms: &[Arm], loose: Option<usize>) -> 
         column("again", Unit::Seconds),
         column("first time, as a multiple of the pack's", Unit::Ratio),
     ];
-    let nothing = Samples::new();
+    let nothing = TwoTimes::default();
     let pack = machine.checkout.get(&0).unwrap_or(&nothing);
-    let row = |label: String, count: Option<f64>, first: &Samples, again: &Samples| ExperimentRow {
+    let row = |label: String, count: Option<f64>, times: &TwoTimes| ExperimentRow {
         label,
         published: vec![None; 4],
         measured: vec![
             count.and_then(exact),
-            estimate(first),
-            estimate(again),
-            if std::ptr::eq(first, pack) { None } else { ratio(first, pack) },
+            estimate(&times.first),
+            estimate(&times.again),
+            if std::ptr::eq(times, pack) { None } else { ratio(&times.first, &pack.first) },
         ],
     };
     let mut rows = Vec::new();
     for (label, arm) in [("checkout from the pack", Some(0)), ("checkout from loose objects", loose)] {
         let Some(number) = arm else { continue };
-        let first = machine.checkout.get(&number).unwrap_or(&nothing);
-        let again = machine.warm_checkout.get(&number).unwrap_or(&nothing);
+        let times = machine.checkout.get(&number).unwrap_or(&nothing);
         let files = arms.get(number).map(|arm| arm.loose_files(CHECKOUT)).filter(|files| *files > 0);
-        rows.push(row(label.to_owned(), files.map(|files| files as f64), first, again));
+        rows.push(row(label.to_owned(), files.map(|files| files as f64), times));
     }
+    rows.push(row("its trees alone, from the pack".to_owned(), None, &machine.trees));
     for (number, names) in LOOKED_FOR.iter().enumerate() {
         if let Some(opens) = machine.opens.get(&number) {
             let label = format!("futile opens of {} in every folder", names.join(" and "));
-            rows.push(row(label, Some(opens.count as f64), &opens.first, &opens.again));
+            rows.push(row(label, Some(opens.count as f64), &opens.times));
         }
     }
     let title = match machine.is_cold {

@@ -9,7 +9,7 @@ use repackbench_timing::{
 use repackbench_writer::{Layout, Order};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs, REPACKED, SPEC},
+    arms::{Arm, CHECKOUT, Jobs, REPACKED, SPEC, TREES},
     figures::{self, PAGE_KIB, RoleFigures},
     history::MostChanged,
     nominal::NominalClock,
@@ -33,6 +33,8 @@ pub(super) struct Results<'a> {
     pub(super) jobs: &'a Jobs,
     pub(super) folders: &'a Folders,
     pub(super) checkout: &'a AccessTrace,
+    /// Its trees alone, which is what was published.
+    pub(super) trees: &'a AccessTrace,
     pub(super) measured: &'a Measured,
     pub(super) clock: Option<NominalClock>,
     /// How far the kernel reads ahead where copies lie, in bytes.
@@ -46,7 +48,14 @@ pub(super) struct Results<'a> {
 }
 
 impl Results<'_> {
+    /// What reading the trees comes to.
     fn role(&self, role: FileRole) -> RoleFigures {
+        let lines = self.lines("index").len();
+        RoleFigures::of(role, self.trees, &self.measured.tree_touches, lines)
+    }
+
+    /// What the whole checkout comes to.
+    fn role_of_all(&self, role: FileRole) -> RoleFigures {
         let lines = self.lines("index").len();
         RoleFigures::of(role, self.checkout, &self.measured.touches, lines)
     }
@@ -68,11 +77,13 @@ impl Results<'_> {
         let mut tables = Vec::new();
         let (pack, index) = (self.lines("pack"), self.lines("index"));
         if !self.measured.touches.is_empty() {
-            tables.push(tables::first_touches(
-                (&self.role(FileRole::Pack), &pack, self.published_hits()),
-                (&self.role(FileRole::PackIndex), &index, None),
-                self.hertz(),
-            ));
+            let rows = [
+                ("pack, trees alone", self.role(FileRole::Pack), Some((&pack, self.published_hits()))),
+                ("index, trees alone", self.role(FileRole::PackIndex), Some((&index, None))),
+                ("pack", self.role_of_all(FileRole::Pack), None),
+                ("index", self.role_of_all(FileRole::PackIndex), None),
+            ];
+            tables.push(tables::first_touches(&rows, self.hertz()));
         }
         if self.measured.machine.is_cold.is_some() {
             tables.push(tables::opens(self.measured, self.arms, self.loose));
@@ -97,10 +108,10 @@ impl Results<'_> {
 
     /// The first lines of the first round beside the published ones, and the last ones of the index.
     fn excerpts(&self, device: &Device) -> Vec<ExperimentTable> {
-        let Some(round) = self.measured.touches.first() else { return Vec::new() };
+        let Some(round) = self.measured.tree_touches.first() else { return Vec::new() };
         let excerpt = |title: &str, table: &str, role: FileRole, is_end: bool| {
             let published = self.lines(table);
-            let all = figures::lines(role, self.checkout, round, device);
+            let all = figures::lines(role, self.trees, round, device);
             let length = published.len().min(all.len());
             let here = if is_end { all.get(all.len() - length..) } else { all.get(..length) };
             tables::line_by_line(title, &published, here.unwrap_or_default(), self.hertz(), device)
@@ -114,10 +125,11 @@ impl Results<'_> {
 
     pub(super) fn claims(&self) -> Vec<ClaimOutcome> {
         let (pack, index) = (self.role(FileRole::Pack), self.role(FileRole::PackIndex));
-        let (disk, nothing) = (Device::hdd(), Vec::new());
         let machine = &self.measured.machine;
-        let checkout = machine.checkout.get(&0).unwrap_or(&nothing);
-        let opens = machine.opens.get(&0).and_then(|opens| samples::ratio(&opens.first, checkout));
+        let opens = machine.opens.get(&0).map(|opens| &opens.times.first);
+        let opens_of_all =
+            opens.zip(machine.checkout.get(&0)).and_then(|(opens, all)| samples::ratio(opens, &all.first));
+        let opens = opens.and_then(|opens| samples::ratio(opens, &machine.trees.first));
         let then = self.lines("pack");
         let touched = shares::share(index.order.touched, index.pages);
         let hits = samples::shares(&pack.hits);
@@ -126,15 +138,14 @@ impl Results<'_> {
         let rounds = |found: &Option<Estimate>| found.as_ref().map_or(0, |found| found.samples.len());
         // What is measured rests on rounds; what is counted in a trace does not.
         let measured: [(&str, Judgement, usize); 5] = [
-            ("gitignore", verdicts::gitignore(opens.as_ref(), machine.is_cold, self.folders.len()), rounds(&opens)),
+            (
+                "gitignore",
+                verdicts::gitignore(opens.as_ref(), opens_of_all.as_ref(), machine.is_cold, self.folders.len()),
+                rounds(&opens),
+            ),
             (
                 "read-ahead",
-                verdicts::read_ahead(
-                    hits.as_ref(),
-                    self.published_hits(),
-                    self.readahead,
-                    figures::modelled_hits(FileRole::Pack, self.checkout, &disk).map(|share| (share, disk.readahead)),
-                ),
+                verdicts::read_ahead(hits.as_ref(), self.published_hits(), self.readahead, &self.hits_beside()),
                 rounds(&hits),
             ),
             (
@@ -151,7 +162,7 @@ impl Results<'_> {
             ("index-cached", verdicts::index_cached(resident.as_ref(), touched), rounds(&resident)),
         ];
         let counted: [(&str, Judgement); 3] = [
-            ("ordered", verdicts::ordered(pack.order, &self.rewritten_orders())),
+            ("ordered", verdicts::ordered(pack.order, &self.other_orders())),
             ("index-random", verdicts::index_random(index.beginning)),
             ("order-could-be-better", self.order_could_be_better()),
         ];
@@ -163,23 +174,39 @@ impl Results<'_> {
         outcomes(self.published, findings)
     }
 
-    /// The order of the checkout's first touches of packs as git would write them.
-    fn rewritten_orders(&self) -> Vec<(&'static str, TouchOrder)> {
-        let order = |arm: &Arm| tables::store_order(&file_pages(&arm.reads.get(CHECKOUT)?.trace));
+    /// The order in which trees are touched in packs as git would write them, and in which all that is checked out is.
+    fn other_orders(&self) -> Vec<(&'static str, TouchOrder)> {
+        let order = |arm: &Arm| tables::store_order(&file_pages(&arm.reads.get(TREES)?.trace));
         let described = |arm: &Arm| match arm {
-            Arm { label, .. } if label == REPACKED => Some("that git has written anew"),
+            Arm { label, .. } if label == REPACKED => Some("In a pack that git has written anew"),
             Arm { layout, .. } if *layout == Layout::in_order(Order::Recency) => {
-                Some("of the same entries in the order that git would give them now")
+                Some("In a pack of the same entries in the order that git would give them now")
             }
             _ => None,
         };
-        self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?))).collect()
+        let rewritten = self.arms.iter().filter_map(|arm| Some((described(arm)?, order(arm)?)));
+        rewritten.chain([("Of all that is checked out, files too", self.role_of_all(FileRole::Pack).order)]).collect()
+    }
+
+    /// Other shares of hits, each with what it is.
+    fn hits_beside(&self) -> Vec<(String, f64)> {
+        let disk = Device::hdd();
+        let modelled = figures::modelled_hits(FileRole::Pack, self.trees, &disk);
+        let of_all = samples::shares(&self.role_of_all(FileRole::Pack).hits);
+        let kibibytes = disk.readahead >> 10;
+        [
+            (format!("With {kibibytes} KiB the model comes to"), modelled),
+            ("Of all that is checked out, files too, it is".to_owned(), of_all.map(|all| all.value)),
+        ]
+        .into_iter()
+        .filter_map(|(what, share)| Some((what, share?)))
+        .collect()
     }
 
     /// The checkout from loose objects, as a multiple of that from the pack.
     fn loose_beside_pack(&self) -> Option<Estimate> {
         let checkout = &self.measured.machine.checkout;
-        samples::ratio(checkout.get(&self.loose?)?, checkout.get(&0)?)
+        samples::ratio(&checkout.get(&self.loose?)?.first, &checkout.get(&0)?.first)
     }
 
     fn independent_files(&self, times: Option<&Estimate>) -> Judgement {
@@ -192,28 +219,29 @@ impl Results<'_> {
     }
 
     fn order_could_be_better(&self) -> Judgement {
-        let trees_first = self.gains().into_iter().filter(|(arm, _)| arm.layout.order == Order::TreesFirst);
-        let trees_first: Vec<OrderGain> = trees_first.map(|(_, gain)| gain).collect();
-        verdicts::order_could_be_better(figures::tree_places(self.checkout), &trees_first)
+        let of = |order: Order| {
+            let gains = self.gains(TREES).into_iter().filter(move |(arm, _)| arm.layout.order == order);
+            gains.map(|(_, gain)| gain).collect::<Vec<OrderGain>>()
+        };
+        let trees = figures::tree_places(self.checkout);
+        verdicts::order_could_be_better(trees, &of(Order::TreesFirst), &of(Order::Recency))
     }
 
-    /// Every order but the source's, held against that.
-    fn gains(&self) -> Vec<(&Arm, OrderGain)> {
+    /// Every order but the source's, held against that, by what `job` takes.
+    fn gains(&self, job: usize) -> Vec<(&Arm, OrderGain)> {
         let disk = Device::hdd();
-        let modelled = |arm: &Arm| Some(disk.replay(&arm.reads.get(CHECKOUT)?.trace, usize::MAX).time.as_secs_f64());
-        let by_recency = self.arms.iter().find(|arm| arm.layout == Layout::in_order(Order::Recency));
-        let (source, by_recency) = (self.arms.first().and_then(modelled), by_recency.and_then(modelled));
+        let modelled = |arm: &Arm| Some(disk.replay(&arm.reads.get(job)?.trace, usize::MAX).time.as_secs_f64());
+        let source = self.arms.first().and_then(modelled);
         // What git has repacked has other deltas, too.
         let is_order = |(number, arm): &(usize, &Arm)| Some(*number) != self.loose && arm.label != REPACKED;
         let gain = |(number, arm): (usize, &Arm)| {
             let cold = &self.measured.cold;
-            let measured = cold.get(&(number, CHECKOUT)).zip(cold.get(&(0, CHECKOUT)));
+            let measured = cold.get(&(number, job)).zip(cold.get(&(0, job)));
             let time = modelled(arm)?;
             Some(OrderGain {
                 label: arm.label.clone(),
                 trees: figures::tree_places(&arm.reads.get(CHECKOUT)?.trace),
                 modelled: time / source?,
-                of_recency: by_recency.map(|by_recency| time / by_recency),
                 measured: measured.and_then(|(other, source)| samples::ratio(other, source)),
             })
         };
@@ -228,7 +256,7 @@ impl Results<'_> {
 
     /// The order that the model likes best, whatever it moves.
     fn best_order(&self) -> Option<String> {
-        let gains = self.gains().into_iter().map(|(_, gain)| gain);
+        let gains = self.gains(CHECKOUT).into_iter().map(|(_, gain)| gain);
         let best = gains.min_by(|left, right| left.modelled.total_cmp(&right.modelled))?;
         let measured = best
             .measured
@@ -248,6 +276,9 @@ impl Results<'_> {
              writes its copies shortly before they are read."
                 .to_owned(),
             "Repository, machine, kernel and disk are these; those of 2007 are not named.".to_owned(),
+            "The published checkout read trees, and next to no files: held against it is reading the revision's trees alone. The checkout with its \
+             files stands beside it, and is what loose objects are held against."
+                .to_owned(),
             "The published costs are CPU cycles in the kernel, filling in a page fault. Here they are elapsed time of reading one byte of a \
              map, the clock's own cost included; cycles are that time by the processor's nominal clock."
                 .to_owned(),

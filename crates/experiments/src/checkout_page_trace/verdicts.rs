@@ -58,12 +58,19 @@ fn why_much_larger(outcome: Outcome) -> String {
     }
 }
 
-/// Futile opens, as a multiple of the cold checkout from the pack. `is_cold` says whether folders and inodes could be made cold.
-pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders: u64) -> Judgement {
+/// Futile opens, as a multiple of reading the checkout's trees from the pack, cold; and of reading the files, too. `is_cold` says
+/// whether folders and inodes could be made cold.
+pub(super) fn gitignore(
+    times: Option<&Estimate>,
+    of_all: Option<&Estimate>,
+    is_cold: Option<bool>,
+    folders: u64,
+) -> Judgement {
     let (Some(times), Some(is_cold)) = (times, is_cold) else {
         return Judgement::missing("The opens were not measured.");
     };
-    let measured = format!("{} times the checkout from the pack", ratio(times));
+    let of_all = of_all.map_or(String::new(), |of_all| format!(", {} times with the files", ratio(of_all)));
+    let measured = format!("{} times reading the trees from the pack{of_all}", ratio(times));
     if !is_cold {
         let reason = "Folders and inodes were in memory: dropping them takes rights over the whole machine, and the claim is about a \
                       cold start."
@@ -72,17 +79,18 @@ pub(super) fn gitignore(times: Option<&Estimate>, is_cold: Option<bool>, folders
     }
     let outcome = much_larger(times);
     let reason = format!(
-        "Both with all caches dropped, opens of .gitignore in {} beside reading and decoding all that is checked out: {}.",
+        "Both with all caches dropped, opens of .gitignore in {} beside reading and decoding the trees of what is checked out: {}.",
         count(folders, "folder", "folders"),
         why_much_larger(outcome)
     );
     Judgement::new(outcome, measured, reason)
 }
 
-/// The order of the pack's first touches, and of those of other packs, each with what it is.
+/// The order of the pack's first touches by whom reads the trees alone, as was published, and other orders, each with what it is, as the
+/// beginning of a sentence.
 pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judgement {
     let Some(forward) = order.forward() else {
-        return Judgement::missing("The checkout touches one page of the pack at most.");
+        return Judgement::missing("The trees of the checkout touch one page of the pack at most.");
     };
     let measured = format!("{} go forward", percent(forward));
     let outcome = match forward {
@@ -91,7 +99,7 @@ pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judge
         _ => Outcome::NotReproduced,
     };
     let mut reason = format!(
-        "Of {} from one page to another, {} back.",
+        "Reading trees alone, of {} from one page to another, {} back.",
         count(order.steps(), "step", "steps"),
         match order.back {
             0 => "none leads".to_owned(),
@@ -102,21 +110,21 @@ pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judge
     if let Some(density) = order.density() {
         reason += &format!(" {} of the pages between the first and the last are touched.", percent(density));
     }
-    for (pack, order) in others {
+    for (what, order) in others {
         if let Some(forward) = order.forward() {
-            reason += &format!(" In a pack {pack}, {} go forward.", percent(forward));
+            reason += &format!(" {what}, {} go forward.", percent(forward));
         }
     }
     Judgement::new(outcome, measured, reason)
 }
 
 /// The share of the pack's first touches that had not to wait. `published` is the published one, `readahead` what the kernel reads ahead
-/// here, in bytes, and `modelled` the share that the model comes to with so many bytes.
+/// here, in bytes, and `others` are other shares, each with what it is, as the beginning of a sentence.
 pub(super) fn read_ahead(
     hits: Option<&Estimate>,
     published: Option<f64>,
     readahead: Option<u64>,
-    modelled: Option<(f64, u64)>,
+    others: &[(String, f64)],
 ) -> Judgement {
     let (Some(hits), Some(published)) = (hits, published) else {
         return Judgement::missing("No page was waited for, or nothing was measured.");
@@ -132,8 +140,8 @@ pub(super) fn read_ahead(
         "The kernel reads {ahead} ahead on this file system; a share within {} of the published one would be the same.",
         percent(SHARE_TOLERANCE)
     );
-    if let Some((share, bytes)) = modelled {
-        reason += &format!(" With {} KiB the model comes to {}.", bytes >> 10, percent(share));
+    for (what, share) in others {
+        reason += &format!(" {what} {}.", percent(*share));
     }
     Judgement::new(outcome, percent(hits.value), reason)
 }
@@ -239,7 +247,7 @@ pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) ->
         _ => Outcome::NotReproduced,
     };
     let touched = touched.map_or(String::new(), |touched| {
-        format!(" The checkout itself touches {} of them; the others came by reading ahead.", percent(touched))
+        format!(" The searches themselves touch {} of them; the others came by reading ahead.", percent(touched))
     });
     Judgement::new(outcome, percent(least), format!("By mincore, in the round with the fewest.{touched}"))
 }
@@ -264,18 +272,16 @@ pub(super) struct OrderGain {
     pub(super) label: String,
     /// How the trees lie in it.
     pub(super) trees: TreePlaces,
-    /// The modelled time of the checkout on a disk that has to seek, as a part of that in the source's order.
+    /// The modelled time of the job on a disk that has to seek, as a part of that in the source's order.
     pub(super) modelled: f64,
-    /// The same as a part of that in the order by recency, from which it differs in where the trees lie.
-    pub(super) of_recency: Option<f64>,
     /// The measured cold time, as a part of that in the source's order.
     pub(super) measured: Option<Estimate>,
 }
 
-/// Whether trees lie apart in the source's order, and what the checkout gains where they are written first: each behind its base, and where
-/// deltas may lie before their bases. Of these two the model, which has no noise, chooses the one that decides. Other orders move files, too,
-/// and would say nothing of trees.
-pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain]) -> Judgement {
+/// Whether trees lie apart in the source's order, and what reading them alone gains where they are written first: each behind its base, and
+/// where deltas may lie before their bases. Of these two the model, which has no noise, chooses the one that decides. `others` are orders that
+/// are told beside them.
+pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain], others: &[OrderGain]) -> Judgement {
     let apart = format!(
         "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
@@ -293,12 +299,12 @@ pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain]
     let (outcome, why) = what_trees_gain(best);
     let measured = best.measured.as_ref().map_or("not measured".to_owned(), |found| format!("{} of it", ratio(found)));
     let mut reason = format!(
-        "Written first ({}), they make the checkout take {} of the source order's time by the model of a hard disk, and cold on this device \
+        "Written first ({}), reading them takes {} of the source order's time by the model of a hard disk, and cold on this device \
          {measured}. {why}",
         best.label,
         percent(best.modelled),
     );
-    for order in trees_first {
+    for order in trees_first.iter().chain(others) {
         reason +=
             &format!(" In the order {} they lie in {}.", order.label, count(order.trees.runs, "stretch", "stretches"));
     }
@@ -314,10 +320,6 @@ fn what_trees_gain(order: &OrderGain) -> (Outcome, &'static str) {
         _ if !is_gain(order.modelled) => {
             (Outcome::NotReproduced, "That is too little to call where the trees lie a fault of the order.")
         }
-        _ if !order.of_recency.is_none_or(is_gain) => (
-            Outcome::NotReproduced,
-            "The order by recency, with the trees elsewhere, takes about as long, so that it is not the trees that gain.",
-        ),
         Some([_, high]) if high < 1.0 => (Outcome::Reproduced, "So the order could be better, here too."),
         Some([low, _]) if low > 1.0 => (Outcome::NotReproduced, "This device is slower on it."),
         _ => (
@@ -360,19 +362,19 @@ mod tests {
     #[test]
     fn opens_in_memory_are_not_compared_with_cold_ones() {
         let times = estimate(0.01, 0.005, 0.02);
-        assert_eq!(gitignore(Some(&times), Some(false), 3).outcome, Outcome::NotComparable);
-        assert_eq!(gitignore(Some(&times), Some(true), 3).outcome, Outcome::NotReproduced);
-        assert_eq!(gitignore(None, Some(true), 3).outcome, Outcome::Undecided);
+        assert_eq!(gitignore(Some(&times), None, Some(false), 3).outcome, Outcome::NotComparable);
+        assert_eq!(gitignore(Some(&times), Some(&times), Some(true), 3).outcome, Outcome::NotReproduced);
+        assert_eq!(gitignore(None, None, Some(true), 3).outcome, Outcome::Undecided);
     }
 
     #[test]
     fn order_is_total_or_mostly_or_not_there() {
         let order = |next, ahead, back| TouchOrder { touched: 100, spanned: 200, next, ahead, back };
         assert_eq!(ordered(order(50, 49, 0), &[]).outcome, Outcome::Reproduced);
-        let mostly = ordered(order(50, 48, 1), &[("like this", order(3, 0, 1))]);
+        let mostly = ordered(order(50, 48, 1), &[("In another pack", order(3, 0, 1))]);
         assert_eq!(mostly.outcome, Outcome::Changed);
         assert!(
-            mostly.reason.contains("Of 99 steps from one page to another, 1 leads back. 50.0 %"),
+            mostly.reason.contains("of 99 steps from one page to another, 1 leads back. 50.0 %"),
             "{}",
             mostly.reason
         );
@@ -382,11 +384,12 @@ mod tests {
 
     #[test]
     fn hits_are_held_against_the_published_share() {
-        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), None).outcome;
+        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), &[]).outcome;
         assert_eq!([0.64, 0.97, 0.3].map(verdict), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
-        assert_eq!(read_ahead(None, Some(0.6), None, None).outcome, Outcome::Undecided);
-        let modelled = read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), None, Some((0.75, 131_072)));
-        assert!(modelled.reason.ends_with("With 128 KiB the model comes to 75.0 %."), "{}", modelled.reason);
+        assert_eq!(read_ahead(None, Some(0.6), None, &[]).outcome, Outcome::Undecided);
+        let modelled =
+            read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), None, &[("By the model it is".to_owned(), 0.75)]);
+        assert!(modelled.reason.ends_with("By the model it is 75.0 %."), "{}", modelled.reason);
     }
 
     #[test]
@@ -430,45 +433,46 @@ mod tests {
     /// Trees that lie apart.
     const APART: TreePlaces = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
 
-    fn trees_first(modelled: f64, of_recency: f64, interval: Option<[f64; 2]>) -> OrderGain {
+    fn trees_first(modelled: f64, interval: Option<[f64; 2]>) -> OrderGain {
         OrderGain {
             label: "trees-first".to_owned(),
             trees: TreePlaces { runs: 1, ..APART },
             modelled,
-            of_recency: Some(of_recency),
             measured: Some(Estimate { value: 0.8, interval, samples: vec![0.8; 5] }),
         }
     }
 
     #[test]
     fn the_order_is_better_with_trees_first_where_model_and_measurement_say_so() {
-        let verdict = |trees, modelled, of_recency, interval: Option<[f64; 2]>| {
-            order_could_be_better(trees, &[trees_first(modelled, of_recency, interval)]).outcome
+        let verdict = |trees, modelled, interval: Option<[f64; 2]>| {
+            order_could_be_better(trees, &[trees_first(modelled, interval)], &[]).outcome
         };
-        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 0.9])), Outcome::Reproduced);
-        assert_eq!(verdict(APART, 0.5, 0.6, Some([0.7, 1.1])), Outcome::Undecided);
-        assert_eq!(verdict(APART, 0.5, 0.6, None), Outcome::Undecided);
-        assert_eq!(verdict(APART, 0.5, 0.6, Some([1.1, 1.2])), Outcome::NotReproduced);
-        let mut few = trees_first(0.5, 0.6, Some([0.7, 0.9]));
+        assert_eq!(verdict(APART, 0.5, Some([0.7, 0.9])), Outcome::Reproduced);
+        assert_eq!(verdict(APART, 0.5, Some([0.7, 1.1])), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, None), Outcome::Undecided);
+        assert_eq!(verdict(APART, 0.5, Some([1.1, 1.2])), Outcome::NotReproduced);
+        let mut few = trees_first(0.5, Some([0.7, 0.9]));
         few.measured = Some(Estimate { samples: vec![0.8; 4], ..estimate(0.8, 0.7, 0.9) });
-        assert_eq!(order_could_be_better(APART, &[few]).outcome, Outcome::Undecided, "four rounds");
-        assert_eq!(verdict(APART, 0.97, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
-        assert_eq!(verdict(APART, 0.5, 0.99, Some([0.7, 0.9])), Outcome::NotReproduced, "recency alone gains as much");
+        assert_eq!(order_could_be_better(APART, &[few], &[]).outcome, Outcome::Undecided, "four rounds");
+        assert_eq!(verdict(APART, 0.97, Some([0.7, 0.9])), Outcome::NotReproduced);
         let together = TreePlaces { runs: 1, ..APART };
-        assert_eq!(verdict(together, 0.5, 0.6, Some([0.7, 0.9])), Outcome::NotReproduced);
+        assert_eq!(verdict(together, 0.5, Some([0.7, 0.9])), Outcome::NotReproduced);
     }
 
     #[test]
     fn of_two_orders_with_trees_first_the_model_chooses_and_others_decide_nothing() {
-        assert_eq!(order_could_be_better(APART, &[]).outcome, Outcome::Undecided, "however much another order gains");
+        let recency = OrderGain { label: "recency".to_owned(), ..trees_first(0.1, Some([0.1, 0.2])) };
+        let alone = order_could_be_better(APART, &[], std::slice::from_ref(&recency));
+        assert_eq!(alone.outcome, Outcome::Undecided, "however much another order gains");
         let slower = OrderGain {
             label: "trees-first, deltas before bases".to_owned(),
             trees: APART,
-            ..trees_first(0.4, 0.4, Some([1.1, 1.2]))
+            ..trees_first(0.4, Some([1.1, 1.2]))
         };
-        let found = order_could_be_better(APART, &[trees_first(0.5, 0.5, Some([0.7, 0.9])), slower]);
+        let found = order_could_be_better(APART, &[trees_first(0.5, Some([0.7, 0.9])), slower], &[recency]);
         assert_eq!(found.outcome, Outcome::NotReproduced, "not the luckier interval");
-        let lie = "In the order trees-first they lie in 1 stretch. In the order trees-first, deltas before bases they lie in 20 stretches.";
+        let lie = "In the order trees-first they lie in 1 stretch. In the order trees-first, deltas before bases they lie in 20 stretches. \
+                   In the order recency they lie in 1 stretch.";
         assert!(found.reason.ends_with(lie), "{}", found.reason);
     }
 

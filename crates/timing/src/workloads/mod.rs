@@ -19,6 +19,7 @@ mod patch;
 mod selection;
 mod serve;
 mod traverse;
+mod trees;
 mod variant_place;
 
 use std::path::Path;
@@ -35,6 +36,7 @@ pub use self::{
     patch::put_quoted,
     selection::{UnknownWorkload, WorkloadSpec},
     serve::{Exchange, Served},
+    trees::Trees,
     variant_place::VariantPlace,
 };
 
