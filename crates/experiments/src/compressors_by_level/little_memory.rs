@@ -33,6 +33,10 @@ pub(super) const WHAT: &str = "files with little memory";
 /// A group may hold this part of the pages that flat files take.
 pub(super) const PART: u64 = 4;
 
+/// And at least so much for each file, in bytes: the kernel's records of it, inode, name, buffers and index of pages, take up to 2 KiB of
+/// the group's memory and stay there until a journal has been written, and where nothing can be forgotten the kernel ends the process.
+const RECORDS: u64 = 3 << 10;
+
 /// Smaller sets are written several times over, in bytes of pages: a group that holds a part of less has no room for the kernel's own
 /// records.
 const LEAST_SET: u64 = 64 << 20;
@@ -143,7 +147,7 @@ pub(super) fn measure_little_memory(
         files: set.names.len() as u64,
         copies: set.copies,
         set_bytes: set.bytes,
-        limit: set.bytes / PART,
+        limit: set.limit(),
         arms: vec![MemoryTimes::default(); ARMS.len()],
         refused: None,
     };
@@ -212,6 +216,11 @@ impl<'a> Set<'a> {
         let names = names.collect();
         let (stored, content) = (Vec::new(), Vec::new());
         Some(Set { contents, root, names, copies, bytes: once.saturating_mul(copies), stored, content })
+    }
+
+    /// What a group may hold that has little memory, in bytes.
+    fn limit(&self) -> u64 {
+        (self.bytes / PART).max(self.names.len() as u64 * RECORDS)
     }
 
     /// Makes the folders, takes all the memory that `coder` and the files will need, and leaves nothing dirty.
@@ -312,6 +321,7 @@ mod tests {
             (set.names[0].as_path(), set.names[8].as_path()),
             (Path::new("/r/copy0/file0"), Path::new("/r/copy2/file2"))
         );
+        assert_eq!(set.limit(), 9 * 3072, "small files have more records than a quarter of their pages takes");
         let set = Set::new(&three, root, 100, 4096).unwrap();
         assert_eq!((set.copies, set.bytes), (1, 4 * 4096), "what is large enough is written once");
         let set = Set::new(&three, root, 100, 65_536).unwrap();
