@@ -236,8 +236,13 @@ mod tests {
         let error = run(&mut command, &SystemClock::new(), &cancelled, &mut sink).unwrap_err();
         assert!(matches!(error, StockError::Interrupted), "{error}");
         let pid: i32 = String::from_utf8(sink.1).unwrap().trim().parse().unwrap();
-        // Gone, or a zombie that nobody has waited for yet.
-        let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        assert!(state.is_empty() || state.contains(") Z "), "{state}");
+        // Gone, or a zombie that nobody has waited for yet; on a busy machine a signal takes its time to arrive.
+        let state = || std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        let is_gone = |state: &str| state.is_empty() || state.contains(") Z ");
+        let patience = Instant::now() + Duration::from_secs(10);
+        while !is_gone(&state()) && Instant::now() < patience {
+            thread::sleep(Duration::from_millis(5));
+        }
+        assert!(is_gone(&state()), "{}", state());
     }
 }
