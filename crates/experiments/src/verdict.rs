@@ -4,8 +4,8 @@
 //!   1, the published figure lies within the interval, widened by a [tolerance](TIME_TOLERANCE), and the interval is narrow enough to leave
 //!   out both half and twice the published effect; **changed** where the side is the same and the figure is not in it; **not reproduced**
 //!   where the interval lies on the other side, within the floor on both if that is less than [half](SAME_EFFECT) of the published effect,
-//!   or across the floor with less than a [quarter](EFFECT_TOLERANCE) of that effect in it; and **undecided** where it lies anywhere else, is too wide to tell the
-//!   figure, or where there is none.
+//!   or across the floor with less than a [quarter](EFFECT_TOLERANCE) of that effect in it; and **undecided** where it lies anywhere
+//!   else, is too wide to tell the figure, or where there is none.
 //! - An effect is the logarithm of a ratio, so that half of 0.81 is 0.9.
 //! - A claim that two take the same is **reproduced** where the interval lies within [`SAME`] of 1 and within [half](SAME_EFFECT) of the
 //!   effect that was published beside it, **not reproduced** where it lies wholly beyond, and beyond the noise floor, and undecided else.

@@ -255,8 +255,8 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
     Ok(bytes)
 }
 
-/// What `number` of the jobs reads of `arm` as git would read its files, without what is read when they are opened: git reads a pack's head and end by calls,
-/// which are no page faults. Of an index the fan-out stays, and ids are searched for by git's rule, which reads far more of it than this
+/// What `number` of the jobs reads of `arm` as git would read its files, without what is read when they are opened: git reads a pack's
+/// head and end by calls, which are no page faults. Of an index the fan-out stays, and ids are searched for by git's rule, which reads far more of it than this
 /// program's reader.
 pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<AccessTrace, ExperimentError> {
     let name = jobs.name(number).to_owned();
