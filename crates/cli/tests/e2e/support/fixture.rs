@@ -111,7 +111,7 @@ impl Fixture {
     }
 
     /// The Mercurial fixture of that name, shared by all tests: nothing may write to it, not even a lock, which `hg verify` and some
-    /// reading commands hold for a moment. To run hg on it, copy it.
+    /// reading commands hold for a moment. To run hg on it, copy it: [`Fixture::is_shared`] is refused by what runs hg.
     #[track_caller]
     pub(crate) fn hg(name: &str) -> Self {
         Self::made_by(&format!("hg-{name}"))
@@ -126,9 +126,18 @@ impl Fixture {
         Fixture { folder }
     }
 
+    /// Whether a path is that of a fixture that other tests read, too.
+    pub(crate) fn is_shared(path: &Path) -> bool {
+        path.starts_with(Self::all_kept())
+    }
+
+    fn all_kept() -> PathBuf {
+        Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
+    }
+
     #[track_caller]
     fn made_by(stem: &str) -> Self {
-        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(stem)));
+        let kept = Self::all_kept().join(format!("{:016x}", recipe(stem)));
         let (folder, done) = (kept.join(stem), kept.join(format!("{stem}.done")));
         fs::create_dir_all(&kept).expect("the folder of fixtures");
         // Held across threads and processes: the lock belongs to this open file.

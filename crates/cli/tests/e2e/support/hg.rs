@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
+use super::fixture::Fixture;
 use super::program::{self, Outcome, exit};
 
 /// What hg exits with when it refuses.
@@ -50,9 +51,11 @@ pub(crate) fn releases() -> &'static [String; 2] {
 }
 
 /// Stock hg in `repo`: no configuration but the repository's own, no extension, a fixed user and date. What hg would rather do in
-/// Rust it may do in Python, and a locked repository is not waited for.
+/// Rust it may do in Python, and a locked repository is not waited for. Fails the test where other tests read the repository, too:
+/// they would meet hg's lock.
 #[track_caller]
 pub(crate) fn command(version: Version, repo: &Path) -> Command {
+    assert!(!Fixture::is_shared(repo), "{} is shared by all tests: copy it", repo.display());
     let mut command = Command::new(version.program());
     program::isolate(&mut command);
     for (name, _) in std::env::vars_os() {
@@ -243,7 +246,7 @@ pub(crate) fn assert_refuses_plainly(version: Version, repo: &Path, requirement:
 
 /// The fixtures are what they claim to be: in hg's judgement, before ours is asked.
 mod fixtures {
-    use super::super::fixture::{Fixture, HG_CONVERTIBLE, HG_NOT_FOR_6_3, HG_REFUSED};
+    use super::super::fixture::{HG_CONVERTIBLE, HG_NOT_FOR_6_3, HG_REFUSED};
     use super::super::{Scratch, snapshot};
     use super::*;
 
@@ -255,7 +258,8 @@ mod fixtures {
     #[test]
     fn hg_finds_nothing_wrong_with_what_must_convert() {
         for name in HG_CONVERTIBLE {
-            let repo = Fixture::hg(name).repo();
+            let scratch = Scratch::new();
+            let repo = Fixture::hg_copy(name, &scratch).repo();
             let judged: Vec<_> = readers(name).iter().map(|version| verify(*version, &repo)).collect();
             for (code, lines) in &judged {
                 // A censored revision is an error in hg's own eyes.
@@ -268,7 +272,8 @@ mod fixtures {
     #[test]
     fn hg_6_3_refuses_the_layouts_that_came_after_it() {
         for (name, requirement) in HG_NOT_FOR_6_3.iter().zip(["delta-info-revlog", "fileindex-v1"]) {
-            let repo = Fixture::hg(name).repo();
+            let scratch = Scratch::new();
+            let repo = Fixture::hg_copy(name, &scratch).repo();
             assert!(requirements(&repo).iter().any(|found| found == requirement), "{name}");
             assert_refuses_plainly(Version::V63, &repo, requirement);
         }
@@ -280,14 +285,17 @@ mod fixtures {
             let repo = Fixture::hg(name).repo();
             assert!(repo.join(".hg").is_dir(), "{name}");
         }
+        let scratch = Scratch::new();
+        let repo = Fixture::hg_copy("unknown-requirement", &scratch).repo();
         for version in VERSIONS {
-            assert_refuses_plainly(version, &Fixture::hg("unknown-requirement").repo(), "time-travel");
+            assert_refuses_plainly(version, &repo, "time-travel");
         }
     }
 
     #[test]
     fn both_versions_read_the_same_indexes_texts_and_files() {
-        let (repo, scratch) = (Fixture::hg("treemanifest").repo(), Scratch::new());
+        let scratch = Scratch::new();
+        let repo = Fixture::hg_copy("treemanifest", &scratch).repo();
         let revlogs = revlogs(&repo);
         assert!(revlogs.contains(&Revlog::FolderManifest("part1/".into())), "{revlogs:?}");
         for revlog in revlogs {
