@@ -2,6 +2,7 @@
 
 use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Published, Storage, Vcs, published_experiment};
+use repackbench_timing::record_names::vcs_of;
 
 use crate::{
     Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
@@ -112,14 +113,6 @@ impl RegisteredExperiment {
 /// Gives verdicts on claims that one repository does not decide: `results` are those of several.
 pub fn compare_repositories(results: &mut [Experiment]) {
     zlib_vs_lz4_revlog::compare_repositories(results);
-}
-
-/// The system of a repository.
-pub(crate) fn vcs_of(source: &Repository) -> Vcs {
-    match source {
-        Repository::Git(_) => Vcs::Git,
-        Repository::Hg(_) => Vcs::Mercurial,
-    }
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use repackbench_records::{
     EXPERIMENT_SCHEMA_VERSION, Experiment, Host, Published, Record, RepositoryState, SizeRecord, Storage,
     published_experiment,
 };
+use repackbench_timing::record_names::vcs_of;
 use repackbench_writer::fingerprint;
 
-use crate::{Context, ExperimentError, registry::vcs_of};
+use crate::{Context, ExperimentError};
 
 /// What was published under this name.
 pub(crate) fn published(name: &'static str) -> Result<&'static Published, ExperimentError> {

@@ -23,7 +23,7 @@ use std::{
 
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::{Record, RepositoryState, Vcs, WorkloadLabel};
+use repackbench_records::{Record, RepositoryState, WorkloadLabel};
 use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, StoreKind, cache::Cache, fingerprint};
 
 use self::{
@@ -35,6 +35,7 @@ use self::{
 pub use self::{error::BenchError, resume::MAX_BLOCKS};
 use crate::{
     clock::Clock,
+    record_names::vcs_of,
     schedule::{Schedule, StopRule, Turn},
     statistics::{blocks_for_verdicts, compare_records, widest_half_width},
     stock::{StockError, StockPlan},
@@ -257,7 +258,7 @@ pub fn bench(
     let cold = if plan.is_cold { Some(ColdRuns::new(plan, &subjects, cache, progress)?) } else { None };
     let began_unix_ms = plan.earlier.first().map_or_else(unix_ms, |record| record.place.session);
     let host = software::host(source, cache);
-    removals::warn(plan, &host, progress);
+    removals::warn(plan, vcs_of(source), &host, progress);
     let session = Session { plan, clock, progress, host, repository, began_unix_ms, cold };
     let commands = match &stock {
         Some(stock) => Some(stock.part(&session, &subjects)?),
@@ -455,10 +456,7 @@ fn state(
     let mut state = RepositoryState {
         name: name.to_owned(),
         fingerprint: fingerprint(source)?.to_string(),
-        vcs: Some(match source {
-            Repository::Git(_) => Vcs::Git,
-            Repository::Hg(_) => Vcs::Mercurial,
-        }),
+        vcs: Some(vcs_of(source)),
         ..RepositoryState::default()
     };
     let Some(as_found) = as_found else { return Ok(state) };

@@ -5,14 +5,13 @@ use std::path::Path;
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::{
-    Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText, Vcs,
-};
+use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
 use repackbench_writer::{Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
     bench::BenchError,
     clock::{Clock, Sample, measure},
+    record_names::vcs_of,
     workloads::{HistoryRange, StoreServer, VariantPlace, WorkloadError},
 };
 
@@ -102,10 +101,7 @@ pub fn rollout(
     let exchanges: Vec<ServedExchange> = cases.into_iter().map(Case::finish).collect();
     Ok(Rollout {
         schema: ROLLOUT_SCHEMA_VERSION,
-        vcs: Some(match source {
-            Repository::Git(_) => Vcs::Git,
-            Repository::Hg(_) => Vcs::Mercurial,
-        }),
+        vcs: Some(vcs_of(source)),
         program_version: env!("CARGO_PKG_VERSION").to_owned(),
         host: Host::current(),
         repository: name.to_owned(),

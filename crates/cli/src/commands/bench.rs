@@ -3,11 +3,12 @@
 use std::process::ExitCode;
 
 use repackbench_reader::Repository;
-use repackbench_records::{Record, Vcs};
+use repackbench_records::Record;
 use repackbench_report::{Results, self_test_table};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, Measured, bench},
     clock::SystemClock,
+    record_names::vcs_of,
     statistics::self_test,
 };
 use repackbench_writer::cache::Cache;
@@ -83,13 +84,7 @@ fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -
         true => Some(arguments.programs.rechooser(source)?),
         false => None,
     };
-    let (workloads, stock) = {
-        let vcs = match source {
-            Repository::Git(_) => Vcs::Git,
-            Repository::Hg(_) => Vcs::Mercurial,
-        };
-        arguments.client.plans(&arguments.workloads, vcs, &arguments.programs)?
-    };
+    let (workloads, stock) = arguments.client.plans(&arguments.workloads, vcs_of(source), &arguments.programs)?;
     let plan = plan_with(
         PlanParts {
             pace: &arguments.pace,

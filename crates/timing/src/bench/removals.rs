@@ -2,16 +2,16 @@
 
 use std::env;
 
-use repackbench_records::{Host, Storage};
+use repackbench_records::{Host, Storage, Vcs};
 use repackbench_writer::Progress;
 
 use super::BenchPlan;
 use crate::{stock::StockWorkload, workloads::WorkloadSpec};
 
 /// Notes that files are made where that takes longer after others were removed, as they are after each run.
-pub(super) fn warn(plan: &BenchPlan, host: &Host, progress: &dyn Progress) {
+pub(super) fn warn(plan: &BenchPlan, vcs: Vcs, host: &Host, progress: &dyn Progress) {
     let replays = plan.workloads.contains(&WorkloadSpec::Checkout).then(|| Storage::of(&env::temp_dir())).flatten();
-    let commands = plan.stock.as_ref().is_some_and(|stock| stock.workloads.iter().any(makes_files));
+    let commands = plan.stock.as_ref().is_some_and(|stock| stock.workloads.iter().any(|job| makes_files(job, vcs)));
     let commands = host.variant_storage.as_ref().filter(|_| commands);
     for (storage, what, variable) in
         [(replays.as_ref(), "checkout", "TMPDIR"), (commands, "the user's own client", "XDG_CACHE_HOME")]
@@ -25,12 +25,13 @@ pub(super) fn warn(plan: &BenchPlan, host: &Host, progress: &dyn Progress) {
     }
 }
 
-/// Whether there are as many as in a work tree or, for hg, in a store.
-fn makes_files(workload: &StockWorkload) -> bool {
-    matches!(
-        workload,
-        StockWorkload::Replayed(WorkloadSpec::Checkout) | StockWorkload::Clone(_) | StockWorkload::Repack
-    )
+/// Whether there are as many as in a work tree. A store of hg has that many, too; a pack is one file.
+fn makes_files(workload: &StockWorkload, vcs: Vcs) -> bool {
+    match workload {
+        StockWorkload::Replayed(replayed) => *replayed == WorkloadSpec::Checkout,
+        StockWorkload::Clone(_) | StockWorkload::Repack => vcs == Vcs::Mercurial,
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -38,8 +39,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_trees_and_clones_are_made_of_files_and_a_traversal_is_not() {
-        assert!(makes_files(&StockWorkload::Replayed(WorkloadSpec::Checkout)));
-        assert!(!makes_files(&StockWorkload::Replayed(WorkloadSpec::Traverse)));
+    fn work_trees_and_stores_of_hg_are_made_of_files_and_packs_are_not() {
+        let [checkout, traversal] = [WorkloadSpec::Checkout, WorkloadSpec::Traverse].map(StockWorkload::Replayed);
+        for vcs in [Vcs::Git, Vcs::Mercurial] {
+            assert!(makes_files(&checkout, vcs) && !makes_files(&traversal, vcs));
+            assert_eq!(makes_files(&StockWorkload::Repack, vcs), vcs == Vcs::Mercurial);
+        }
     }
 }

@@ -15,7 +15,7 @@ use super::{
     stock::StockSubject,
 };
 use crate::{
-    layout::chosen_layout,
+    record_names::chosen_layout,
     schedule::BASELINE,
     sizes::{self, SharedFormats},
     workloads::VariantPlace,

@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     bench::BenchError,
-    layout::chosen_layout,
+    record_names::chosen_layout,
     workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec},
 };
 

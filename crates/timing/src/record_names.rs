@@ -1,7 +1,16 @@
-//! How records call the layouts of variants.
+//! How records call what is measured.
 
-use repackbench_records::ChosenLayout;
+use repackbench_reader::Repository;
+use repackbench_records::{ChosenLayout, Vcs};
 use repackbench_writer::Layout;
+
+/// The system of a repository as records have it.
+pub fn vcs_of(source: &Repository) -> Vcs {
+    match source {
+        Repository::Git(_) => Vcs::Git,
+        Repository::Hg(_) => Vcs::Mercurial,
+    }
+}
 
 /// `layout` as records have it; `None` for that of the source.
 pub fn chosen_layout(layout: Layout) -> Option<ChosenLayout> {
