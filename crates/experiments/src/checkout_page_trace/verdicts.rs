@@ -283,7 +283,7 @@ pub(super) struct OrderGain {
 /// are told beside them.
 pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain], others: &[OrderGain]) -> Judgement {
     let apart = format!(
-        "the {} of the revision ({} of them deltas, {} bytes) lie in {} of {}",
+        "the {} of the revision and of what they are deltas on ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
         trees.deltas,
         trees.bytes,

@@ -1,32 +1,71 @@
-//! The caveat of the published text, closed: a real checkout, by Git's own way to its objects, of loose ones that are flat and of others
-//! that are compressed.
+//! The caveat of the published text, closed: a real checkout, of loose objects that are flat and of others that are compressed, by git
+//! itself and replayed.
 
 use std::{
     fs,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     time::Duration,
 };
 
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
+use repackbench_records::Estimate;
 use repackbench_timing::{
     bench::BenchError,
     clock::{Sample, measure},
     cold::ColdCopies,
     workloads::{Counter, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
-use repackbench_writer::{Layout, StoreKind, WriterError, cache::GetOrMakeError, convert};
+use repackbench_writer::{
+    Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, files::files_in_folder_order,
+};
 
-use super::{Readings, reading::chill, trees::COPIES};
+use super::{
+    Readings,
+    reading::{chill, measure_children},
+    tables::by_copy,
+    trees::COPIES,
+};
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
+    probe,
     revision_alone::{BRANCH, disk_use, fetch_alone},
 };
 
-/// What loose objects are encoded with: not at all, as published, and as git does by default today.
-pub(super) const ARMS: [(&str, &str); 3] =
-    [("loose objects, flat", "store"), ("loose objects, zlib 9", "zlib:9"), ("loose objects, zlib 1", "zlib:1")];
+/// Who checks out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum By {
+    /// The user's git.
+    Git,
+    /// This program.
+    Replay,
+}
+
+/// Loose objects, and who reads them.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Arm {
+    pub(super) label: &'static str,
+    /// What the objects are encoded with: not at all, as published, and as git does by default today.
+    spec: &'static str,
+    by: By,
+    /// Which of [`ARMS`] is the flat one that it is held against; that one's own number if it is flat.
+    pub(super) flat: usize,
+}
+
+/// All of them. No git reads objects without a frame of zlib's, so that its flat ones have that frame, and nothing in it is compressed.
+pub(super) const ARMS: [Arm; 6] = [
+    Arm { label: "git, zlib 0, which is flat", spec: "zlib:0", by: By::Git, flat: 0 },
+    Arm { label: "git, zlib 9", spec: "zlib:9", by: By::Git, flat: 0 },
+    Arm { label: "git, zlib 1", spec: "zlib:1", by: By::Git, flat: 0 },
+    Arm { label: "replayed, flat", spec: "store", by: By::Replay, flat: 3 },
+    Arm { label: "replayed, zlib 9", spec: "zlib:9", by: By::Replay, flat: 3 },
+    Arm { label: "replayed, zlib 1", spec: "zlib:1", by: By::Replay, flat: 3 },
+];
+
+/// That of [`ARMS`] which decides on the claim: the published level, by git.
+pub(super) const DECIDING: usize = 1;
 
 /// What messages call this part.
 pub(super) const WHAT: &str = "checking out of loose objects, cold";
@@ -44,6 +83,12 @@ impl GitArm {
     /// The readings of that arm, if there are any.
     pub(super) fn get(&self, arm: usize) -> Option<&Readings> {
         self.readings.get(arm).filter(|readings| !readings.elapsed.is_empty())
+    }
+
+    /// The elapsed time of that arm as a multiple of that of the flat one that it is held against.
+    pub(super) fn to_flat(&self, arm: usize) -> Option<Estimate> {
+        let flat = ARMS.get(arm)?.flat;
+        (flat != arm).then_some(by_copy(self.get(arm)?, self.get(flat)?)).flatten()
     }
 }
 
@@ -77,54 +122,100 @@ pub(super) fn measure_checkouts(
     };
     let paths: Vec<&Path> = variants.iter().map(PathBuf::as_path).collect();
     let mut arm = GitArm { readings: vec![Readings::default(); ARMS.len()], bytes: Vec::new() };
-    for path in &paths {
+    for path in ARMS.iter().filter_map(|arm| Some(paths.get(place_of(arm.spec))?)) {
         arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
     let mut counted: Option<Counter> = None;
     let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |run, number| {
-        let (Some(copy), Some(readings)) =
-            (copies.of(number).get((run % COPIES) as usize), arm.readings.get_mut(number))
-        else {
-            return Ok(());
-        };
-        let (sample, counter) = check_out(context, copy, &root.join("checkout"), drops_all)?;
-        if counted.get_or_insert_with(|| counter.clone()) != &counter {
-            let why = format!("{}: a checkout wrote something else than the one before", copy.display());
-            return Err(ExperimentError::Refused { experiment: super::NAME, why });
-        }
-        readings.push(sample);
-        Ok(())
+        let (Some(read), Some(readings)) = (ARMS.get(number), arm.readings.get_mut(number)) else { return Ok(()) };
+        let copies = copies.of(place_of(read.spec));
+        let Some(copy) = copies.get((run % COPIES) as usize) else { return Ok(()) };
+        chill(copy, drops_all)?;
+        let folder = root.join("checkout");
+        readings.push(match read.by {
+            By::Git => check_out_by_git(context, copy, &folder, revision)?,
+            By::Replay => {
+                let (sample, counter) = check_out(context, copy, &folder)?;
+                if counted.get_or_insert_with(|| counter.clone()) != &counter {
+                    let why = format!("{}: a checkout wrote something else than the one before", copy.display());
+                    return Err(ExperimentError::Refused { experiment: super::NAME, why });
+                }
+                sample
+            }
+        });
+        fs::remove_dir_all(&folder).map_err(|error| ExperimentError::io("remove", folder, error))
     })?;
     arm.readings.iter_mut().for_each(|readings| readings.truncate(runs.done));
     Ok((arm, runs))
 }
 
-/// A repository of that revision alone for each arm, in `root`.
+/// What loose objects of the arms are encoded with, each once.
+const SPECS: [&str; 4] = ["zlib:0", "zlib:9", "zlib:1", "store"];
+
+/// Which of [`SPECS`] that is.
+fn place_of(spec: &str) -> usize {
+    SPECS.iter().position(|found| *found == spec).unwrap_or(SPECS.len())
+}
+
+/// A repository of that revision alone for each of [`SPECS`], in `root`.
 fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result<Vec<PathBuf>, ExperimentError> {
     let alone = root.join("revision.git");
     fetch_alone(context, &revision.revision, &alone)?;
     let source = Repository::open(&alone)?;
     let layout = Layout { store: StoreKind::Loose, ..Layout::default() };
     let mut variants = Vec::new();
-    for (number, (_, spec)) in ARMS.iter().enumerate() {
-        let refused = |error| WriterError::Spec { spec: (*spec).to_owned(), why: format!("{error}") };
+    for (number, spec) in SPECS.into_iter().enumerate() {
+        let refused = |error| WriterError::Spec { spec: spec.to_owned(), why: format!("{error}") };
         let parsed: CodecSpec = spec.parse().map_err(refused)?;
-        let target = root.join(format!("arm-{number}.git"));
+        let target = root.join(format!("loose-{number}.git"));
         convert(&source, &parsed, layout, &target, false, context.options.threads, context.progress)?;
         variants.push(target);
     }
     Ok(variants)
 }
 
-/// Checks the revision out of `copy`, of which nothing is in memory, into `folder`, which is removed again. Opening the repository is part
-/// of the time, as it is for git.
-fn check_out(
+/// Lets the user's git check the revision out of `copy`, of which nothing is in memory, into the new `folder`.
+fn check_out_by_git(
     context: &Context<'_>,
     copy: &Path,
     folder: &Path,
-    drops_all: bool,
-) -> Result<(Sample, Counter), ExperimentError> {
+    revision: &Descriptor,
+) -> Result<Sample, ExperimentError> {
+    let run = |mut command: Command| {
+        let ended = command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).output();
+        ended.map_err(|error| ExperimentError::io("start", command.get_program(), error))
+    };
+    fs::create_dir(folder).map_err(|error| ExperimentError::io("create", folder, error))?;
+    // What it is made of is in memory then, as it is when somebody works with it.
+    let mut program = probe::git(context, copy);
+    program.arg("--version");
+    run(program)?;
+    let mut command = probe::git(context, copy);
+    let index = folder.with_extension("index");
+    command.env("GIT_WORK_TREE", folder).env("GIT_INDEX_FILE", &index);
+    command.args(["-c", "safe.directory=*", "-c", "core.bare=false", "checkout", "-q", "-f", BRANCH, "--", "."]);
+    let (ended, sample) = measure_children(context.clock, || run(command))?;
+    let refused = |why: String| Err(ExperimentError::Refused { experiment: super::NAME, why });
+    if !ended.status.success() {
+        let said = String::from_utf8_lossy(&ended.stderr);
+        return refused(format!("git checkout of {}: {}", copy.display(), said.trim_end()));
+    }
+    let written = files_in_folder_order(folder)?.len() as u64;
+    if written != revision.files {
+        return refused(format!(
+            "git checkout of {}: expected {} files, found {written}",
+            copy.display(),
+            revision.files
+        ));
+    }
+    fs::remove_file(&index).map_err(|error| ExperimentError::io("remove", index, error))?;
+    Ok(sample)
+}
+
+/// Checks the revision out of `copy`, of which nothing is in memory, into `folder`. Opening the repository is part of the time, as it
+/// is for git.
+fn check_out(context: &Context<'_>, copy: &Path, folder: &Path) -> Result<(Sample, Counter), ExperimentError> {
     let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
@@ -133,7 +224,6 @@ fn check_out(
         VariantPlace::of(&repository, decoders)
     };
     workload.prepare(&place).map_err(BenchError::from)?;
-    chill(copy, drops_all)?;
     let mut counter = Counter::default();
     let (result, sample) = measure(context.clock, || {
         let mut history = Repository::open(copy)?.history(decoders)?;
@@ -142,6 +232,5 @@ fn check_out(
     .map_err(|error| ExperimentError::io("read", "the system's clock", error))?;
     result.map_err(|error: WorkloadError| BenchError::from(error))?;
     workload.clean_up().map_err(BenchError::from)?;
-    fs::remove_dir_all(folder).map_err(|error| ExperimentError::io("remove", folder, error))?;
     Ok((sample, counter))
 }

@@ -143,11 +143,15 @@ impl Reader {
 /// Runs the published command on the cold `tree`; `None` where it is not to be had. Names with blanks would break it as it was published,
 /// so they end in a NUL byte here.
 pub(super) fn read_by_command(tree: &Tree, clock: &dyn Clock) -> Result<Option<Sample>, ExperimentError> {
-    let start = clock.read().map_err(clock_error)?;
-    let children = clock.read_children().map_err(clock_error)?;
+    let (is_read, sample) = measure_children(clock, || is_read_by_command(tree))?;
+    Ok(is_read.then_some(sample))
+}
+
+/// Whether the command was there and came to its end.
+fn is_read_by_command(tree: &Tree) -> Result<bool, ExperimentError> {
     let mut find = Command::new("find");
     find.args([".", "-type", "f", "-print0"]).current_dir(tree.files()).stdin(Stdio::null()).stdout(Stdio::piped());
-    let Some(mut find) = started(find)? else { return Ok(None) };
+    let Some(mut find) = started(find)? else { return Ok(false) };
     let names = find.stdout.take().map_or_else(Stdio::null, Stdio::from);
     let mut cat = Command::new("xargs");
     cat.args(["-0", "cat"]).current_dir(tree.files()).stdin(names).stdout(Stdio::null());
@@ -160,12 +164,19 @@ pub(super) fn read_by_command(tree: &Tree, clock: &dyn Clock) -> Result<Option<S
     let is_listed = find.wait().map(|status| status.success());
     started_cat?;
     let wait_error = |error| ExperimentError::io("wait for find or xargs in", tree.files(), error);
-    if !(is_read.map_err(wait_error)? && is_listed.map_err(wait_error)?) {
-        return Ok(None);
-    }
+    Ok(is_read.map_err(wait_error)? && is_listed.map_err(wait_error)?)
+}
+
+/// Does `work`, and gives its elapsed time and the processor time of the programs that it waited for.
+pub(super) fn measure_children<T>(
+    clock: &dyn Clock,
+    work: impl FnOnce() -> Result<T, ExperimentError>,
+) -> Result<(T, Sample), ExperimentError> {
+    let (start, children) = (clock.read().map_err(clock_error)?, clock.read_children().map_err(clock_error)?);
+    let done = work()?;
     let used = Sample::between(children, clock.read_children().map_err(clock_error)?);
     let elapsed = Sample::between(start, clock.read().map_err(clock_error)?);
-    Ok(Some(Sample { wall: elapsed.wall, ..used }))
+    Ok((done, Sample { wall: elapsed.wall, ..used }))
 }
 
 /// Starts `command`; `None` where there is no such program.

@@ -6,7 +6,7 @@ use repackbench_timing::trace::Device;
 use super::{
     Figures, Readings, git_arm,
     reading::How,
-    trees::{COPIES, Kind, Trees},
+    trees::{ALONE, COPIES, Kind, Trees},
     verdicts::{fair_ratio, layout_errors, ratio_between},
 };
 use crate::{ExperimentError, estimates::median_estimate, tables::column, text::megabytes};
@@ -80,9 +80,15 @@ fn ratio_table(published: &Published, reading: Option<&PublishedTable>, figures:
         published.claim("compressed-faster").and_then(|claim| claim.value),
         fair_ratio(&figures.raw, Kind::Gzip, Kind::Flat).map(|found| found.estimate),
     ));
-    for (one, other) in [("gzip-1", "flat-1"), ("gzip-1", "gzip-2")] {
+    let alone = |kind: Kind| format!("{}-{ALONE}", kind.name());
+    for (one, other, how) in [
+        (alone(Kind::Gzip), alone(Kind::Flat), "one tree after the other"),
+        ("gzip-1".to_owned(), "flat-1".to_owned(), "compressed in place"),
+        ("gzip-1".to_owned(), "gzip-2".to_owned(), "compressed in place"),
+    ] {
+        let (one, other) = (one.as_str(), other.as_str());
         rows.push(ratio_row(
-            format!("{one} / {other}, compressed in place"),
+            format!("{one} / {other}, {how}"),
             published_ratio(reading, one, other),
             ratio_between(figures, one, other).map(|found| found.estimate),
         ));
@@ -133,17 +139,15 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
 
 /// The Git arm: what the published text leaves open.
 fn git_table(figures: &Figures) -> ExperimentTable {
-    let flat = figures.git.get(0);
-    let rows = git_arm::ARMS.iter().enumerate().map(|(number, (label, _))| {
+    let rows = git_arm::ARMS.iter().enumerate().map(|(number, arm)| {
         let readings = figures.git.get(number);
-        let to_flat = readings.zip(flat).filter(|_| number > 0).and_then(|(one, flat)| by_copy(one, flat));
         let measured = vec![
             readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
             readings.and_then(|readings| median_estimate(readings.cpu.clone())),
-            to_flat,
+            figures.git.to_flat(number),
             figures.git.bytes.get(number).map(|bytes| Estimate::exact(*bytes as f64)),
         ];
-        ExperimentRow { label: (*label).to_owned(), published: vec![None; measured.len()], measured }
+        ExperimentRow { label: arm.label.to_owned(), published: vec![None; measured.len()], measured }
     });
     let columns = vec![
         column("elapsed", Unit::Seconds),
@@ -176,6 +180,7 @@ fn tree_table(
         column("bytes", Unit::Bytes),
         column("average", Unit::Bytes),
         column("on disk", Unit::Bytes),
+        column("average on disk", Unit::Bytes),
     ];
     let mut rows = Vec::new();
     for kind in Kind::ALL {
@@ -183,15 +188,16 @@ fn tree_table(
         let descriptor = tree.descriptor()?;
         let value = |name: &str| published.and_then(|table| table.value(kind.name(), name));
         let average = descriptor.stored_bytes as f64 / descriptor.files.max(1) as f64;
-        let allocated = figures.disk.get(&tree.label()).map(|reads| Estimate::exact(reads.allocated as f64));
+        let allocated = figures.disk.get(&tree.label()).map(|reads| reads.allocated as f64);
         rows.push(ExperimentRow {
             label: format!("{} ({})", kind.name(), descriptor.spec),
-            published: vec![value("files"), value("bytes"), value("average"), None],
+            published: ["files", "bytes", "average", "on disk", "average on disk"].map(value).to_vec(),
             measured: vec![
                 Some(Estimate::exact(descriptor.files as f64)),
                 Some(Estimate::exact(descriptor.stored_bytes as f64)),
                 Some(Estimate::exact(average)),
-                allocated,
+                allocated.map(Estimate::exact),
+                allocated.map(|bytes| Estimate::exact(bytes / descriptor.files.max(1) as f64)),
             ],
         });
     }
@@ -222,8 +228,9 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
         "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk.".to_owned(),
     );
     differences.push(format!(
-        "{COPIES} copies of each kind were written file by file in turn, in an order of kinds that was drawn for each copy, and not one \
-         tree after another with cp -a."
+        "{COPIES} copies of each kind were written file by file in turn, in an order of kinds that was drawn for each copy, so that \
+         no two files of one tree that are read one after the other lie side by side; with cp -a each tree was written as a whole, as only \
+         flat-{ALONE} and gzip-{ALONE} were here."
     ));
     differences.push(
         "Files are read by this program, on one thread, in the order in which folders list them, as find and cat do; the command itself ran once \

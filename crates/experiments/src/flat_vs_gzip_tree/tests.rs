@@ -15,7 +15,10 @@ fn the_experiment_runs_to_its_end() {
     let labels: Vec<&str> = reading.rows.iter().map(|row| row.label.as_str()).collect();
     assert_eq!(
         labels,
-        ["flat-1", "gzip-1", "flat-2", "gzip-2", "flat-3", "gzip-3", "flat-4", "gzip-4", "flat-5", "gzip-5"]
+        [
+            "flat-1", "gzip-1", "flat-2", "gzip-2", "flat-3", "gzip-3", "flat-4", "gzip-4", "flat-5", "gzip-5",
+            "flat-6", "gzip-6"
+        ]
     );
     for row in &reading.rows {
         assert_eq!(row.measured.len(), reading.columns.len());
@@ -28,7 +31,12 @@ fn the_experiment_runs_to_its_end() {
     assert_eq!(decoding.rows.len(), 5);
     assert!(decoding.rows.iter().all(|row| row.measured[0].as_ref().is_some_and(|found| found.samples.len() == 2)));
     assert_eq!(table("Layout error").rows.len(), 6);
-    assert_eq!(table("Compressed as a multiple").rows.len(), 7);
+    assert_eq!(table("Compressed as a multiple").rows.len(), 8);
+    let git = table("Git: checking");
+    assert_eq!(git.rows.len(), 6);
+    assert!(git.rows.iter().all(|row| row.measured[0].as_ref().is_some_and(|found| found.samples.len() == 2)));
+    let objects = |row: usize| git.rows[row].measured[3].as_ref().unwrap().value;
+    assert!(objects(1) < objects(0) && objects(2) < objects(0) && objects(1) == objects(4));
     let trees = table("The trees");
     let files: Vec<f64> = trees.rows.iter().map(|row| row.measured[0].as_ref().unwrap().value).collect();
     assert_eq!(files, [60.0, 60.0, 60.0]);

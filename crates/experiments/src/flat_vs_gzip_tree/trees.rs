@@ -17,6 +17,9 @@ use crate::{Context, ExperimentError};
 /// How many copies are written side by side, each with one tree of every codec: so many give an interval that is about copies.
 pub(super) const COPIES: u32 = 4;
 
+/// The number of the copies that were written as a whole, one tree after the other.
+pub(super) const ALONE: u32 = COPIES + 2;
+
 /// The published codec, and one of today beside it.
 const GZIP: &str = "zlib:9";
 const ZSTD: &str = "zstd:5";
@@ -54,7 +57,7 @@ impl Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
     pub(super) kind: Kind,
-    /// Its number in the published text: 1 is the first of its kind, the others are copies written side by side.
+    /// Its number in the published text: 1 is the first of its kind, the others are copies, written side by side but for [`ALONE`].
     pub(super) number: u32,
     /// Its folder.
     pub(super) folder: PathBuf,
@@ -91,7 +94,8 @@ impl Trees {
     ///
     /// - `flat-1`, from the repository;
     /// - `gzip-1`, a flat copy whose files were then compressed in place, so that its layout is sparse;
-    /// - [`COPIES`] further copies of each kind, a file of each in turn, in an order of kinds that is drawn anew for each copy.
+    /// - [`COPIES`] further copies of each kind, a file of each in turn, in an order of kinds that is drawn anew for each copy;
+    /// - one more copy of the flat tree as a whole, and then one of the gzip tree, as with `cp -a`.
     ///
     /// A tree of zstd is made first that the copies are taken from, and which goes again.
     pub(super) fn make(context: &Context<'_>) -> Result<Self, ExperimentError> {
@@ -128,6 +132,11 @@ impl Trees {
             for (kind, target) in Kind::ALL.into_iter().zip(targets) {
                 all.push(tree(kind, number, target)?);
             }
+        }
+        for (kind, source) in [Kind::Flat, Kind::Gzip].into_iter().zip(&sources) {
+            let target = root.join(format!("{}-{ALONE}", kind.name()));
+            copy_interleaved(&[source], &[&target], &[0], context.progress)?;
+            all.push(tree(kind, ALONE, target)?);
         }
         std::fs::remove_dir_all(&zstd).map_err(|error| ExperimentError::io("remove", zstd, error))?;
         compare(context, &all)?;
@@ -184,7 +193,7 @@ fn cache_error(error: GetOrMakeError<repackbench_writer::WriterError>) -> Experi
 /// Says how much will be written before it is.
 fn announce(context: &Context<'_>, flat: &Descriptor, root: &Path) {
     // The flat tree is the largest of its kind; compressed ones are smaller.
-    let trees = u64::from(COPIES) * 3 + 3;
+    let trees = u64::from(COPIES) * 3 + 5;
     context.progress.note(&format!(
         "{} files, {:.1} MB flat: writing {trees} trees of them below {}, at most {:.1} MB; they are removed again",
         flat.files,

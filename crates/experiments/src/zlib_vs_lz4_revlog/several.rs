@@ -3,7 +3,7 @@
 use repackbench_records::{Estimate, Experiment, ExperimentTable, Outcome, published_experiment};
 
 use super::{
-    AS_FOUND, NAME,
+    AS_FOUND, NAME, OLD,
     tables::{LZ4, SIZE, UPDATE_COLUMN, ZLIB, by_extension, commands_title, is_column, sizes_title},
 };
 use crate::{
@@ -30,8 +30,12 @@ struct Gain {
 
 /// Judges the claim in each of the results, if those of several repositories are there.
 pub(crate) fn compare_repositories(results: &mut [Experiment]) {
-    let of_this = results.iter().filter(|experiment| experiment.name == NAME);
-    let Some(judgement) = judge(of_this.filter_map(gain).collect()) else { return };
+    let gains = |layout: &str| {
+        let of_this = results.iter().filter(|experiment| experiment.name == NAME);
+        of_this.filter_map(|experiment| gain(experiment, layout)).collect()
+    };
+    // As with the other claims, the layout of 2012 decides where it was measured.
+    let Some(judgement) = [OLD, AS_FOUND].into_iter().find_map(|layout| judge(layout, gains(layout))) else { return };
     let outcome = published_experiment(NAME).and_then(|published| claim(published, CLAIM, judgement));
     let Some(outcome) = outcome else { return };
     for experiment in results.iter_mut().filter(|experiment| experiment.name == NAME) {
@@ -42,13 +46,13 @@ pub(crate) fn compare_repositories(results: &mut [Experiment]) {
 }
 
 /// `None` where there are no two repositories: the same one twice is one.
-fn judge(mut gains: Vec<Gain>) -> Option<Judgement> {
+fn judge(layout: &str, mut gains: Vec<Gain>) -> Option<Judgement> {
     gains.sort_by(|one, other| one.bytes.total_cmp(&other.bytes));
     let (smallest, largest) = (gains.first()?, gains.last()?);
     if smallest.fingerprint == largest.fingerprint {
         return None;
     }
-    let measured = format!("{}; {}", shown(smallest), shown(largest));
+    let measured = format!("{layout}, {}; {}", shown(smallest), shown(largest));
     let undecided = |reason: &str| Judgement::new(Outcome::Undecided, measured.clone(), reason.to_owned());
     if largest.bytes < LARGER * smallest.bytes {
         return Some(undecided(
@@ -80,10 +84,10 @@ fn shown(gain: &Gain) -> String {
     format!("{}: {}{} saved", megabytes(gain.bytes), signed(gain.saved.value), interval.unwrap_or_default())
 }
 
-/// What hg update gained in the repository as found.
-fn gain(experiment: &Experiment) -> Option<Gain> {
+/// What hg update gained in the repository in that layout.
+fn gain(experiment: &Experiment, layout: &str) -> Option<Gain> {
     let table = |title: String| experiment.tables.iter().find(|table| table.title == title);
-    let (sizes, commands) = (table(sizes_title(AS_FOUND))?, table(commands_title(AS_FOUND))?);
+    let (sizes, commands) = (table(sizes_title(layout))?, table(commands_title(layout))?);
     let bytes = value(sizes, ZLIB, SIZE)?.value;
     let (zlib, lz4) = (value(commands, &by_extension(ZLIB), UPDATE_COLUMN)?, value(commands, LZ4, UPDATE_COLUMN)?);
     // Times are in the order of their blocks; of a block that the user stopped, one may have a run that the other has not.
@@ -110,13 +114,16 @@ mod tests {
     #[test]
     fn a_gain_has_to_be_noticed_in_the_large_one_alone() {
         let judge = |small: [f64; 2], large: [f64; 2]| {
-            judge(vec![gain("large", 500.0, large[0], large[1]), gain("small", 5.0, small[0], small[1])]).unwrap()
+            judge(OLD, vec![gain("large", 500.0, large[0], large[1]), gain("small", 5.0, small[0], small[1])]).unwrap()
         };
         assert_eq!(judge([0.01, 0.03], [1.4, 1.6]).outcome, Outcome::Reproduced);
         assert_eq!(judge([0.15, 0.25], [1.4, 1.6]).outcome, Outcome::NotReproduced);
         let neither = judge([-0.02, 0.0], [0.04, 0.06]);
         assert_eq!(neither.outcome, Outcome::Undecided);
-        assert_eq!(neither.measured, "5.00 MB: -10 ms [-20 ms, 0 s] saved; 500 MB: 50 ms [40 ms, 60 ms] saved");
+        assert_eq!(
+            neither.measured,
+            "in the layout of 2012, 5.00 MB: -10 ms [-20 ms, 0 s] saved; 500 MB: 50 ms [40 ms, 60 ms] saved"
+        );
         // Medians on both sides of 0.1 s, and noise that could have put them there.
         assert_eq!(judge([-0.3, 0.4], [1.4, 1.6]).outcome, Outcome::Undecided);
         assert_eq!(judge([0.01, 0.03], [-0.2, 0.6]).outcome, Outcome::Undecided);
@@ -124,7 +131,9 @@ mod tests {
 
     #[test]
     fn repositories_have_to_be_two_and_of_different_sizes() {
-        let of = |other: &str, megabytes| judge(vec![gain("one", 5.0, 0.08, 0.09), gain(other, megabytes, 0.11, 0.12)]);
+        let of = |other: &str, megabytes| {
+            judge(AS_FOUND, vec![gain("one", 5.0, 0.08, 0.09), gain(other, megabytes, 0.11, 0.12)])
+        };
         assert_eq!(of("one", 5.0), None);
         assert_eq!(of("other", 6.0).unwrap().outcome, Outcome::Undecided);
         assert_eq!(of("other", 25.0).unwrap().outcome, Outcome::Reproduced);

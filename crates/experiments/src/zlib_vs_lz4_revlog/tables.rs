@@ -60,6 +60,8 @@ pub(super) struct LayoutFindings<'a> {
     processor: Ratios,
     /// Sizes by the codec's row.
     sizes: Vec<(&'static str, SizeRecord)>,
+    /// The size of the repository itself, unless it is a copy that hg made.
+    as_found: Option<SizeRecord>,
 }
 
 /// The row of each codec, and its spec.
@@ -74,7 +76,8 @@ impl<'a> LayoutFindings<'a> {
             all().find(|sized| sized.spec == wanted).map(|sized| sized.size.clone())
         };
         let sizes = ROWS.iter().filter_map(|(row, text)| Some((*row, of_row(text)?))).collect();
-        Self::of(layout.name, published, records, sizes)
+        let as_found = (layout.name == AS_FOUND).then(|| layout.as_found.clone());
+        LayoutFindings { as_found, ..Self::of(layout.name, published, records, sizes) }
     }
 
     pub(super) fn of(
@@ -84,7 +87,16 @@ impl<'a> LayoutFindings<'a> {
         sizes: Vec<(&'static str, SizeRecord)>,
     ) -> Self {
         let [elapsed, processor] = [ComparedTime::Wall, ComparedTime::Cpu].map(|time| Ratios::of_time(records, time));
-        LayoutFindings { name, published, records, ratios: Ratios::of(records), elapsed, processor, sizes }
+        LayoutFindings {
+            name,
+            published,
+            records,
+            ratios: Ratios::of(records),
+            elapsed,
+            processor,
+            sizes,
+            as_found: None,
+        }
     }
 
     pub(super) fn size(&self, row: &str) -> Option<&SizeRecord> {
@@ -250,15 +262,16 @@ fn sizes(layout: &LayoutFindings<'_>) -> ExperimentTable {
     columns.extend(parts.iter().map(|(name, _)| column(name, Unit::Bytes)));
     columns.push(column("indexes and the rest", Unit::Bytes));
     columns.push(column("manifest's share of the growth", Unit::Share));
-    let rows = layout.sizes.iter().map(|(label, size)| {
+    let sizes = layout.sizes.iter().map(|(label, size)| (*label, size));
+    let rows = sizes.chain(layout.as_found.as_ref().map(|size| (AS_FOUND, size))).map(|(label, size)| {
         let total = size.total_bytes as f64;
         let by_kind = parts.iter().map(|(_, kind)| kind_bytes(size, *kind));
         let rest = total - size.objects.sum().stored_bytes as f64;
         let figures = [total].into_iter().chain(by_kind).chain([rest]).map(|bytes| Some(Estimate::exact(bytes)));
         let mut published = vec![layout.published.table(SIZE).and_then(|table| table.value(nearest, label))];
         published.resize(columns.len(), None);
-        let share = layout.manifest_share(label).filter(|_| *label != ZLIB).map(Estimate::exact);
-        ExperimentRow { label: (*label).to_owned(), published, measured: figures.chain([share]).collect() }
+        let share = layout.manifest_share(label).filter(|_| label != ZLIB).map(Estimate::exact);
+        ExperimentRow { label: label.to_owned(), published, measured: figures.chain([share]).collect() }
     });
     ExperimentTable { title: sizes_title(layout.name), rows: rows.collect(), columns }
 }

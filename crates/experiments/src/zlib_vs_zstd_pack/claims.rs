@@ -256,14 +256,26 @@ mod tests {
         let bytes =
             bytes.iter().map(|(spec, packs)| ((*spec).to_owned(), VariantBytes { packs: *packs, total: *packs }));
         let published = published_experiment(NAME).unwrap();
-        let found = Findings { published, records, ratios: Ratios::of(records), bytes: bytes.collect() };
+        let found = Findings {
+            published,
+            records,
+            ratios: Ratios::of(records),
+            bytes: bytes.collect(),
+            as_found: VariantBytes::default(),
+        };
         outcome_of(published, id, claims(&found))
     }
 
     #[test]
     fn every_published_claim_has_an_outcome_and_none_without_figures() {
         let published = published_experiment(NAME).unwrap();
-        let found = Findings { published, records: &[], ratios: Ratios::of(&[]), bytes: vec![] };
+        let found = Findings {
+            published,
+            records: &[],
+            ratios: Ratios::of(&[]),
+            bytes: vec![],
+            as_found: VariantBytes::default(),
+        };
         assert_all_are_undecided(published, &claims(&found));
     }
 

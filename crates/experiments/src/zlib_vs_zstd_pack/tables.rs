@@ -2,7 +2,8 @@
 
 use repackbench_codec::CodecSpec;
 use repackbench_records::{
-    Estimate, Experiment, ExperimentRow, ExperimentTable, Published, PublishedTable, Record, Unit,
+    Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable, Published, PublishedTable, Record,
+    SizeRecord, Unit,
 };
 
 use super::Variants;
@@ -24,14 +25,34 @@ pub(super) const FETCH_ZLIB: JobName = JobName::newest("fetch:zlib");
 pub(super) const SERVE_SAME: JobName = JobName::all("serve:same");
 pub(super) const SERVE_ZLIB: JobName = JobName::all("serve:zlib");
 
+/// The columns of bytes: of packs, and of all files.
+const SIZE: &str = "size";
+const ALL_FILES: &str = "all files";
+
 /// So many runs had rev-list, of which the best counted.
 const BEST_OF: usize = 5;
 
 /// What a size record comes to here.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct VariantBytes {
     pub(super) packs: u64,
     pub(super) total: u64,
+}
+
+impl VariantBytes {
+    fn of(size: &SizeRecord) -> Self {
+        VariantBytes { packs: size.pack_bytes(), total: size.total_bytes }
+    }
+
+    /// What the columns of sizes are made of.
+    fn cell(self, column: &str) -> Option<Estimate> {
+        let bytes = match column {
+            SIZE => self.packs,
+            ALL_FILES => self.total,
+            _ => return None,
+        };
+        Some(Estimate::exact(bytes as f64))
+    }
 }
 
 /// All that tables and claims are made of.
@@ -41,16 +62,16 @@ pub(super) struct Findings<'a> {
     pub(super) ratios: Ratios,
     /// Bytes by canonical spec.
     pub(super) bytes: Vec<(String, VariantBytes)>,
+    /// Those of the repository itself.
+    pub(super) as_found: VariantBytes,
 }
 
 impl<'a> Findings<'a> {
     pub(super) fn new(published: &'a Published, records: &'a [Record], variants: &Variants) -> Self {
         let all = std::iter::once(&variants.baseline).chain(&variants.codecs);
-        let bytes = all.map(|sized| {
-            let bytes = VariantBytes { packs: sized.size.pack_bytes(), total: sized.size.total_bytes };
-            (sized.spec.canonical(), bytes)
-        });
-        Findings { published, records, ratios: Ratios::of(records), bytes: bytes.collect() }
+        let bytes = all.map(|sized| (sized.spec.canonical(), VariantBytes::of(&sized.size))).collect();
+        let as_found = VariantBytes::of(&variants.as_found);
+        Findings { published, records, ratios: Ratios::of(records), bytes, as_found }
     }
 
     /// The bytes of all packs of a variant as a multiple of another's.
@@ -136,18 +157,21 @@ pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
 /// The published table, and beside it what stock git took.
 fn commands(found: &Findings<'_>) -> Option<ExperimentTable> {
     let published = found.commands()?;
-    let more = [column("rev-list, median", Unit::Seconds), column("all files", Unit::Bytes)];
+    let more = [column("rev-list, median", Unit::Seconds), column(ALL_FILES, Unit::Bytes)];
+    let columns: Vec<ExperimentColumn> = published.columns.iter().chain(&more).cloned().collect();
     let rows = published.rows.iter().filter_map(|row| {
         let arm = arm_of(&row.label)?;
-        let measured = published.columns.iter().chain(&more).map(|column| command_cell(found, &column.name, &arm));
+        let measured = columns.iter().map(|column| command_cell(found, &column.name, &arm));
         let figures = row.values.iter().copied().chain(more.iter().map(|_| None));
         Some(ExperimentRow { label: row.label.clone(), published: figures.collect(), measured: measured.collect() })
     });
-    Some(ExperimentTable {
-        title: "Commands of stock git, and packs".to_owned(),
-        columns: published.columns.iter().chain(&more).cloned().collect(),
-        rows: rows.collect(),
-    })
+    let as_found = ExperimentRow {
+        label: "as found".to_owned(),
+        published: vec![None; columns.len()],
+        measured: columns.iter().map(|column| found.as_found.cell(&column.name)).collect(),
+    };
+    let rows = rows.chain([as_found]).collect();
+    Some(ExperimentTable { title: "Commands of stock git, and packs".to_owned(), columns, rows })
 }
 
 fn command_cell(found: &Findings<'_>, column: &str, arm: &Arm) -> Option<Estimate> {
@@ -161,9 +185,7 @@ fn command_cell(found: &Findings<'_>, column: &str, arm: &Arm) -> Option<Estimat
         "log -S user" => median_estimate(of(PICKAXE, user)),
         "repack" => median_estimate(of(REPACK, wall)),
         "repack user" => median_estimate(of(REPACK, user)),
-        "size" => found.bytes_of(spec).map(|bytes| Estimate::exact(bytes.packs as f64)),
-        "all files" => found.bytes_of(spec).map(|bytes| Estimate::exact(bytes.total as f64)),
-        _ => None,
+        _ => found.bytes_of(spec).and_then(|bytes| bytes.cell(column)),
     }
 }
 
