@@ -6,7 +6,8 @@
 //!   differs, by the sign test with Holm's correction, and the largest distance from 1 is at most [`TWICE`] the published one; **changed**
 //!   where that is more; **not reproduced** where all intervals lie within [`NO_LAYOUT`] of 1; else undecided.
 //! - `sparse`: the ratio of `gzip-1` to `flat-1`, by the rule for times.
-//! - `seeks`: **not reproduced** where the numbers of seeks over all copies differ by more than [`SAME`]. Else the time that readings waited
+//! - `seeks`: **not reproduced** where the numbers of seeks differ by more than [`SAME`], over all copies or of the trees that were written
+//!   as a whole, as the published ones were: side by side nearly every file is a seek. Else the time that readings waited
 //!   decides, which is elapsed time without processor time: **undecided** unless that is [`MOST`] of the elapsed time of either kind. Its
 //!   ratio is nearer to that of seeks or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly
 //!   nearer to that of bytes **changed**, as the number is the same and does not bind.
@@ -22,7 +23,7 @@ use super::{
     Figures, Readings,
     git_arm::DECIDING,
     seeks::DiskReads,
-    trees::{COPIES, Kind},
+    trees::{ALONE, COPIES, Kind},
 };
 use crate::{
     estimates::{Ratio, median_estimate},
@@ -63,7 +64,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         (
             "seeks",
             judge_seeks(
-                disk_ratio(&figures.disk, |reads| reads.seeks),
+                [disk_ratio(&figures.disk, |reads| reads.seeks), seeks_alone(&figures.disk)],
                 disk_ratio(&figures.disk, |reads| Some(reads.bytes)),
                 &waits(&figures.raw),
             ),
@@ -192,6 +193,12 @@ fn disk_ratio(disk: &BTreeMap<String, DiskReads>, of: fn(&DiskReads) -> Option<u
     Some(gzip as f64 / flat as f64).filter(|ratio| ratio.is_finite())
 }
 
+/// The seeks of the compressed tree that was written as a whole, as a multiple of those of the flat one.
+fn seeks_alone(disk: &BTreeMap<String, DiskReads>) -> Option<f64> {
+    let seeks = |kind: Kind| disk.get(&format!("{}-{ALONE}", kind.name()))?.seeks;
+    Some(seeks(Kind::Gzip)? as f64 / seeks(Kind::Flat)? as f64).filter(|ratio| ratio.is_finite())
+}
+
 /// How long readings waited: for the disk, as nothing else is there to wait for.
 #[derive(Debug, Default)]
 struct Waits {
@@ -218,20 +225,33 @@ fn waits(raw: &BTreeMap<String, Readings>) -> Waits {
     }
 }
 
-fn judge_seeks(seeks: Option<f64>, bytes: Option<f64>, waits: &Waits) -> Judgement {
+/// What tells that the number of seeks is not the same, over the copies or, second, of the trees that were written as a whole.
+fn why_seeks_differ(seeks: f64, alone: Option<f64>) -> Option<String> {
+    let differs = |seeks: f64| (seeks - 1.0).abs() > SAME;
+    if differs(seeks) {
+        let (seeks, same) = (ratio(seeks), percent(SAME));
+        return Some(format!("The compressed trees take {seeks} times as many seeks, which is not within {same}."));
+    }
+    alone.filter(|alone| differs(*alone)).map(|alone| {
+        format!(
+            "Where trees were written as a whole, as the published ones were, the compressed one takes {} times as many seeks, which is not \
+             within {}. Side by side nearly every file is one, so that their number is the same.",
+            ratio(alone),
+            percent(SAME)
+        )
+    })
+}
+
+fn judge_seeks([seeks, alone]: [Option<f64>; 2], bytes: Option<f64>, waits: &Waits) -> Judgement {
     let (Some(seeks), Some(bytes)) = (seeks, bytes) else {
         return Judgement::missing("The file system does not say where files lie, so that seeks cannot be counted.");
     };
     let mut shown = vec![format!("seeks {}", ratio(seeks)), format!("bytes {}", ratio(bytes))];
+    shown.extend(alone.map(|alone| format!("seeks of whole trees {}", ratio(alone))));
     shown.extend(waits.ratio.as_ref().map(|found| format!("waiting {}", estimate(&found.estimate))));
     shown.extend(waits.part.map(|part| format!("which is {} of the time", percent(part))));
     let shown = shown.join(", ");
-    if (seeks - 1.0).abs() > SAME {
-        let why = format!(
-            "The compressed trees take {} times as many seeks, which is not within {}.",
-            ratio(seeks),
-            percent(SAME)
-        );
+    if let Some(why) = why_seeks_differ(seeks, alone) {
         return Judgement::new(Outcome::NotReproduced, shown, why);
     }
     let same = "The number of seeks is almost the same";
@@ -405,11 +425,14 @@ mod tests {
             (1.0, 0.5, 0.9, 0.9, Outcome::Undecided),
             (0.5, 0.95, 0.99, 0.9, Outcome::NotReproduced),
         ] {
-            let found = judge_seeks(Some(seeks), Some(0.45), &waits(low, high, part));
+            let found = judge_seeks([Some(seeks), None], Some(0.45), &waits(low, high, part));
             assert_eq!(found.outcome, outcome, "{seeks} {low} {high} {part}: {}", found.reason);
         }
-        assert_eq!(judge_seeks(None, Some(0.45), &Waits::default()).outcome, Outcome::Undecided);
-        assert_eq!(judge_seeks(Some(1.0), Some(0.45), &Waits::default()).outcome, Outcome::Undecided);
+        let judge = |seeks| judge_seeks(seeks, Some(0.45), &waits(0.95, 0.99, 0.9)).outcome;
+        assert_eq!(judge([Some(1.0), Some(1.03)]), Outcome::Reproduced);
+        assert_eq!(judge([Some(1.0), Some(0.1)]), Outcome::NotReproduced);
+        assert_eq!(judge([None, Some(1.0)]), Outcome::Undecided);
+        assert_eq!(judge_seeks([Some(1.0), None], Some(0.45), &Waits::default()).outcome, Outcome::Undecided);
     }
 
     #[test]
@@ -432,6 +455,9 @@ mod tests {
         }
         assert_eq!(disk_ratio(&disk, |reads| reads.seeks), Some(1.5));
         assert_eq!(disk_ratio(&BTreeMap::new(), |reads| reads.seeks), None);
+        disk.extend([("flat-6".to_owned(), reads(100)), ("gzip-6".to_owned(), reads(25))]);
+        assert_eq!(seeks_alone(&disk), Some(0.25));
+        assert_eq!(seeks_alone(&BTreeMap::new()), None);
     }
 
     #[test]
