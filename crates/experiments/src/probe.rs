@@ -90,6 +90,8 @@ pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Command {
     let mut command = Command::new(&context.options.git);
     remove_environment(&mut command, "GIT_");
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_NO_LAZY_FETCH", "1");
+    // No attributes but the repository's own.
+    command.env("GIT_ATTR_NOSYSTEM", "1").env("XDG_CONFIG_HOME", "/dev/null");
     command.env("GIT_DIR", git_dir).env("LC_ALL", "C");
     for setting in ["core.commitGraph=false", "core.multiPackIndex=false", "pack.useBitmaps=false", "pack.threads=1"] {
         command.args(["-c", setting]);

@@ -68,6 +68,14 @@ impl Setting {
         Setting { folder, options }
     }
 
+    /// Adds a commit of what `change` makes of the work tree.
+    pub(crate) fn commit(&self, change: impl FnOnce(&Path)) {
+        let path = self.folder.path().join("source");
+        change(&path);
+        git(&path, &["add", "."]);
+        git(&path, &["commit", "-q", "-m", "more"]);
+    }
+
     fn cache(&self) -> Cache {
         Cache::open(Some(self.folder.path().join("cache"))).unwrap()
     }

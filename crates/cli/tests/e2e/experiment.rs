@@ -104,6 +104,9 @@ fn zstd_in_packs_is_measured_by_git_and_judged_claim_by_claim() {
         assert_eq!(cells[0]["samples"].as_array().map(Vec::len), Some(2), "{label}: {cells:?}");
         assert!(cells[6]["value"].as_f64() > Some(1000.0), "{label}: {cells:?}");
     }
+    let as_found = row(experiment, "Commands of stock git", "as found")["measured"].as_array().expect("figures");
+    let sizes: Vec<&Value> = as_found.iter().filter(|cell| !cell.is_null()).collect();
+    assert!(sizes.len() == 2 && sizes[0]["value"].as_f64() > Some(1000.0), "of packs and of all files: {as_found:?}");
     assert!(row(experiment, "CPU time as a multiple", "zstd:3")["measured"][4]["value"].as_f64() > Some(0.0));
     assert!(row(experiment, "CPU time of what people", "zstd:3")["measured"][9]["value"].as_f64() > Some(0.0));
     assert!(row(experiment, "Deltas as found", "zlib:6, rechosen")["measured"][1]["value"].as_f64() > Some(0.0));
@@ -146,6 +149,8 @@ fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
     let (_, experiments) = lines(&json);
     let experiment = &experiments[0];
     assert_eq!(experiment["repository"]["vcs"], "mercurial");
+    let own = row(experiment, "Bytes, as found", "as found")["measured"][0]["value"].as_f64();
+    assert!(own > Some(1000.0), "{own:?}");
     for layout in ["as found", "in the layout of 2012"] {
         for label in ["zlib", "lz4", "lz4hc", "zstd:3"] {
             let bytes = row(experiment, &format!("Bytes, {layout}"), label)["measured"][0]["value"].as_f64();

@@ -252,7 +252,7 @@ pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) ->
     Judgement::new(outcome, percent(least), format!("By mincore, in the round with the fewest.{touched}"))
 }
 
-/// How the trees of the revision lie in the pack.
+/// How the trees of the revision, and those that they are deltas on, lie in the pack.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct TreePlaces {
     /// How many there are.
@@ -283,7 +283,7 @@ pub(super) struct OrderGain {
 /// are told beside them.
 pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain], others: &[OrderGain]) -> Judgement {
     let apart = format!(
-        "the {} of the revision and of what they are deltas on ({} of them deltas, {} bytes) lie in {} of {}",
+        "the {} of the revision and their bases ({} of them deltas, {} bytes) lie in {} of {}",
         count(trees.trees, "tree", "trees"),
         trees.deltas,
         trees.bytes,

@@ -3,11 +3,13 @@
 
 use std::{
     fs,
+    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::{Command, Output, Stdio},
     time::Duration,
 };
 
+use repackbench_client::find_program;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
 use repackbench_records::Estimate;
@@ -131,12 +133,11 @@ pub(super) fn measure_checkouts(
         let (Some(read), Some(readings)) = (ARMS.get(number), arm.readings.get_mut(number)) else { return Ok(()) };
         let copies = copies.of(place_of(read.spec));
         let Some(copy) = copies.get((run % COPIES) as usize) else { return Ok(()) };
-        chill(copy, drops_all)?;
         let folder = root.join("checkout");
         readings.push(match read.by {
-            By::Git => check_out_by_git(context, copy, &folder, revision)?,
+            By::Git => check_out_by_git(context, copy, &folder, revision, drops_all)?,
             By::Replay => {
-                let (sample, counter) = check_out(context, copy, &folder)?;
+                let (sample, counter) = check_out(context, copy, &folder, drops_all)?;
                 if counted.get_or_insert_with(|| counter.clone()) != &counter {
                     let why = format!("{}: a checkout wrote something else than the one before", copy.display());
                     return Err(ExperimentError::Refused { experiment: super::NAME, why });
@@ -181,19 +182,19 @@ fn check_out_by_git(
     copy: &Path,
     folder: &Path,
     revision: &Descriptor,
+    drops_all: bool,
 ) -> Result<Sample, ExperimentError> {
     let run = |mut command: Command| {
-        let ended = command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::null()).output();
-        ended.map_err(|error| ExperimentError::io("start", command.get_program(), error))
+        // A Ctrl-C ends what is measured between two checkouts, and is not git's.
+        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
+        command.output().map_err(|error| ExperimentError::io("start", command.get_program(), error))
     };
     fs::create_dir(folder).map_err(|error| ExperimentError::io("create", folder, error))?;
-    // What it is made of is in memory then, as it is when somebody works with it.
-    let mut program = probe::git(context, copy);
-    program.arg("--version");
-    run(program)?;
+    chill(copy, drops_all)?;
+    bring_in_program(context, copy, run)?;
     let mut command = probe::git(context, copy);
     let index = folder.with_extension("index");
-    command.env("GIT_WORK_TREE", folder).env("GIT_INDEX_FILE", &index);
+    command.env("GIT_WORK_TREE", folder).env("GIT_INDEX_FILE", &index).arg("-C").arg(folder);
     command.args(["-c", "safe.directory=*", "-c", "core.bare=false", "checkout", "-q", "-f", BRANCH, "--", "."]);
     let (ended, sample) = measure_children(context.clock, || run(command))?;
     let refused = |why: String| Err(ExperimentError::Refused { experiment: super::NAME, why });
@@ -213,9 +214,29 @@ fn check_out_by_git(
     Ok(sample)
 }
 
+/// Brings git itself, and what it is linked with, into memory, where they are when somebody works with it.
+fn bring_in_program(
+    context: &Context<'_>,
+    copy: &Path,
+    run: impl Fn(Command) -> Result<Output, ExperimentError>,
+) -> Result<(), ExperimentError> {
+    // What cannot be read here says so when it is started.
+    if let Ok(program) = find_program(context.options.git.as_os_str()) {
+        let _ = fs::read(program);
+    }
+    let mut command = probe::git(context, copy);
+    command.arg("--version");
+    run(command).map(drop)
+}
+
 /// Checks the revision out of `copy`, of which nothing is in memory, into `folder`. Opening the repository is part of the time, as it
 /// is for git.
-fn check_out(context: &Context<'_>, copy: &Path, folder: &Path) -> Result<(Sample, Counter), ExperimentError> {
+fn check_out(
+    context: &Context<'_>,
+    copy: &Path,
+    folder: &Path,
+    drops_all: bool,
+) -> Result<(Sample, Counter), ExperimentError> {
     let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
@@ -224,6 +245,7 @@ fn check_out(context: &Context<'_>, copy: &Path, folder: &Path) -> Result<(Sampl
         VariantPlace::of(&repository, decoders)
     };
     workload.prepare(&place).map_err(BenchError::from)?;
+    chill(copy, drops_all)?;
     let mut counter = Counter::default();
     let (result, sample) = measure(context.clock, || {
         let mut history = Repository::open(copy)?.history(decoders)?;

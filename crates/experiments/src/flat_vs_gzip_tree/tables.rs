@@ -9,7 +9,12 @@ use super::{
     trees::{ALONE, COPIES, Kind, Trees},
     verdicts::{fair_ratio, layout_errors, ratio_between},
 };
-use crate::{ExperimentError, estimates::median_estimate, tables::column, text::megabytes};
+use crate::{
+    ExperimentError,
+    estimates::median_estimate,
+    tables::column,
+    text::{count, megabytes},
+};
 
 /// All tables.
 pub(super) fn tables(
@@ -229,8 +234,8 @@ pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String
     );
     differences.push(format!(
         "{COPIES} copies of each kind were written file by file in turn, in an order of kinds that was drawn for each copy, so that \
-         no two files of one tree that are read one after the other lie side by side; with cp -a each tree was written as a whole, as only \
-         flat-{ALONE} and gzip-{ALONE} were here."
+         hardly any two files of one tree that are read one after the other lie side by side; with cp -a each tree was written as a whole, \
+         as of these copies only flat-{ALONE} and gzip-{ALONE} were."
     ));
     differences.push(
         "Files are read by this program, on one thread, in the order in which folders list them, as find and cat do; the command itself ran once \
@@ -259,12 +264,12 @@ pub(super) fn notes(trees: &Trees) -> Result<Vec<String>, ExperimentError> {
     if let Some(flat) = trees.get(Kind::Flat, 1) {
         let descriptor = flat.descriptor()?;
         let left_out = [
-            (descriptor.symlinks, "symbolic links"),
-            (descriptor.gitlinks, "commits of other repositories"),
-            (descriptor.missing, "files that this partial clone lacks"),
+            (descriptor.symlinks, "symbolic link", "symbolic links"),
+            (descriptor.gitlinks, "commit of another repository", "commits of other repositories"),
+            (descriptor.missing, "file that this partial clone lacks", "files that this partial clone lacks"),
         ];
-        let named = left_out.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        let named: Vec<String> = named.collect();
+        let named = left_out.into_iter().filter(|(number, ..)| *number > 0);
+        let named: Vec<String> = named.map(|(number, one, many)| count(number, one, many)).collect();
         if !named.is_empty() {
             notes.push(format!("Left out of the trees: {}.", crate::text::list(&named)));
         }

@@ -1,7 +1,7 @@
 use repackbench_records::Outcome;
 
 use super::*;
-use crate::tests::{Setting, files_of};
+use crate::tests::{Setting, files_of, git};
 
 /// The whole experiment on a small repository: every arm is there, in every table that has it, with as many values as runs.
 #[test]
@@ -50,6 +50,25 @@ fn the_experiment_runs_to_its_end() {
     assert_eq!(experiment.claims[2].outcome, Outcome::Undecided);
     assert!(experiment.notes.len() >= published.remarks.len() && !experiment.differences.is_empty());
     assert_eq!(setting.left_in_cache(), 0, "copies are removed again");
+}
+
+/// What git and this program leave out of the files of a tree, or write in another way, is the same, and no user's attributes matter.
+#[test]
+fn checkouts_by_git_are_those_of_trees_with_links_and_attributes() {
+    let mut files = files_of(12);
+    files.push((".gitattributes".to_owned(), b"*.c text eol=crlf\n*.txt ident\n".to_vec()));
+    files.push(("a.txt".to_owned(), b"$Id$\n".to_vec()));
+    let setting = Setting::new(&files, 1);
+    setting.commit(|work_tree| {
+        std::os::unix::fs::symlink("a.txt", work_tree.join("link")).unwrap();
+        let head = git(work_tree, &["rev-parse", "HEAD"]);
+        git(work_tree, &["update-index", "--add", "--cacheinfo", &format!("160000,{head},module")]);
+        std::fs::create_dir(work_tree.join("module")).unwrap();
+    });
+    let experiment = setting.run(|context| run_with(context, false)).unwrap();
+    let table = experiment.tables.iter().find(|table| table.title.starts_with("Git: checking")).unwrap();
+    assert!(table.rows.iter().all(|row| row.measured[0].is_some()), "{:?}", experiment.notes);
+    assert!(experiment.notes.iter().any(|note| note.contains("1 symbolic link")), "{:?}", experiment.notes);
 }
 
 #[test]

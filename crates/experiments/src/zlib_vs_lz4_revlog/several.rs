@@ -104,11 +104,58 @@ fn value<'a>(table: &'a ExperimentTable, row: &str, column: &str) -> Option<&'a 
 
 #[cfg(test)]
 mod tests {
+    use repackbench_records::{ExperimentRow, Unit};
+
     use super::*;
+    use crate::{
+        setting::begin,
+        tables::column,
+        tests::{Setting, files_of},
+    };
 
     fn gain(fingerprint: &str, megabytes: f64, low: f64, high: f64) -> Gain {
         let saved = Estimate { value: (low + high) / 2.0, interval: Some([low, high]), samples: vec![] };
         Gain { fingerprint: fingerprint.to_owned(), bytes: megabytes * 1e6, saved }
+    }
+
+    /// A result of a repository of so many megabytes, with what lz4 saves in each of six runs in the layout of 2012 and as found.
+    fn result(fingerprint: &str, megabytes: f64, saved: [f64; 2]) -> Experiment {
+        let setting = Setting::new(&files_of(1), 1);
+        let mut result = setting.run(|context| begin(context, published_experiment(NAME).unwrap())).unwrap();
+        result.repository.fingerprint = fingerprint.to_owned();
+        let table = |title: String, name: &str, rows: Vec<(String, Vec<f64>)>| ExperimentTable {
+            title,
+            columns: vec![column(name, Unit::Seconds)],
+            rows: rows
+                .into_iter()
+                .map(|(label, samples)| ExperimentRow {
+                    label,
+                    published: vec![None],
+                    measured: vec![median_estimate(samples)],
+                })
+                .collect(),
+        };
+        for (layout, saved) in [OLD, AS_FOUND].into_iter().zip(saved) {
+            result.tables.push(table(sizes_title(layout), SIZE, vec![(ZLIB.to_owned(), vec![megabytes * 1e6])]));
+            let times = vec![(by_extension(ZLIB), vec![2.0; 6]), (LZ4.to_owned(), vec![2.0 - saved; 6])];
+            result.tables.push(table(commands_title(layout), UPDATE_COLUMN, times));
+        }
+        let judgement = Judgement::missing("It takes two repositories.");
+        result.claims.extend(claim(published_experiment(NAME).unwrap(), CLAIM, judgement));
+        result
+    }
+
+    #[test]
+    fn the_layout_of_2012_decides_where_two_repositories_have_it() {
+        // As found the gain is to be noticed in the small one, too.
+        let mut results = vec![result("small", 5.0, [0.01, 0.5]), result("large", 500.0, [1.5, 1.5])];
+        compare_repositories(&mut results);
+        for result in &results {
+            assert_eq!(result.claims[0].outcome, Outcome::Reproduced, "{:?}", result.claims);
+        }
+        results[0].tables.retain(|table| !table.title.ends_with(OLD));
+        compare_repositories(&mut results);
+        assert_eq!(results[1].claims[0].outcome, Outcome::NotReproduced, "{:?}", results[1].claims);
     }
 
     #[test]
