@@ -124,7 +124,7 @@ pub(super) fn measure_checkouts(
     };
     let paths: Vec<&Path> = variants.iter().map(PathBuf::as_path).collect();
     let mut arm = GitArm { readings: vec![Readings::default(); ARMS.len()], bytes: Vec::new() };
-    for path in ARMS.iter().filter_map(|arm| Some(paths.get(place_of(arm.spec))?)) {
+    for path in ARMS.iter().filter_map(|arm| paths.get(place_of(arm.spec))) {
         arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
