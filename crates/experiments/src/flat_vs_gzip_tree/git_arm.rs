@@ -49,10 +49,10 @@ pub(super) enum By {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arm {
     pub(super) label: &'static str,
-    /// What the objects are encoded with: not at all, as published, and as git does by default today.
+    /// What the objects are encoded with, one of [`SPECS`]: flat, at the published level, or as git does by default today.
     spec: &'static str,
     by: By,
-    /// Which of [`ARMS`] is the flat one that it is held against; that one's own number if it is flat.
+    /// Which of [`ARMS`] is the flat one that it is held against; its own number where it is that one.
     pub(super) flat: usize,
 }
 
@@ -90,7 +90,7 @@ impl GitArm {
     /// The elapsed time of that arm as a multiple of that of the flat one that it is held against.
     pub(super) fn to_flat(&self, arm: usize) -> Option<Estimate> {
         let flat = ARMS.get(arm)?.flat;
-        (flat != arm).then_some(by_copy(self.get(arm)?, self.get(flat)?)).flatten()
+        if flat == arm { None } else { by_copy(self.get(arm)?, self.get(flat)?) }
     }
 }
 
