@@ -27,9 +27,14 @@ pub struct WorkloadComparison {
     /// How large a difference has to be to be one, as a part of 1: 0.01, or the outer bound of the noise if that is more.
     /// `None` while the noise has no interval.
     pub noise_floor: Option<f64>,
-    /// Whether the noise allows verdicts: not if its interval lies wholly outside of 0.99 to 1.01, as then something
-    /// disturbed the two runs of the same files that the method does not cancel.
+    /// Whether there may be verdicts: not if the interval of the noise lies wholly outside of 0.99 to 1.01, as then something
+    /// disturbed the two runs of the same files that the method does not cancel; and not if
+    /// [some times are guesses](Self::has_guesses).
     pub is_valid: bool,
+    /// Whether some run was too short for its time to be more than a guess: of user time, which is made of timer ticks. Left
+    /// out of the JSON form where it is not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_guesses: bool,
     /// How many ratios the verdicts were given together with, this workload's among them; see [`Verdict`].
     pub cells: usize,
     /// How many blocks it takes that any of so many ratios can be called a difference, however clear it is. 0 for runs of several

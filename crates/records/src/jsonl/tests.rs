@@ -51,7 +51,7 @@ fn record(block: u32) -> Record {
         },
         compared_time: ComparedTime::Cpu,
         place: RunPlace { block, position: 3, seed: u64::MAX, session: 5, copy: None },
-        sample: SampleRecord { wall_ns: 10, user_ns: 8, sys_ns: 1 },
+        sample: SampleRecord { wall_ns: 10, user_ns: 8, sys_ns: 1, writing_ns: None },
         usage: RunUsage { minor_faults: Some(12), ..RunUsage::default() },
         disturbance: Disturbance { steal_ns: Some(0), ..Disturbance::default() },
         delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 4, misses: 2 }),
@@ -109,7 +109,7 @@ fn an_experiment_of_a_later_form_is_refused_by_its_number() {
     let mut out = Vec::new();
     write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":2,\"experiment_schema\":1,"), "{text}");
+    assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":3,\"experiment_schema\":1,"), "{text}");
     let later = text.replace("\"experiment_schema\":1", "\"experiment_schema\":9");
     let error = read_results(later.as_bytes()).next().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "line 1: expected an experiment of version 1 to 1, found 9");
@@ -135,7 +135,7 @@ fn records_survive_a_round_trip_one_per_line() {
 #[test]
 fn the_json_names_that_other_tools_rely_on_are_fixed() {
     let json: serde_json::Value = serde_json::from_slice(&written(&[record(7)])).unwrap();
-    assert_eq!(json["schema"], 2);
+    assert_eq!(json["schema"], 3);
     assert_eq!(json["variant"]["role"], "baseline-again");
     assert_eq!(json["variant"]["spec"]["canonical"], "zlib:6");
     assert_eq!(json["place"]["block"], 7);
@@ -252,9 +252,9 @@ fn a_damaged_line_is_named_and_ends_the_reading() {
 
 #[test]
 fn a_schema_of_the_future_is_refused_by_its_number() {
-    let input = b"{\"schema\":3,\"anything\":[]}\n";
+    let input = b"{\"schema\":4,\"anything\":[]}\n";
     let error = read_records(input.as_slice()).next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "line 1: expected schema version 1 to 2, found 3");
+    assert_eq!(error.to_string(), "line 1: expected schema version 1 to 3, found 4");
 }
 
 /// A line that the release with version 1 wrote, but for the sizes, which are the defaults.
@@ -274,6 +274,34 @@ fn records_of_version_1_are_read() {
     assert_eq!((record.delta_cache, record.checks, record.place.copy), (None, None, None));
     assert_eq!((record.usage, record.disturbance), (RunUsage::default(), Disturbance::default()));
     assert_eq!(record.repository.vcs, None);
+}
+
+/// What version 2 wrote of a workload that writes files.
+#[test]
+fn records_of_version_2_are_read_and_keep_the_user_time_that_they_compare() {
+    let older = Record { schema: 2, compared_time: ComparedTime::User, ..record(0) };
+    let bytes = written(std::slice::from_ref(&older));
+    let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+    assert_eq!(json["compared_time"], "user");
+    assert!(json["sample"].get("writing_ns").is_none(), "{json}");
+    let read = read_records(bytes.as_slice()).next().unwrap().unwrap();
+    assert_eq!(read.compared_time.nanoseconds(&read.sample), 8);
+    assert_eq!(read, older);
+}
+
+#[test]
+fn the_time_of_writing_files_is_kept_beside_the_times_that_hold_it() {
+    let sample = SampleRecord { writing_ns: Some(5), ..record(0).sample };
+    for (compared_time, name) in
+        [(ComparedTime::CpuWithoutWriting, "cpu-without-writing"), (ComparedTime::UserOfCommand, "user-of-command")]
+    {
+        let writing = Record { compared_time, sample, ..record(0) };
+        let bytes = written(std::slice::from_ref(&writing));
+        let json: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        assert_eq!((&json["compared_time"], &json["sample"]["writing_ns"]), (&name.into(), &5.into()));
+        assert_eq!((&json["sample"]["user_ns"], &json["sample"]["sys_ns"]), (&8.into(), &1.into()));
+        assert_eq!(read_records(bytes.as_slice()).next().unwrap().unwrap(), writing);
+    }
 }
 
 #[test]
