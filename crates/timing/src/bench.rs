@@ -23,12 +23,12 @@ use std::{
 
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
-use repackbench_records::{Record, RepositoryState, WorkloadLabel};
+use repackbench_records::{Record, RepositoryState};
 use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, StoreKind, cache::Cache, fingerprint};
 
 use self::{
     cold::ColdRuns,
-    resume::Earlier,
+    resume::{Earlier, PlannedJob},
     rows::Subject,
     runs::{Job, Reference, Session},
 };
@@ -100,6 +100,8 @@ pub struct BenchPlan {
     pub blocks: Blocks,
     /// How long runs may go on: no block is begun later. Each workload gets its share; making variants does not count.
     pub time: Option<Duration>,
+    /// How long a run lasts at least: the job is repeated within it. `None` for what the compared time takes to be exact.
+    pub min_run_time: Option<Duration>,
     /// The limits of the cache of delta bases, in bytes, `None` for no limit: the first for all rows, each further one for one more
     /// row of each variant. Empty for the default.
     pub delta_caches: Vec<Option<u64>>,
@@ -293,8 +295,8 @@ impl Part<'_> {
         self.jobs.iter().map(rows).collect()
     }
 
-    fn labels(&self) -> Vec<WorkloadLabel> {
-        self.jobs.iter().map(Job::label).collect()
+    fn planned_jobs(&self) -> Vec<PlannedJob> {
+        self.jobs.iter().map(|job| (job.label(), job.compared_time())).collect()
     }
 }
 
@@ -308,7 +310,7 @@ fn earlier_of(session: &Session<'_>, parts: &[Part<'_>]) -> Result<Vec<Earlier>,
             1 => !part.jobs.is_empty(),
             _ => record.variant.client.is_some() == is_stock,
         };
-        Earlier::new(session, &part.subjects, &part.labels(), &part.rows(), is_its)
+        Earlier::new(session, &part.subjects, &part.planned_jobs(), &part.rows(), is_its)
     };
     parts.iter().map(of_part).collect()
 }

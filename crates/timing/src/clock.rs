@@ -35,6 +35,13 @@ pub trait Clock {
     /// What the operating system answers when it does not tell.
     fn read(&self) -> io::Result<ClockReading>;
 
+    /// The CPU time of the calling thread in both modes together, alone: cheap enough to be read around each file that is
+    /// written. It is the sum of those that [`Self::read`] has, without their grain.
+    ///
+    /// # Errors
+    /// What the operating system answers when it does not tell.
+    fn read_cpu(&self) -> io::Result<Duration>;
+
     /// Elapsed time as [`Self::read`] has it, and the CPU time of all child processes that were waited for, with all that they waited
     /// for themselves.
     ///
@@ -70,13 +77,17 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     fn read(&self) -> io::Result<ClockReading> {
         // For its side effect on the account that `getrusage` shows; see the type's documentation.
-        clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?;
+        self.read_cpu()?;
         let usage = getrusage(UsageWho::RUSAGE_THREAD)?;
         Ok(ClockReading {
             wall: self.started.elapsed(),
             user: duration(usage.user_time()),
             sys: duration(usage.system_time()),
         })
+    }
+
+    fn read_cpu(&self) -> io::Result<Duration> {
+        Ok(Duration::from(clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID)?))
     }
 
     /// A process's account is brought up to date when it ends, so no tick shows here.
@@ -106,6 +117,8 @@ pub struct Sample {
     pub user: Duration,
     /// CPU time of the measuring thread in the kernel.
     pub sys: Duration,
+    /// The part of both in which files were written; `None` where nobody looked.
+    pub writing: Option<Duration>,
 }
 
 impl Sample {
@@ -115,18 +128,18 @@ impl Sample {
             wall: end.wall.saturating_sub(start.wall),
             user: end.user.saturating_sub(start.user),
             sys: end.sys.saturating_sub(start.sys),
+            writing: None,
         }
     }
-}
 
-impl Sample {
     /// No time at all.
-    pub const ZERO: Sample = Sample { wall: Duration::ZERO, user: Duration::ZERO, sys: Duration::ZERO };
+    pub const ZERO: Sample = Sample { wall: Duration::ZERO, user: Duration::ZERO, sys: Duration::ZERO, writing: None };
 
     /// The mean of samples that this one is the sum of.
     pub fn mean_of(self, count: u32) -> Self {
         let count = count.max(1);
-        Sample { wall: self.wall / count, user: self.user / count, sys: self.sys / count }
+        let writing = self.writing.map(|writing| writing / count);
+        Sample { wall: self.wall / count, user: self.user / count, sys: self.sys / count, writing }
     }
 }
 
@@ -135,12 +148,16 @@ impl std::ops::AddAssign for Sample {
         self.wall = self.wall.saturating_add(other.wall);
         self.user = self.user.saturating_add(other.user);
         self.sys = self.sys.saturating_add(other.sys);
+        self.writing = match (self.writing, other.writing) {
+            (Some(one), Some(other)) => Some(one.saturating_add(other)),
+            (one, other) => one.or(other),
+        };
     }
 }
 
 impl From<Sample> for SampleRecord {
     fn from(sample: Sample) -> Self {
-        SampleRecord::from_durations(sample.wall, sample.user, sample.sys)
+        SampleRecord::from_durations(sample.wall, sample.user, sample.sys).with_writing(sample.writing)
     }
 }
 
@@ -178,6 +195,10 @@ mod tests {
             Ok(ClockReading { wall: after(5), user: after(3), sys: after(1) })
         }
 
+        fn read_cpu(&self) -> io::Result<Duration> {
+            self.read().map(|reading| reading.user + reading.sys)
+        }
+
         fn read_children(&self) -> io::Result<ClockReading> {
             Err(io::Error::other("no test of this module has children"))
         }
@@ -188,7 +209,21 @@ mod tests {
         let (result, sample) = measure(&SteppingClock::default(), || "done").unwrap();
         assert_eq!(result, "done");
         let milliseconds = Duration::from_millis;
-        assert_eq!(sample, Sample { wall: milliseconds(5), user: milliseconds(3), sys: milliseconds(1) });
+        let expected = Sample { wall: milliseconds(5), user: milliseconds(3), sys: milliseconds(1), writing: None };
+        assert_eq!(sample, expected);
+    }
+
+    #[test]
+    fn samples_add_up_with_the_time_of_writing() {
+        let milliseconds = Duration::from_millis;
+        let of = |writing| Sample { user: milliseconds(40), sys: milliseconds(20), writing, ..Sample::ZERO };
+        let mut sum = Sample::ZERO;
+        sum += of(Some(milliseconds(9)));
+        sum += of(Some(milliseconds(3)));
+        assert_eq!(sum.mean_of(2), of(Some(milliseconds(6))));
+        let record = SampleRecord::from(sum);
+        assert_eq!((record.user_ns, record.sys_ns, record.writing_ns), (80_000_000, 40_000_000, Some(12_000_000)));
+        assert_eq!(SampleRecord::from(of(None)).writing_ns, None);
     }
 
     #[test]
@@ -220,6 +255,18 @@ mod tests {
             let ((), sample) = measure(&clock, || spin(Duration::from_millis(1))).unwrap();
             assert!(!cpu(sample).is_zero(), "{sample:?}");
             assert!(cpu(sample) <= sample.wall + Duration::from_micros(500), "{sample:?}");
+        }
+    }
+
+    /// What is read around files is taken from the sum, so both have to go alike.
+    #[test]
+    fn both_cpu_times_of_the_system_clock_are_one() {
+        let clock = SystemClock::new();
+        for _ in 0..20 {
+            let outside = clock.read_cpu().unwrap();
+            let ((), sample) = measure(&clock, || spin(Duration::from_millis(1))).unwrap();
+            let around = clock.read_cpu().unwrap() - outside;
+            assert!(cpu(sample) <= around + Duration::from_micros(2), "{sample:?} {around:?}");
         }
     }
 

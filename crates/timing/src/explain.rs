@@ -97,10 +97,7 @@ impl ExplainPlan {
     pub fn explain(&self, records: &[Record]) -> Vec<Explanation> {
         let mut workloads: Vec<Vec<&Record>> = Vec::new();
         for record in records {
-            match workloads
-                .iter_mut()
-                .find(|group| group.first().is_some_and(|first| first.workload == record.workload))
-            {
+            match workloads.iter_mut().find(|group| group.first().is_some_and(|first| is_of_one_job(first, record))) {
                 Some(group) => group.push(record),
                 None => workloads.push(vec![record]),
             }
@@ -147,6 +144,11 @@ impl ExplainPlan {
             noise: again.and_then(|again| baseline.ratio_to(&again)),
         })
     }
+}
+
+/// Whether two runs are of one workload, and the same time of both is compared.
+fn is_of_one_job(one: &Record, other: &Record) -> bool {
+    (&one.workload, one.compared_time) == (&other.workload, other.compared_time)
 }
 
 /// The runs of one row in one workload.

@@ -22,9 +22,13 @@ pub mod clock;
 pub mod cold;
 pub mod explain;
 pub mod missing;
+#[cfg(test)]
+#[path = "../../../fixtures/on_disk.rs"]
+mod on_disk;
 mod probe;
 pub mod record_names;
 pub mod rollout;
+mod run_length;
 pub mod schedule;
 pub mod sizes;
 pub mod statistics;

@@ -14,7 +14,7 @@ use super::{
     runs::{JobRun, clock_error},
 };
 use crate::{
-    clock::{Clock, measure},
+    clock::{Clock, Sample, measure},
     cold::{ColdCopies, ColdError, FEWEST_COPIES, make_cold},
     probe::{Faults, JobUsage, ReadCalls},
     schedule::{BASELINE, Slot, Turn},
@@ -69,7 +69,7 @@ pub(super) fn run(
     clock: &dyn Clock,
 ) -> Result<JobRun, BenchError> {
     let place = VariantPlace { folder: copy.to_owned(), ..subject.place.clone() };
-    let mut counter = Counter::default();
+    let mut counter = Counter::timing_writes(clock);
     workload.prepare(&place)?;
     make_cold(copy).map_err(|error: ColdError| BenchError::Cold(error))?;
     let (calls, faults) = (ReadCalls::now(), Faults::now());
@@ -85,5 +85,6 @@ pub(super) fn run(
     let lookups = result?.delta_cache_lookups();
     let extra = workload.extra();
     workload.clean_up()?;
+    let sample = Sample { writing: counter.writing().map_err(clock_error)?, ..sample };
     Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups })
 }

@@ -1,6 +1,6 @@
 //! Several copies of one job at once, each in a thread of its own.
 
-use std::thread;
+use std::{thread, time::Duration};
 
 use repackbench_reader::{CacheLookups, History};
 
@@ -50,6 +50,7 @@ struct CopyRun {
     extra: Counts,
     start: ClockReading,
     end: ClockReading,
+    writing: Option<Duration>,
     usage: JobUsage,
     lookups: CacheLookups,
 }
@@ -62,7 +63,7 @@ fn run_copy(
     expected: Expected<'_>,
     clock: &(dyn Clock + Sync),
 ) -> Result<CopyRun, BenchError> {
-    let mut counter = Counter::default();
+    let mut counter = Counter::timing_writes(clock);
     let prepared = workload.prepare(place);
     history.forget();
     // A failure or a panic before this does not keep the others waiting.
@@ -78,7 +79,8 @@ fn run_copy(
     history.forget();
     let extra = workload.extra();
     workload.clean_up()?;
-    Ok(CopyRun { counts: counter.counts(), extra, start, end, usage, lookups })
+    let writing = counter.writing().map_err(clock_error)?;
+    Ok(CopyRun { counts: counter.counts(), extra, start, end, writing, usage, lookups })
 }
 
 /// The copies as one: CPU time in the mean, elapsed time from the first start to the last end.
@@ -87,7 +89,7 @@ fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
     let mut cpu = Sample::ZERO;
     let mut usage = JobUsage::NONE;
     for copy in &copies {
-        cpu += Sample::between(copy.start, copy.end);
+        cpu += Sample { writing: copy.writing, ..Sample::between(copy.start, copy.end) };
         usage = usage.plus(copy.usage);
     }
     let first = copies.iter().map(|copy| copy.start.wall).min().unwrap_or_default();
@@ -103,8 +105,6 @@ fn together(copies: Vec<CopyRun>, read_calls: Option<u64>) -> JobRun {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     #[test]
@@ -113,17 +113,20 @@ mod tests {
             let milliseconds = Duration::from_millis;
             ClockReading { wall: milliseconds(wall), user: milliseconds(cpu), sys: Duration::ZERO }
         };
-        let copy = |start, end, minor| CopyRun {
+        let copy = |start, end, minor, writing| CopyRun {
             counts: Counts::new(),
             extra: Counts::new(),
             start,
             end,
+            writing: Some(Duration::from_millis(writing)),
             usage: JobUsage { minor_faults: Some(minor), ..JobUsage::NONE },
             lookups: CacheLookups { hits: 1, misses: 2 },
         };
-        let copies = vec![copy(reading(100, 0), reading(150, 40), 3), copy(reading(103, 7), reading(170, 67), 4)];
+        let copies =
+            vec![copy(reading(100, 0), reading(150, 40), 3, 4), copy(reading(103, 7), reading(170, 67), 4, 10)];
         let run = together(copies, Some(9));
         assert_eq!((run.sample.wall, run.sample.user), (Duration::from_millis(70), Duration::from_millis(50)));
+        assert_eq!(run.sample.writing, Some(Duration::from_millis(7)));
         assert_eq!((run.usage.minor_faults, run.usage.read_calls, run.counts.len()), (Some(7), Some(9), 2));
         assert_eq!(run.lookups, CacheLookups { hits: 1, misses: 2 });
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use repackbench_records::{Record, Role, RunPlace, Variant, WorkloadLabel};
+use repackbench_records::{ComparedTime, Record, Role, RunPlace, Variant, WorkloadLabel};
 
 use super::{
     BenchError,
@@ -11,6 +11,9 @@ use super::{
 };
 use crate::schedule::{Schedule, Slot};
 
+/// A job of the plan, and which time of its runs is compared.
+pub(super) type PlannedJob = (WorkloadLabel, ComparedTime);
+
 /// What is there already: records of whole blocks only, by workload.
 #[derive(Debug, Default)]
 pub(super) struct Earlier {
@@ -18,15 +21,15 @@ pub(super) struct Earlier {
 }
 
 impl Earlier {
-    /// The whole blocks of the records that `session` goes on with, of those that are `subjects`' as `is_its` has it. Each of the
-    /// workloads that `labels` names has so many `rows`.
+    /// The whole blocks of the records that `session` goes on with, of those that are `subjects`' as `is_its` has it. `rows`
+    /// holds the number of rows of each of `jobs`.
     ///
     /// # Errors
     /// [`BenchError::Resume`] where a record is not one that this very session would have made.
     pub(super) fn new(
         session: &Session<'_>,
         subjects: &[Subject],
-        labels: &[WorkloadLabel],
+        jobs: &[PlannedJob],
         rows: &[usize],
         is_its: impl Fn(&Record) -> bool,
     ) -> Result<Self, BenchError> {
@@ -36,7 +39,7 @@ impl Earlier {
         let orders = Orders::new(&records, subjects.len(), session.plan.seed);
         // Workloads first: with others the plan may look at another revision, which would say less.
         for (number, record) in numbered.iter().copied() {
-            check_workload(record, labels).map_err(|mismatch| mismatch.of_record(number))?;
+            check_workload(record, jobs).map_err(|mismatch| mismatch.of_record(number))?;
         }
         for (number, record) in numbered.iter().copied() {
             check(session, record)
@@ -44,7 +47,7 @@ impl Earlier {
                 .map_err(|mismatch| mismatch.of_record(number))?;
         }
         let turns_of = |label: &WorkloadLabel| {
-            let rows = labels.iter().zip(rows).find(|(known, _)| *known == label);
+            let rows = jobs.iter().zip(rows).find(|((known, _), _)| known == label);
             rows.map_or(0, |(_, rows)| rows + 1)
         };
         Ok(Earlier { records: whole_blocks(&records, turns_of) })
@@ -80,13 +83,14 @@ impl Mismatch {
     }
 }
 
-/// Checks that `record` is of one of the jobs of the plan.
-fn check_workload(record: &Record, labels: &[WorkloadLabel]) -> Result<(), Mismatch> {
-    if !labels.contains(&record.workload) {
-        let planned: Vec<String> = labels.iter().map(ToString::to_string).collect();
-        Mismatch::check("workload", planned.join(" or "), &record.workload)?;
-    }
-    Ok(())
+/// Checks that `record` is of one of the jobs of the plan, and that the same time is compared.
+fn check_workload(record: &Record, jobs: &[PlannedJob]) -> Result<(), Mismatch> {
+    let Some((_, compared)) = jobs.iter().find(|(label, _)| *label == record.workload) else {
+        let planned: Vec<String> = jobs.iter().map(|(label, _)| label.to_string()).collect();
+        return Mismatch::check("workload", planned.join(" or "), &record.workload);
+    };
+    let (expected, found) = (compared.name(), record.compared_time.name());
+    Mismatch::check("compared time", expected, found)
 }
 
 /// Checks that `record` is of the same program, machine, repository and seed.
@@ -179,6 +183,24 @@ fn whole_blocks(records: &[Record], turns_of: impl Fn(&WorkloadLabel) -> usize) 
 mod tests {
     use super::*;
     use crate::statistics::test_record;
+
+    #[test]
+    fn a_session_does_not_go_on_by_another_clock() {
+        let of = |compared_time| Record { compared_time, ..test_record("checkout", Role::Baseline, 0, 0, 100) };
+        let found = |planned, recorded| {
+            let jobs = [(of(planned).workload, planned)];
+            check_workload(&of(recorded), &jobs).map_err(|mismatch| mismatch.of_record(4).to_string())
+        };
+        use ComparedTime::{CpuWithoutWriting, User, UserOfCommand};
+        for planned in [CpuWithoutWriting, UserOfCommand] {
+            assert_eq!(found(planned, planned), Ok(()));
+            let error = found(planned, User).unwrap_err();
+            assert!(error.contains("compared time") && error.contains("user CPU time"), "{error}");
+        }
+        let other = [(test_record("traverse", Role::Baseline, 0, 0, 100).workload, ComparedTime::Cpu)];
+        let mismatch = check_workload(&of(CpuWithoutWriting), &other).expect_err("no job of the plan");
+        assert_eq!((mismatch.what, &*mismatch.found), ("workload", "checkout"));
+    }
 
     #[test]
     fn only_whole_blocks_are_kept_and_no_run_twice() {

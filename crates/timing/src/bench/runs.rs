@@ -22,30 +22,15 @@ use super::{
 use crate::{
     clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
+    run_length::{is_long_enough, needs_more_jobs, shortest_run},
     schedule::{Slot, Turn},
     stock::{Caches, Help, StockJob},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
 
-/// A run of a job that takes less than this is made up of several, so that the clock's grain does not show. User time
-/// alone has a coarser grain than user and system time together: see [`SystemClock`](crate::clock::SystemClock).
-fn shortest_run(compared: ComparedTime) -> Duration {
-    match compared {
-        ComparedTime::Cpu | ComparedTime::Wall => Duration::from_millis(100),
-        ComparedTime::User => Duration::from_millis(500),
-    }
-}
-
 /// The most times that a job is done in one run.
 pub(super) const MAX_ITERATIONS: u32 = 1000;
-
-/// Whether a run whose jobs took so long together is at its end before all that the baseline does are done: what takes many times as
-/// long as the baseline, such as a clone that is compressed anew, is long enough after fewer. Far above
-/// [`shortest_run`], so that chance does not decide how many jobs a row like the baseline does.
-pub(super) fn is_long_enough(together: Duration, compared: ComparedTime) -> bool {
-    together >= shortest_run(compared) * 4
-}
 
 /// What all runs of a benchmark share.
 pub(super) struct Session<'a> {
@@ -68,7 +53,7 @@ pub(super) struct Reference {
     reads: Vec<Option<TracedReads>>,
     /// The peak memory of each row's command, in bytes, in the order of the schedule; nothing for what is done in-process.
     pub(super) peaks: Vec<Option<u64>>,
-    /// How many times a run does the job, unless [`is_long_enough`] ends it before.
+    /// How many times a run does the job, unless [`is_long_enough`] ends it before or [`needs_more_jobs`] lets it go on.
     pub(super) iterations: u32,
 }
 
@@ -139,7 +124,7 @@ impl<'a> Job<'a> {
     }
 
     /// Several copies contend for caches and memory, which shows in how long all of them take. Cold runs wait.
-    fn compared_time(&self) -> ComparedTime {
+    pub(super) fn compared_time(&self) -> ComparedTime {
         match &self.work {
             _ if self.jobs > 1 || self.is_cold => ComparedTime::Wall,
             Work::Replay { workload, .. } => workload.compared_time(),
@@ -245,7 +230,8 @@ impl Session<'_> {
         if wall.is_zero() {
             return Ok(1);
         }
-        let wanted = shortest_run(job.compared_time()).as_nanos().div_ceil(wall.as_nanos().max(1));
+        let wanted =
+            shortest_run(job.compared_time(), self.plan.min_run_time).as_nanos().div_ceil(wall.as_nanos().max(1));
         Ok(u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS))
     }
 
@@ -283,7 +269,7 @@ impl Session<'_> {
         history: &mut dyn History,
         place: &VariantPlace,
     ) -> Result<JobRun, BenchError> {
-        let mut counter = Counter::default();
+        let mut counter = Counter::timing_writes(self.clock);
         workload.prepare(place)?;
         history.forget();
         let (calls, faults) = (ReadCalls::now(), Faults::now());
@@ -298,6 +284,7 @@ impl Session<'_> {
         history.forget();
         let extra = workload.extra();
         workload.clean_up()?;
+        let sample = Sample { writing: counter.writing().map_err(clock_error)?, ..sample };
         Ok(JobRun { counts: vec![counter.counts()], extra, sample, usage, lookups })
     }
 
@@ -314,15 +301,19 @@ impl Session<'_> {
         let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
         let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
-        let mut iterations = 0;
-        while iterations < reference.iterations {
+        let (mut iterations, mut planned) = (0, reference.iterations);
+        while iterations < planned {
             let run = self.run_once(job, subject, copy.map(|(_, folder)| folder), reference)?;
             sum += run.sample;
             used = used.plus(run.usage);
             (lookups, extra) = (run.lookups, run.extra);
             iterations += 1;
-            if is_long_enough(sum.wall, job.compared_time()) {
+            if is_long_enough(sum, job.compared_time(), self.plan.min_run_time) {
                 break;
+            }
+            // As many again: chance should not have an occasion after each job to end a run.
+            if iterations == planned && needs_more_jobs(sum, job.compared_time(), self.plan.min_run_time) {
+                planned = planned.saturating_mul(2).min(MAX_ITERATIONS);
             }
         }
         let mut usage = used.mean_of(u64::from(iterations) * u64::from(self.plan.jobs.max(1)));

@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn reading_the_touches_brings_in_what_the_model_misses() {
         // On a disk: what lies in memory is read from no device.
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = crate::on_disk::folder();
         let path = folder.path().join("pack");
         fs::write(&path, vec![7; 40 * PAGE_LEN as usize]).unwrap();
         make_cold(folder.path()).unwrap();

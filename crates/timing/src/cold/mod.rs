@@ -239,7 +239,7 @@ mod tests {
 
     /// On a disk: what lies in memory has nothing to be evicted to.
     fn scratch() -> TempDir {
-        tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap()
+        crate::on_disk::folder()
     }
 
     fn repository(folder: &Path, name: &str) -> PathBuf {

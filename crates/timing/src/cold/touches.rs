@@ -137,7 +137,7 @@ mod tests {
     #[test]
     fn pages_are_touched_once_in_their_order_and_the_first_is_read() {
         // On a disk: what lies in memory has nothing to be evicted to.
-        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let scratch = crate::on_disk::folder();
         let (traced, copy) = (scratch.path().join("traced"), scratch.path().join("copy"));
         fs::create_dir(&copy).unwrap();
         fs::write(copy.join("pack"), vec![3; 20 * PAGE_LEN as usize]).unwrap();
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_lies_elsewhere_is_refused() {
-        let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let scratch = crate::on_disk::folder();
         let trace = trace(&[PAGE_LEN], vec![chunk(0, 0, 1)]);
         let error = touch_pages(Path::new("/repository"), scratch.path(), &trace).unwrap_err();
         assert!(error.to_string().contains("lie elsewhere"), "{error}");

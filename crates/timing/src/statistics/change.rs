@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    CellChange, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role, WorkloadLabel,
+    CellChange, ComparedTime, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role,
+    WorkloadComparison, WorkloadLabel,
 };
 
 use super::{compare::SessionHosts, compare_records, ratio_estimate, unify_spellings};
 
-/// A repository's name with its machine where that matters, a workload and a variant's label.
+/// A repository's name with its machine where that matters, a workload, and a variant's label with what else tells cells apart.
 type CellKey = (String, WorkloadLabel, String);
 
 /// The machines of some results, in words.
@@ -36,15 +37,27 @@ struct Cell {
 }
 
 /// What the names of cells say because there are several.
-#[derive(Debug, Clone, Copy)]
-struct Told {
+#[derive(Debug)]
+struct Told<'a> {
     machines: bool,
     baselines: bool,
+    /// The times of each workload that are compared in some results: a few of a workload that writes files, if some are older.
+    times: BTreeMap<&'a WorkloadLabel, BTreeSet<ComparedTime>>,
+}
+
+impl Told<'_> {
+    /// What a comparison is of, as part of a cell's name.
+    fn time(&self, comparison: &WorkloadComparison) -> String {
+        match self.times.get(&comparison.workload).is_some_and(|times| times.len() > 1) {
+            true => format!(", {}", comparison.compared_time.name()),
+            false => String::new(),
+        }
+    }
 }
 
 /// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
 /// before and after a fetch, can be compared. Where either holds results of several machines, each machine's are held against its
-/// own; and ratios to another baseline are not held against each other.
+/// own; and neither ratios to another baseline nor different times of a workload are held against each other.
 pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
     let mut all = [old, new].concat();
     unify_spellings(&mut all);
@@ -56,8 +69,12 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
         .filter(|record| record.variant.role == Role::Baseline)
         .map(|record| record.variant.label())
         .collect();
-    let are_told = Told { machines: are_several, baselines: baselines.len() > 1 };
-    let (before, after) = (cells(old, measure, are_told), cells(new, measure, are_told));
+    let mut times: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    for record in &all {
+        times.entry(&record.workload).or_default().insert(record.compared_time);
+    }
+    let told = Told { machines: are_several, baselines: baselines.len() > 1, times };
+    let (before, after) = (cells(old, measure, &told), cells(new, measure, &told));
     let one_of_each = old_machines.iter().next().zip(new_machines.iter().next()).filter(|_| !are_several);
     let changed_host = one_of_each.filter(|(old, new)| old.0 != new.0);
     let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
@@ -103,22 +120,24 @@ fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEsti
     }
 }
 
-fn cells(records: &[Record], measure: Measure, are_told: Told) -> BTreeMap<CellKey, Cell> {
+fn cells(records: &[Record], measure: Measure, told: &Told<'_>) -> BTreeMap<CellKey, Cell> {
     let mut cells = BTreeMap::new();
     let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
         let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
-        let beside = baseline.filter(|_| are_told.baselines && measure == Measure::RatioToBaseline);
+        let beside = baseline.filter(|_| told.baselines && measure == Measure::RatioToBaseline);
         let beside = beside.map(|baseline| format!(" beside {}", baseline.variant.label())).unwrap_or_default();
+        let time_name = told.time(&comparison);
         for row in &comparison.rows {
             let label = row.variant.label().into_owned();
-            let repository = place(&comparison.repository, &comparison.host, are_told.machines);
+            let repository = place(&comparison.repository, &comparison.host, told.machines);
             let mut key = (repository, comparison.workload.clone(), label);
             let time = match measure {
                 Measure::RatioToBaseline => row.ratio,
-                Measure::Time => times(records, &hosts, &comparison.host, &comparison.repository.name, &key),
+                Measure::Time => times(records, &hosts, &comparison, &key),
             };
             key.2.push_str(&beside);
+            key.2.push_str(&time_name);
             // Times are those of all comparisons in which the variant stands.
             cells.entry(key).or_insert(Cell { time, size: row.size.total_bytes });
         }
@@ -130,14 +149,14 @@ fn cells(records: &[Record], measure: Measure, are_told: Told) -> BTreeMap<CellK
 fn times(
     records: &[Record],
     hosts: &SessionHosts<'_>,
-    host: &Host,
-    repository: &str,
+    comparison: &WorkloadComparison,
     (_, workload, label): &CellKey,
 ) -> Option<RatioEstimate> {
     let is_wanted = |record: &&Record| {
-        record.repository.name == repository
-            && hosts.of_record(record).machine() == host.machine()
+        record.repository.name == comparison.repository.name
+            && hosts.of_record(record).machine() == comparison.host.machine()
             && record.workload == *workload
+            && record.compared_time == comparison.compared_time
             && record.variant.role != Role::BaselineAgain
             // Times of a cold run are those of a copy's place on the disk too.
             && record.place.copy.is_none()
@@ -189,6 +208,32 @@ mod tests {
             }
         }
         records
+    }
+
+    #[test]
+    fn times_by_different_clocks_are_not_held_against_each_other() {
+        let by = |number, compared_time| {
+            let mut records = session("fast", number, 2);
+            records.iter_mut().for_each(|record| record.compared_time = compared_time);
+            records
+        };
+        let (older, newer) = (by(1, ComparedTime::User), by(2, ComparedTime::CpuWithoutWriting));
+        for measure in [Measure::RatioToBaseline, Measure::Time] {
+            let change = compare_results(&older, &newer, measure);
+            assert!(change.cells.is_empty(), "{change:?}");
+            assert_eq!(change.only_old[1], "sample: traverse: codec-1, user CPU time");
+            assert_eq!(change.only_new[1], "sample: traverse: codec-1, CPU time without writing files");
+            let command = compare_results(&older, &by(2, ComparedTime::UserOfCommand), measure);
+            assert!(command.cells.is_empty(), "{command:?}");
+            // Where both have both, each is held against its own.
+            let change = compare_results(&[older.clone(), newer.clone()].concat(), &newer, measure);
+            let variants: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
+            assert_eq!(
+                variants,
+                ["codec-0, CPU time without writing files", "codec-1, CPU time without writing files"]
+            );
+            assert_eq!(change.only_old.len(), 2, "{change:?}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ use super::{
     median_duration, ratio_estimate,
     verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
+use crate::run_length::is_recorded_guess;
 
 /// Compares the variants of each workload with the baseline, by the time that its records name
 /// ([`Record::compared_time`]). Workloads come in the order in which they first appear in `records`.
@@ -330,6 +331,7 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
     let noise = baseline.noise().estimate();
     let interval = noise.and_then(|noise| noise.interval);
     let log_floor = interval.as_ref().map(log_floor);
+    let has_guesses = records.iter().any(|run| is_recorded_guess(run));
     Some(WorkloadComparison {
         repository: first.repository.clone(),
         host: first.host.clone(),
@@ -338,7 +340,8 @@ fn compare_workload(records: &[&Record]) -> Option<WorkloadComparison> {
         rows: rows.iter().filter_map(|runs| compare_variant(runs, &baseline, log_floor)).collect(),
         noise,
         noise_floor: log_floor.map(f64::exp_m1),
-        is_valid: interval.as_ref().is_none_or(is_valid),
+        is_valid: !has_guesses && interval.as_ref().is_none_or(is_valid),
+        has_guesses,
         cells: 0,
         // Known once all ratios are. Signs, of which there have to be enough, are not what is counted over copies.
         blocks_for_verdicts: u32::from(first.place.copy.is_none()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadLabel};
+use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
 
 use super::{compare_records, ratio_estimate};
 
@@ -17,7 +17,7 @@ pub fn self_test(records: &[Record]) -> SelfTest {
     let ratios: Vec<RatioEstimate> = rows().filter_map(|row| row.ratio).collect();
     let is_difference = |verdict: &Verdict| matches!(verdict, Verdict::Faster | Verdict::Slower);
     let differences = rows().filter_map(|row| row.verdict).filter(is_difference).count();
-    let runs: Vec<Vec<Vec<f64>>> = comparisons.iter().map(|comparison| blocks(records, &comparison.workload)).collect();
+    let runs: Vec<Vec<Vec<f64>>> = comparisons.iter().map(|comparison| blocks(records, comparison)).collect();
     SelfTest {
         repository: records.first().map(|record| record.repository.clone()),
         workloads: comparisons.iter().map(|comparison| comparison.workload.clone()).collect(),
@@ -31,11 +31,12 @@ pub fn self_test(records: &[Record]) -> SelfTest {
     }
 }
 
-/// The logarithms of the compared times of `workload`, by block, each block in the order in which it was run. Blocks that are not
+/// The logarithms of the times that `comparison` compares, by block, each block in the order in which it was run. Blocks that are not
 /// whole, or in which a run took no measurable time, are left out.
-fn blocks(records: &[Record], workload: &WorkloadLabel) -> Vec<Vec<f64>> {
+fn blocks(records: &[Record], comparison: &WorkloadComparison) -> Vec<Vec<f64>> {
+    let of = (&comparison.workload, comparison.compared_time);
     let mut by_block: BTreeMap<(u64, u32), BTreeMap<u32, f64>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record.workload == *workload) {
+    for record in records.iter().filter(|record| (&record.workload, record.compared_time) == of) {
         let time_ns = record.compared_time.nanoseconds(&record.sample);
         let block = by_block.entry((record.place.seed, record.place.block)).or_default();
         if time_ns > 0 {
@@ -79,7 +80,7 @@ fn spurious_effects(ratios: &[RatioEstimate], differences: Option<usize>) -> Spu
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::Role;
+    use repackbench_records::{ComparedTime, Role};
 
     use super::super::compare::tests::record;
     use super::*;
@@ -116,6 +117,17 @@ mod tests {
         assert!((found.one_after_another.percentile_95.unwrap() - expected).abs() < 1e-6, "{found:?}");
         assert!((found.one_after_another.median.unwrap() - (1.5_f64.powf(2.0 / 6.0) - 1.0)).abs() < 1e-6, "{found:?}");
         assert!(found.interleaved.percentile_95.unwrap() < 0.02, "{found:?}");
+    }
+
+    #[test]
+    fn sessions_by_different_clocks_are_dealt_out_apart() {
+        let mut older = session(8, 1.5);
+        older.iter_mut().for_each(|record| record.compared_time = ComparedTime::User);
+        let newer = session(8, 1.5);
+        let (alone, both) = (self_test(&newer), self_test(&[older, newer].concat()));
+        assert_eq!(both.one_after_another.cells, 2 * alone.one_after_another.cells);
+        assert_eq!(both.one_after_another.median, alone.one_after_another.median);
+        assert_eq!(both.blocks, Some((8, 8)));
     }
 
     #[test]

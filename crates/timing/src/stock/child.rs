@@ -167,6 +167,10 @@ mod tests {
             Err(io::Error::other("this thread's time is nobody's business"))
         }
 
+        fn read_cpu(&self) -> io::Result<Duration> {
+            Err(io::Error::other("this thread's time is nobody's business"))
+        }
+
         fn read_children(&self) -> io::Result<ClockReading> {
             let count = self.0.replace(self.0.get() + 1);
             let after = |step: u64| Duration::from_millis(step) * count;
@@ -181,7 +185,7 @@ mod tests {
         let finished = run(&mut shell("echo said; echo aside >&2"), &clock, &NoProgress, &mut out).unwrap();
         assert_eq!(out, b"said\n");
         let milliseconds = Duration::from_millis;
-        let expected = Sample { wall: milliseconds(90), user: milliseconds(30), sys: milliseconds(10) };
+        let expected = Sample { wall: milliseconds(90), user: milliseconds(30), sys: milliseconds(10), writing: None };
         assert_eq!(finished.sample, expected);
     }
 

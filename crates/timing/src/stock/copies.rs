@@ -5,6 +5,7 @@
 
 use std::{fs, path::Path};
 
+use repackbench_writer::copy_as_owner;
 use walkdir::WalkDir;
 
 use super::StockError;
@@ -27,7 +28,7 @@ pub fn copy_repository(from: &Path, to: &Path) -> Result<(), StockError> {
             // On another file system it is copied after all.
             fs::hard_link(entry.path(), &place).or_else(|_| fs::copy(entry.path(), &place).map(drop))
         } else {
-            fs::copy(entry.path(), &place).map(drop)
+            copy_as_owner(entry.path(), &place)
         };
         made.map_err(|error| StockError::files("copy to", &place, error))?;
     }

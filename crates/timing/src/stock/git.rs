@@ -114,7 +114,7 @@ impl GitRow {
     fn command(&self, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.git.command(caches);
         match &self.library {
-            Some(library) => library.set_up(&mut command)?,
+            Some(library) => library.set_up(&mut command),
             None => {
                 command.env("GIT_DIR", &self.git_dir);
             }
@@ -280,7 +280,7 @@ impl GitRow {
         }
         let mut command = Command::new(&self.git.program);
         if let Some(library) = &self.library {
-            library.set_up(&mut command)?;
+            library.set_up(&mut command);
         }
         let mut script = b"#!/bin/sh\n".to_vec();
         for (name, value) in command.get_envs().filter(|(name, _)| *name != "GIT_DIR") {

@@ -157,9 +157,13 @@ impl StockWorkload {
         StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits, has_helps: false }
     }
 
-    /// Which of the times of a run is compared: as in the replay.
+    /// Which of the times of a run is compared: as in the replay, but for files that are written. Nobody can tell when a
+    /// command writes them, so the kernel's work is left out as a whole.
     pub(crate) fn compared_time(&self, range: &HistoryRange) -> ComparedTime {
-        self.replay().map_or(ComparedTime::Cpu, |spec| spec.build(range, None).compared_time())
+        match self.replay().map(|spec| spec.build(range, None).compared_time()) {
+            Some(ComparedTime::CpuWithoutWriting) => ComparedTime::UserOfCommand,
+            replayed => replayed.unwrap_or(ComparedTime::Cpu),
+        }
     }
 }
 
@@ -225,6 +229,16 @@ mod tests {
             error("floor:traverse")
         );
         assert!(error("fsk").contains("'fsk': expected checkout,") && error("fsk").ends_with("fetch:same"));
+    }
+
+    #[test]
+    fn user_time_is_compared_where_files_are_written() {
+        let range = HistoryRange { revision: "HEAD".into(), commits: None };
+        for (name, compared) in
+            [("checkout", ComparedTime::UserOfCommand), ("traverse", ComparedTime::Cpu), ("repack", ComparedTime::Cpu)]
+        {
+            assert_eq!(name.parse::<StockWorkload>().unwrap().compared_time(&range), compared, "{name}");
+        }
     }
 
     #[test]

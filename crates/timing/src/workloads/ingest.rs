@@ -222,7 +222,7 @@ impl Workload for Ingest {
 
     /// As for a checkout: what the kernel does for a file drifts.
     fn compared_time(&self) -> ComparedTime {
-        ComparedTime::User
+        ComparedTime::CpuWithoutWriting
     }
 
     fn announce(&mut self, variants: &[&VariantPlace]) {
@@ -244,9 +244,9 @@ impl Workload for Ingest {
             is_checked: observer.wants_written_files(),
         };
         if payloads.is_git {
-            job.write_loose(payloads)?;
+            job.write_loose(payloads, observer)?;
         } else {
-            job.append_chunks(payloads)?;
+            job.append_chunks(payloads, observer)?;
         }
         self.stored_bytes = job.stored_bytes;
         for item in &payloads.items {
@@ -309,7 +309,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// A file for each object, by its id, which is computed as git does it.
-    fn write_loose(&mut self, payloads: &NewPayloads) -> Result<(), WorkloadError> {
+    fn write_loose(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut fan_outs = [false; 256];
         for (item, payload) in payloads.iter() {
             let mut hasher = GitHasher::new(item.id.kind());
@@ -323,35 +323,41 @@ impl Job<'_> {
             let hex = id.to_hex().to_string();
             let (fan_out, rest) = hex.split_at(2);
             let folder = self.folder.join(fan_out);
-            if let Some(is_made) = fan_outs.get_mut(usize::from(id.first_byte()))
-                && !std::mem::replace(is_made, true)
-            {
-                fs::create_dir(&folder).map_err(|e| files_error("make", &folder, e))?;
-            }
             let path = folder.join(rest);
-            let file = OpenOptions::new().write(true).create_new(true).open(&path);
-            let written = file.and_then(|mut file| file.write_all(self.stored));
-            written.map_err(|e| files_error("write", &path, e))?;
+            let is_made = fan_outs.get_mut(usize::from(id.first_byte()));
+            let is_new = is_made.is_some_and(|is_made| !std::mem::replace(is_made, true));
+            observer.writing(|| {
+                if is_new {
+                    fs::create_dir(&folder).map_err(|e| files_error("make", &folder, e))?;
+                }
+                let file = OpenOptions::new().write(true).create_new(true).open(&path);
+                let written = file.and_then(|mut file| file.write_all(self.stored));
+                written.map_err(|e| files_error("write", &path, e))
+            })?;
         }
         Ok(())
     }
 
-    /// A file for each revlog, to which its chunks are appended one by one.
-    fn append_chunks(&mut self, payloads: &NewPayloads) -> Result<(), WorkloadError> {
+    /// A file for each revlog, to which its chunks are appended one by one. Between two of them the file stays open, and the next one
+    /// is encoded, which is no part of the writing.
+    fn append_chunks(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut open: Option<(usize, PathBuf, File)> = None;
         for (item, payload) in payloads.iter() {
             self.encode(item, payload, &payloads.contents)?;
-            let (path, file) = match &mut open {
-                Some((number, path, file)) if *number == item.revlog => (path, file),
-                other => {
-                    let path = self.folder.join(format!("{}.d", item.revlog));
-                    let file = File::create_new(&path).map_err(|e| files_error("create", &path, e))?;
-                    let (_, path, file) = other.insert((item.revlog, path, file));
-                    (path, file)
-                }
-            };
-            file.write_all(self.stored).map_err(|e| files_error("write", path, e))?;
+            observer.writing(|| {
+                let (path, file) = match &mut open {
+                    Some((number, path, file)) if *number == item.revlog => (path, file),
+                    other => {
+                        let path = self.folder.join(format!("{}.d", item.revlog));
+                        let file = File::create_new(&path).map_err(|e| files_error("create", &path, e))?;
+                        let (_, path, file) = other.insert((item.revlog, path, file));
+                        (path, file)
+                    }
+                };
+                file.write_all(self.stored).map_err(|e| files_error("write", path, e))
+            })?;
         }
+        observer.writing(|| drop(open));
         Ok(())
     }
 
@@ -365,5 +371,73 @@ impl Job<'_> {
             return Err(WorkloadError::Refused { why });
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::workloads::{Counter, Digester, observer::tests::MadeUpClock};
+
+    /// Writes `payloads` into a new folder and gives the lengths of the files there, sorted.
+    fn write(payloads: &NewPayloads, observer: &mut dyn Observer) -> Vec<u64> {
+        let (repository, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        for folder in ["objects", "refs"] {
+            fs::create_dir(repository.path().join(folder)).unwrap();
+        }
+        fs::write(repository.path().join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        let repository = Repository::open(repository.path()).unwrap();
+        let mut encoders = PayloadEncoders::of_variant(&repository, &"store".parse().unwrap()).unwrap();
+        let mut job = Job {
+            folder: folder.path(),
+            encoders: &mut encoders,
+            stored: &mut Vec::new(),
+            stored_bytes: 0,
+            is_checked: false,
+        };
+        match payloads.is_git {
+            true => job.write_loose(payloads, observer).unwrap(),
+            false => job.append_chunks(payloads, observer).unwrap(),
+        }
+        let files = walkdir::WalkDir::new(folder.path()).into_iter().map(|entry| entry.unwrap().metadata().unwrap());
+        let mut lengths: Vec<u64> = files.filter(fs::Metadata::is_file).map(|file| file.len()).collect();
+        lengths.sort_unstable();
+        lengths
+    }
+
+    fn payloads(is_git: bool, revlogs: [usize; 3]) -> NewPayloads {
+        let mut payloads = NewPayloads { is_git, ..NewPayloads::default() };
+        for (number, revlog) in revlogs.into_iter().enumerate() {
+            let payload = format!("blob {number}\0{}", "x".repeat(number));
+            let mut hasher = GitHasher::new(gix_hash::Kind::Sha1);
+            hasher.update(payload.as_bytes());
+            let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
+            payloads.push(kind, hasher.finish(), revlog, None, &[payload.as_bytes()]);
+        }
+        payloads
+    }
+
+    #[test]
+    fn the_clock_is_read_around_each_loose_object() {
+        let clock = MadeUpClock::default();
+        let mut counter = Counter::timing_writes(&clock);
+        let files = write(&payloads(true, [0; 3]), &mut counter);
+        assert_eq!(files.len(), 3);
+        assert_eq!((clock.readings(), counter.writing().unwrap()), (6, Some(Duration::from_millis(3))));
+        write(&payloads(true, [0; 3]), &mut Digester::default());
+        assert_eq!(clock.readings(), 6, "nobody times the run in which content is checked");
+    }
+
+    /// Between two chunks of one file the next one is encoded, which has to count.
+    #[test]
+    fn the_clock_is_read_around_each_chunk_of_a_file_that_stays_open() {
+        let clock = MadeUpClock::default();
+        let mut counter = Counter::timing_writes(&clock);
+        let files = write(&payloads(false, [4, 4, 7]), &mut counter);
+        assert_eq!(files.len(), 2, "a file for each revlog");
+        // Three chunks, and the closing of the last file.
+        assert_eq!((clock.readings(), counter.writing().unwrap()), (8, Some(Duration::from_millis(4))));
     }
 }

@@ -1,8 +1,8 @@
 //! Workloads: jobs that version-control users do, replayed on a variant.
 //!
-//! A workload tells an [`Observer`] all that it sees. In a timed run that is a [`Counter`], which only adds up; in a
-//! separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held against each other;
-//! and `repackbench replay` prints it, so that it can be held against stock git.
+//! A workload tells an [`Observer`] all that it sees, and when it writes files. In a timed run that is a [`Counter`], which
+//! only adds up; in a separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held
+//! against each other; and `repackbench replay` prints it, so that it can be held against stock git.
 
 mod blame;
 mod checkout;

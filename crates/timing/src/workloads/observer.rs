@@ -1,10 +1,12 @@
 //! What workloads tell of what they see.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt, io, time::Duration};
 
 use gix_hash::oid;
 use repackbench_reader::{Change, ObjectKind, git::hash::GitHasher};
 use repackbench_records::ContentDigest;
+
+use crate::clock::Clock;
 
 /// Told of everything that a workload visits. Each method does nothing by default.
 pub trait Observer {
@@ -63,6 +65,13 @@ pub trait Observer {
         let _ = objects;
     }
 
+    /// The workload is about to write a file, or to make its directory. Nothing is decoded or encoded until
+    /// [`end_writing`](Observer::end_writing).
+    fn start_writing(&mut self) {}
+
+    /// It is written, as far as its content is there, or cannot be.
+    fn end_writing(&mut self) {}
+
     /// Whether a workload that writes files should tell of what is in them, by reading them again.
     fn wants_written_files(&self) -> bool {
         false
@@ -74,12 +83,22 @@ pub trait Observer {
     }
 }
 
+impl dyn Observer + '_ {
+    /// Writes a file, or a part of one, by `write`, and says when that starts and ends.
+    pub(super) fn writing<T>(&mut self, write: impl FnOnce() -> T) -> T {
+        self.start_writing();
+        let written = write();
+        self.end_writing();
+        written
+    }
+}
+
 /// Named counts of one run.
 pub type Counts = BTreeMap<String, u64>;
 
-/// Counts and nothing else: what a timed run tells.
-#[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Counter {
+/// Counts and nothing else: what a timed run tells. It may have a clock, which it reads where files are written and nowhere else.
+#[derive(Debug, Default, Clone)]
+pub struct Counter<'c> {
     objects: [u64; 7],
     commits: u64,
     changes: u64,
@@ -93,9 +112,60 @@ pub struct Counter {
     missing: u64,
     sizes: u64,
     chunks: u64,
+    writing: Option<WritingTimer<'c>>,
 }
 
-impl Counter {
+/// Adds up the CPU time in which files are written.
+#[derive(Clone)]
+struct WritingTimer<'c> {
+    clock: &'c dyn Clock,
+    /// What the clock showed when the writing that goes on started.
+    started: Option<Duration>,
+    sum: Duration,
+    /// Why the clock did not tell, if it once did not.
+    failed: Option<io::ErrorKind>,
+}
+
+impl fmt::Debug for WritingTimer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WritingTimer").field("sum", &self.sum).field("failed", &self.failed).finish_non_exhaustive()
+    }
+}
+
+impl WritingTimer<'_> {
+    fn read(&mut self) -> Option<Duration> {
+        self.clock.read_cpu().map_err(|error| self.failed = Some(error.kind())).ok()
+    }
+
+    fn start(&mut self) {
+        self.started = self.read();
+    }
+
+    fn end(&mut self) {
+        if let Some((end, start)) = self.read().zip(self.started.take()) {
+            self.sum = self.sum.saturating_add(end.saturating_sub(start));
+        }
+    }
+}
+
+impl<'c> Counter<'c> {
+    /// One that also sees how long files are written, by `clock`.
+    pub fn timing_writes(clock: &'c dyn Clock) -> Self {
+        let writing = WritingTimer { clock, started: None, sum: Duration::ZERO, failed: None };
+        Counter { writing: Some(writing), ..Counter::default() }
+    }
+
+    /// The CPU time in which files were written; `None` without a clock.
+    ///
+    /// # Errors
+    /// The clock did not tell the time.
+    pub fn writing(&self) -> io::Result<Option<Duration>> {
+        match &self.writing {
+            Some(WritingTimer { failed: Some(kind), .. }) => Err((*kind).into()),
+            writing => Ok(writing.as_ref().map(|writing| writing.sum)),
+        }
+    }
+
     /// The counts that are not zero, by name.
     pub fn counts(&self) -> Counts {
         let [commits, trees, blobs, tags, changesets, manifests, file_revisions] = self.objects;
@@ -123,7 +193,7 @@ impl Counter {
     }
 }
 
-impl Observer for Counter {
+impl Observer for Counter<'_> {
     fn object(&mut self, kind: ObjectKind, _id: &oid) {
         let [commits, trees, blobs, tags, changesets, manifests, file_revisions] = &mut self.objects;
         *match kind {
@@ -181,6 +251,14 @@ impl Observer for Counter {
     fn missing(&mut self, objects: u64) {
         self.missing = objects;
     }
+
+    fn start_writing(&mut self) {
+        self.writing.iter_mut().for_each(WritingTimer::start);
+    }
+
+    fn end_writing(&mut self) {
+        self.writing.iter_mut().for_each(WritingTimer::end);
+    }
 }
 
 /// Hashes all that it is told, in order: variants of one repository have to give the same digest. Objects that are read in the order
@@ -190,7 +268,7 @@ pub struct Digester {
     hasher: Hasher,
     /// The sum of the digests of whole objects; each of its quarters is a sum of its own.
     whole: Option<[u64; 4]>,
-    counter: Counter,
+    counter: Counter<'static>,
 }
 
 impl Default for Digester {
@@ -322,10 +400,88 @@ impl Observer for Digester {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use gix_hash::ObjectId;
 
     use super::*;
+    use crate::clock::ClockReading;
+
+    /// A clock of CPU time on which a millisecond passes at each reading, and otherwise what a test lets pass.
+    #[derive(Debug, Default)]
+    pub(in crate::workloads) struct MadeUpClock {
+        millis: AtomicU64,
+        readings: AtomicU64,
+    }
+
+    impl MadeUpClock {
+        pub(in crate::workloads) fn pass(&self, millis: u64) {
+            self.millis.fetch_add(millis, Ordering::Relaxed);
+        }
+
+        pub(in crate::workloads) fn readings(&self) -> u64 {
+            self.readings.load(Ordering::Relaxed)
+        }
+    }
+
+    impl Clock for MadeUpClock {
+        fn read(&self) -> io::Result<ClockReading> {
+            Err(io::Error::other("the whole run is timed elsewhere"))
+        }
+
+        fn read_cpu(&self) -> io::Result<Duration> {
+            self.pass(1);
+            self.readings.fetch_add(1, Ordering::Relaxed);
+            Ok(Duration::from_millis(self.millis.load(Ordering::Relaxed)))
+        }
+
+        fn read_children(&self) -> io::Result<ClockReading> {
+            self.read()
+        }
+    }
+
+    #[test]
+    fn what_passes_while_files_are_written_adds_up() {
+        let clock = MadeUpClock::default();
+        let mut counter = Counter::timing_writes(&clock);
+        assert_eq!((counter.writing().unwrap(), clock.readings()), (Some(Duration::ZERO), 0));
+        clock.pass(1000);
+        for millis in [30, 4] {
+            let observer: &mut dyn Observer = &mut counter;
+            assert_eq!(observer.writing(|| clock.pass(millis)), ());
+            clock.pass(500);
+        }
+        // The second reading's own millisecond each time.
+        assert_eq!(counter.writing().unwrap(), Some(Duration::from_millis(30 + 1 + 4 + 1)));
+        assert_eq!(clock.readings(), 4);
+        counter.end_writing();
+        assert_eq!(counter.writing().unwrap(), Some(Duration::from_millis(36)), "an end without a start is nothing");
+    }
+
+    #[test]
+    fn without_a_clock_nothing_is_timed_and_one_that_does_not_tell_is_an_error() {
+        let mut counter = Counter::default();
+        (&mut counter as &mut dyn Observer).writing(|| ());
+        assert_eq!(counter.writing().unwrap(), None);
+        struct Stopped;
+        impl Clock for Stopped {
+            fn read(&self) -> io::Result<ClockReading> {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+
+            fn read_cpu(&self) -> io::Result<Duration> {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+
+            fn read_children(&self) -> io::Result<ClockReading> {
+                Err(io::ErrorKind::Unsupported.into())
+            }
+        }
+        let mut counter = Counter::timing_writes(&Stopped);
+        (&mut counter as &mut dyn Observer).writing(|| ());
+        assert_eq!(counter.writing().unwrap_err().kind(), io::ErrorKind::Unsupported);
+    }
 
     #[test]
     fn whole_objects_count_in_any_order_and_each_as_often_as_it_comes() {

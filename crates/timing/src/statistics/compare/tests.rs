@@ -30,7 +30,7 @@ pub(crate) fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: 
         workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
         compared_time: ComparedTime::Cpu,
         place: RunPlace { block, position: 0, seed: 1, session: 0, copy: None },
-        sample: SampleRecord { wall_ns: 2 * user_ns, user_ns, sys_ns: 0 },
+        sample: SampleRecord { wall_ns: 2 * user_ns, user_ns, sys_ns: 0, writing_ns: None },
         usage: RunUsage::default(),
         disturbance: Disturbance::default(),
         delta_cache: None,
@@ -117,6 +117,48 @@ fn the_workload_s_records_say_which_time_is_compared() {
         with_system_time(Role::Candidate, 2, 50, 550, ComparedTime::User),
     ];
     assert_eq!(compare_records(&mixed).len(), 2, "different times are not compared with each other");
+}
+
+#[test]
+fn records_of_different_clocks_are_different_comparisons() {
+    let session = |number, compared_time, writing_ns| {
+        let mut records = steady("checkout", 9, 1.0, &[0.5]);
+        for record in &mut records {
+            (record.compared_time, record.place.session) = (compared_time, number);
+            record.sample.writing_ns = writing_ns;
+            record.iterations = 1_000_000_000;
+        }
+        records
+    };
+    let times = [ComparedTime::User, ComparedTime::CpuWithoutWriting, ComparedTime::UserOfCommand];
+    let sessions = [session(1, times[0], None), session(2, times[1], Some(10)), session(3, times[2], None)];
+    let mut records = sessions.concat();
+    // Stopped before its baseline was measured: it stands with what has the same clock.
+    let stopped = Record { place: RunPlace { session: 4, ..records[2].place }, ..records[2].clone() };
+    records.push(Record { compared_time: times[1], ..stopped });
+    let comparisons = compare_records(&records);
+    let found: Vec<_> = comparisons.iter().map(|of| (of.compared_time, of.rows[0].runs, of.rows[1].runs)).collect();
+    assert_eq!(found, [(times[0], 18, 9), (times[1], 18, 10), (times[2], 18, 9)]);
+    let medians: Vec<_> = comparisons.iter().map(|of| of.rows[0].compared_median.as_nanos()).collect();
+    assert_eq!(medians[0], medians[1] + 10, "writing is taken off");
+    assert_eq!(medians[0], medians[2]);
+}
+
+#[test]
+fn user_time_of_short_commands_gives_no_verdicts() {
+    let of_runs = |compared_time, iterations| {
+        let mut records = steady("checkout", 12, 1.0, &[0.5]);
+        for record in &mut records {
+            (record.compared_time, record.iterations) = (compared_time, iterations);
+        }
+        let [comparison] = compare_records(&records).try_into().unwrap();
+        (comparison.is_valid, comparison.has_guesses, comparison.rows[1].verdict)
+    };
+    let faster = Some(Verdict::Faster);
+    assert_eq!(of_runs(ComparedTime::UserOfCommand, 1_000_000_000), (true, false, faster));
+    assert_eq!(of_runs(ComparedTime::UserOfCommand, 100), (false, true, None));
+    assert_eq!(of_runs(ComparedTime::User, 100), (true, false, faster), "older records are judged as they were");
+    assert_eq!(of_runs(ComparedTime::CpuWithoutWriting, 1), (true, false, faster));
 }
 
 #[test]

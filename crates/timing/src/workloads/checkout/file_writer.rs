@@ -6,6 +6,7 @@
 //! elsewhere. Each system refuses names of its own: those that lead into its repository's folder.
 
 use std::{
+    cell::RefCell,
     ffi::OsStr,
     fs::File,
     io::{ErrorKind, Write},
@@ -20,8 +21,9 @@ use gix_worktree::{
     attributes::{Search, search::MetadataCollection},
     glob::pattern::Case,
     index::entry::Mode,
+    object::{Data, Find},
     stack::{
-        State,
+        Platform, State,
         state::{Attributes, attributes::Source},
     },
     validate::path::component,
@@ -33,7 +35,7 @@ use super::{
     files_error,
     folders::{Folders, check_path},
 };
-use crate::workloads::WorkloadError;
+use crate::workloads::{Observer, WorkloadError};
 
 /// What was written.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -54,20 +56,21 @@ pub(super) struct FileWriter {
 
 impl FileWriter {
     /// Writes the files of `revision` into `folder`, in the order of their paths. Those that a partial clone lacks are left
-    /// out.
+    /// out. `observer` learns when each file is written.
     pub(super) fn write(
         &mut self,
         history: &mut dyn History,
         revision: &oid,
         folder: &Path,
+        observer: &mut dyn Observer,
     ) -> Result<Written, WorkloadError> {
         let mut files = std::mem::take(&mut self.files);
         let written = history.manifest(revision, &mut files).map_err(WorkloadError::from).and_then(|()| {
             let mut places = Places::new(&files, history.git_objects(), folder)?;
-            if let Places::Git(stack, _) = &places {
-                self.converter.start(stack);
+            if let Places::Git(places) = &places {
+                self.converter.start(&places.stack);
             }
-            self.write_all(&files, history, &mut places, folder)
+            self.write_all(&files, history, &mut places, folder, observer)
         });
         self.files = files;
         written
@@ -79,6 +82,7 @@ impl FileWriter {
         history: &mut dyn History,
         places: &mut Places,
         folder: &Path,
+        observer: &mut dyn Observer,
     ) -> Result<Written, WorkloadError> {
         let mut written = Written::default();
         for (path, change) in files.iter() {
@@ -88,8 +92,8 @@ impl FileWriter {
                 continue;
             }
             let bytes = match places {
-                Places::Git(stack, objects) => self.write_git(path, &version, stack, objects),
-                Places::Other(folders) => self.write_other(path, &version, folders),
+                Places::Git(places) => self.write_git(path, &version, places, observer),
+                Places::Other(folders) => self.write_other(path, &version, folders, observer),
             };
             let bytes = bytes.map_err(|e| files_error("write", &folder.join(OsStr::from_bytes(path)), e))?;
             if is_file {
@@ -106,36 +110,43 @@ impl FileWriter {
         &mut self,
         path: &[u8],
         version: &FileVersion,
-        stack: &mut Stack,
-        objects: &SharedObjectStore,
+        places: &mut GitPlaces,
+        observer: &mut dyn Observer,
     ) -> Result<u64, FileError> {
-        // Makes the directories, and for a submodule the one that stands for it.
-        let place = stack.at_entry(path, Some(index_mode(version.mode)), objects)?;
+        let place = places.place(path, version.mode, observer)?;
         match version.mode {
             FileMode::Gitlink => Ok(0),
-            FileMode::Symlink => write_link(&self.content, place.path()),
+            FileMode::Symlink => observer.writing(|| write_link(&self.content, place.path())),
             FileMode::Regular | FileMode::Executable => {
                 let content = self.converter.convert(&place, &version.id, &self.content)?;
-                write_file(content, version.mode, place.path())
+                observer.writing(|| write_file(content, version.mode, place.path()))
             }
         }
     }
 
     /// As [`write_git`](FileWriter::write_git), of any other system: content is written as it is.
-    fn write_other(&self, path: &[u8], version: &FileVersion, folders: &mut Folders) -> Result<u64, FileError> {
+    fn write_other(
+        &self,
+        path: &[u8],
+        version: &FileVersion,
+        folders: &mut Folders,
+        observer: &mut dyn Observer,
+    ) -> Result<u64, FileError> {
         check_path(path)?;
-        let place = folders.place(path)?;
-        match version.mode {
-            FileMode::Symlink => write_link(&self.content, place),
-            mode => write_file(&self.content, mode, place),
-        }
+        observer.writing(|| {
+            let place = folders.place(path)?;
+            match version.mode {
+                FileMode::Symlink => write_link(&self.content, place),
+                mode => write_file(&self.content, mode, place),
+            }
+        })
     }
 }
 
 /// Where files go, and which names they may have.
 enum Places {
     /// With the attributes of paths.
-    Git(Box<Stack>, SharedObjectStore),
+    Git(GitPlaces),
     /// Any other system's: Mercurial's.
     Other(Folders),
 }
@@ -144,9 +155,55 @@ impl Places {
     /// For `files` to be written into `folder`; of Git, if there are `objects`.
     fn new(files: &Changes, objects: Option<SharedObjectStore>, folder: &Path) -> Result<Self, WorkloadError> {
         Ok(match objects {
-            Some(objects) => Places::Git(Box::new(attribute_stack(files, &objects, folder)?), objects),
+            Some(objects) => {
+                let stack = Box::new(attribute_stack(files, &objects, folder)?);
+                Places::Git(GitPlaces { stack, objects, directory: Vec::new() })
+            }
             None => Places::Other(Folders::new(folder)),
         })
+    }
+}
+
+/// Where the files of a Git repository go, and their attributes.
+struct GitPlaces {
+    stack: Box<Stack>,
+    objects: SharedObjectStore,
+    /// The directory of the last path, with the slash at its end.
+    directory: Vec<u8>,
+}
+
+impl GitPlaces {
+    /// The place of `path`. The stack makes the directories that lead there, and for a submodule the one that stands for it. That
+    /// is part of the writing: on some file systems it takes as long as a file, and drifts as much. In the same call the stack
+    /// decodes the `.gitattributes` of new directories, which is no part of it.
+    fn place(&mut self, path: &[u8], mode: FileMode, observer: &mut dyn Observer) -> std::io::Result<Platform<'_>> {
+        let directory = path.get(..path.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1));
+        let is_new = directory != Some(&self.directory) || mode == FileMode::Gitlink;
+        let mode = Some(index_mode(mode));
+        if !is_new {
+            return self.stack.at_entry(path, mode, &self.objects);
+        }
+        self.directory = directory.unwrap_or_default().to_vec();
+        observer.start_writing();
+        let objects = OutsideOfWriting { objects: &self.objects, observer: RefCell::new(&mut *observer) };
+        let place = self.stack.at_entry(path, mode, &objects);
+        observer.end_writing();
+        place
+    }
+}
+
+/// Objects that are decoded while something is written, without being part of it.
+struct OutsideOfWriting<'a> {
+    objects: &'a dyn Find,
+    observer: RefCell<&'a mut dyn Observer>,
+}
+
+impl Find for OutsideOfWriting<'_> {
+    fn try_find<'a>(&self, id: &oid, buffer: &'a mut Vec<u8>) -> Result<Option<Data<'a>>, gix_error::Error> {
+        self.observer.borrow_mut().end_writing();
+        let found = self.objects.try_find(id, buffer);
+        self.observer.borrow_mut().start_writing();
+        found
     }
 }
 
@@ -228,4 +285,38 @@ fn attribute_files(files: &Changes, objects: &SharedObjectStore) -> Result<Vec<(
     }
     found.sort();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::workloads::{Counter, observer::tests::MadeUpClock};
+
+    /// Objects that take a second of the clock to decode.
+    struct SlowObjects<'c>(&'c MadeUpClock);
+
+    impl Find for SlowObjects<'_> {
+        fn try_find<'a>(&self, _id: &oid, _buffer: &'a mut Vec<u8>) -> Result<Option<Data<'a>>, gix_error::Error> {
+            self.0.pass(1000);
+            Ok(None)
+        }
+    }
+
+    #[test]
+    fn attributes_that_are_decoded_while_directories_are_made_are_no_part_of_the_writing() {
+        let clock = MadeUpClock::default();
+        let mut counter = Counter::timing_writes(&clock);
+        let (objects, id) = (SlowObjects(&clock), ObjectId::null(gix_hash::Kind::Sha1));
+        let observer: &mut dyn Observer = &mut counter;
+        observer.start_writing();
+        clock.pass(20);
+        let outside = OutsideOfWriting { objects: &objects, observer: RefCell::new(&mut *observer) };
+        assert!(outside.try_find(&id, &mut Vec::new()).unwrap().is_none());
+        clock.pass(300);
+        observer.end_writing();
+        // What was made before and after, and the millisecond of the reading at the end of each.
+        assert_eq!(counter.writing().unwrap(), Some(Duration::from_millis(20 + 1 + 300 + 1)));
+    }
 }

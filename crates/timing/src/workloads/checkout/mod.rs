@@ -81,7 +81,7 @@ impl Workload for Checkout {
 
     /// What the kernel does for a file drifts several-fold from run to run, so it is left out.
     fn compared_time(&self) -> ComparedTime {
-        ComparedTime::User
+        ComparedTime::CpuWithoutWriting
     }
 
     fn prepare(&mut self, _variant: &VariantPlace) -> Result<(), WorkloadError> {
@@ -91,7 +91,7 @@ impl Workload for Checkout {
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let folder = self.destination.path()?.to_owned();
         let revision = start(history, &self.revision)?;
-        let written = self.writer.write(history, &revision, &folder)?;
+        let written = self.writer.write(history, &revision, &folder, observer)?;
         observer.written(written.files, written.bytes);
         observer.missing(history.missing());
         if observer.wants_written_files() {

@@ -1,6 +1,6 @@
 //! Checkout of a repository that is not Git's.
 
-use std::{collections::BTreeMap, fs};
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use gix_hash::{Kind, ObjectId, oid};
 use repackbench_reader::{
@@ -8,10 +8,20 @@ use repackbench_reader::{
     SizeVisitor, TraverseVisitor, traits::FileMode,
 };
 
-use super::{super::Counter, Checkout, Workload};
+use super::{Checkout, Workload};
+use crate::workloads::{Counter, Digester, Observer, observer::tests::MadeUpClock};
 
-/// A history of one revision that says nothing of Git.
-struct Files(BTreeMap<&'static str, (FileMode, &'static [u8])>);
+/// A history of one revision that says nothing of Git. It takes a second of the clock, if it has one, to decode a file.
+struct Files {
+    files: BTreeMap<&'static str, (FileMode, &'static [u8])>,
+    clock: Option<Arc<MadeUpClock>>,
+}
+
+impl Files {
+    fn of<const N: usize>(files: [(&'static str, (FileMode, &'static [u8])); N]) -> Self {
+        Files { files: BTreeMap::from(files), clock: None }
+    }
+}
 
 impl History for Files {
     fn resolve(&mut self, _name: &str) -> Result<ObjectId> {
@@ -44,14 +54,15 @@ impl History for Files {
 
     fn manifest(&mut self, id: &oid, files: &mut Changes) -> Result<()> {
         files.clear();
-        for (path, (mode, _)) in &self.0 {
+        for (path, (mode, _)) in &self.files {
             files.push(path.as_bytes(), None, Some(FileVersion { id: id.to_owned(), mode: *mode }));
         }
         Ok(())
     }
 
     fn content(&mut self, path: &[u8], _file: &FileVersion, content: &mut Vec<u8>) -> Result<bool> {
-        let file = std::str::from_utf8(path).ok().and_then(|path| self.0.get(path));
+        let file = std::str::from_utf8(path).ok().and_then(|path| self.files.get(path));
+        self.clock.iter().for_each(|clock| clock.pass(1000));
         content.clear();
         content.extend_from_slice(file.map(|(_, content)| *content).unwrap_or_default());
         Ok(file.is_some())
@@ -77,10 +88,10 @@ impl History for Files {
 #[test]
 fn attributes_are_git_s_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let mut history = Files(BTreeMap::from([
+    let mut history = Files::of([
         (".gitattributes", (FileMode::Regular, &b"* text eol=crlf ident\n"[..])),
         ("dir/text", (FileMode::Executable, b"a\n$Id$\n")),
-    ]));
+    ]);
     let mut counter = Counter::default();
     let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
     checkout.run(&mut history, &mut counter).unwrap();
@@ -94,7 +105,7 @@ fn no_link_is_followed() {
     let (folder, outside) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let target = outside.path().to_str().unwrap().to_owned().leak();
     let mut history =
-        Files(BTreeMap::from([("a", (FileMode::Symlink, target.as_bytes())), ("a/b", (FileMode::Regular, b"forged"))]));
+        Files::of([("a", (FileMode::Symlink, target.as_bytes())), ("a/b", (FileMode::Regular, b"forged"))]);
     let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
     let error = checkout.run(&mut history, &mut Counter::default()).unwrap_err();
     assert!(error.to_string().contains("/a/b: "), "{error}");
@@ -108,7 +119,7 @@ fn nothing_is_written_into_a_repository() {
         let outside = tempfile::tempdir().unwrap();
         let folder = outside.path().join("folder");
         fs::create_dir(&folder).unwrap();
-        let mut history = Files(BTreeMap::from([(path, (FileMode::Regular, &b"[hooks]\n"[..]))]));
+        let mut history = Files::of([(path, (FileMode::Regular, &b"[hooks]\n"[..]))]);
         let mut checkout = Checkout::new("tip", Some(folder.clone()));
         let error = checkout.run(&mut history, &mut Counter::default()).unwrap_err();
         assert!(error.to_string().contains("has a component that hg forbids"), "{error}");
@@ -120,13 +131,36 @@ fn nothing_is_written_into_a_repository() {
 #[test]
 fn names_that_only_git_forbids_are_written() {
     let folder = tempfile::tempdir().unwrap();
-    let mut history = Files(BTreeMap::from([
+    let mut history = Files::of([
         (".git/config", (FileMode::Regular, &b"a file as any other\n"[..])),
         (".gitmodules", (FileMode::Symlink, b"elsewhere")),
         ("git~1", (FileMode::Regular, b"")),
-    ]));
+    ]);
     let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
     checkout.run(&mut history, &mut Counter::default()).unwrap();
     assert_eq!(fs::read(folder.path().join(".git/config")).unwrap(), b"a file as any other\n");
     assert_eq!(fs::read_link(folder.path().join(".gitmodules")).unwrap().to_str(), Some("elsewhere"));
+}
+
+#[test]
+fn the_clock_is_read_before_and_after_each_file_and_never_while_one_is_decoded() {
+    let clock = Arc::new(MadeUpClock::default());
+    let mut history = Files::of([
+        ("a/b/c", (FileMode::Regular, &b"one"[..])),
+        ("a/link", (FileMode::Symlink, b"b/c")),
+        ("z", (FileMode::Executable, b"two")),
+    ]);
+    history.clock = Some(Arc::clone(&clock));
+    let mut run = |observer: &mut dyn Observer| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut checkout = Checkout::new("tip", Some(folder.path().to_owned()));
+        checkout.run(&mut history, observer).unwrap();
+    };
+    let mut counter = Counter::timing_writes(&*clock);
+    run(&mut counter);
+    // Each file and link takes the millisecond of one reading, and none of the seconds of decoding.
+    assert_eq!((clock.readings(), counter.writing().unwrap()), (6, Some(Duration::from_millis(3))));
+    run(&mut Digester::default());
+    run(&mut Counter::default());
+    assert_eq!(clock.readings(), 6, "nobody times these runs");
 }
