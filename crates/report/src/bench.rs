@@ -304,6 +304,7 @@ pub(crate) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
             .to_owned(),
     ];
     notes.extend(apart_note(comparisons));
+    notes.extend(clocks_note(comparisons));
     notes.extend(verdict::notes(comparisons));
     notes.extend(fairness::notes(comparisons));
     notes.extend(codec_share::notes(comparisons));
@@ -362,17 +363,50 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
 
 /// What "CPU" means.
 fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
-    let (writing, reading): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
-        comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::User);
-    if writing.is_empty() {
+    let names = |times: &[ComparedTime]| {
+        let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
+        of_times.map(|comparison| plain_text(&comparison.workload.to_string())).collect::<Vec<String>>()
+    };
+    let without_writing = names(&[ComparedTime::CpuWithoutWriting]);
+    let user = names(&[ComparedTime::User, ComparedTime::UserOfCommand]);
+    let reason = "(files are written: system time varies)";
+    if user.is_empty() && without_writing.is_empty() {
         return "CPU is user plus system time.".to_owned();
     }
-    let reason = "(files are written: system time varies)";
-    if reading.is_empty() {
+    if user.len() == comparisons.len() {
         return format!("CPU is user time only {reason}.");
     }
-    let names: Vec<String> = writing.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
-    format!("CPU is user plus system time; user time only for {} {reason}.", names.join(", "))
+    if without_writing.len() == comparisons.len() {
+        return "CPU is user plus system time without that of writing files, which varies.".to_owned();
+    }
+    let of_writing = match without_writing.is_empty() {
+        true => String::new(),
+        false => format!("; without that of writing files for {}", without_writing.join(", ")),
+    };
+    let of_user = match user.is_empty() {
+        true => String::new(),
+        false => format!("; user time only for {}", user.join(", ")),
+    };
+    format!("CPU is user plus system time{of_writing}{of_user} {reason}.")
+}
+
+/// Which times stand beside each other where a workload that writes files was measured by an older version and by this one.
+fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_new = |of: &WorkloadComparison| {
+        matches!(of.compared_time, ComparedTime::CpuWithoutWriting | ComparedTime::UserOfCommand)
+    };
+    let older = comparisons.iter().find(|of| {
+        let is_same = |other: &&&WorkloadComparison| other.workload == of.workload && other.jobs == of.jobs;
+        !is_new(of) && comparisons.iter().filter(is_same).any(|other| is_new(other))
+    })?;
+    let again = comparisons.iter().filter(|of| of.workload == older.workload && of.jobs == older.jobs);
+    let mut times: Vec<&str> = again.map(|of| of.compared_time.name()).collect();
+    times.dedup();
+    Some(format!(
+        "{} stands here by {}, in this order: these are different clocks, and are not compared with each other.",
+        plain_text(&older.workload.to_string()),
+        times.join(" and by ")
+    ))
 }
 
 /// What "cold" means.

@@ -1,6 +1,6 @@
 //! In-process and stock ratios side by side: what a replay isolates, and what the user's own command makes of it.
 
-use repackbench_records::{Client, Role, VariantComparison, WorkloadComparison, WorkloadLabel};
+use repackbench_records::{Client, ComparedTime, Role, VariantComparison, WorkloadComparison, WorkloadLabel};
 
 use crate::{
     bench::{places, variant_name},
@@ -39,6 +39,8 @@ pub(crate) fn pairs<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Pair<'a>>
         let in_process = comparisons.iter().copied().find(|of| {
             client_of(of).is_none()
                 && of.jobs == 1
+                && (of.compared_time == ComparedTime::CpuWithoutWriting)
+                    == (stock.compared_time == ComparedTime::UserOfCommand)
                 && of.workload.name == stock.workload.name
                 && replayed(&of.workload) == replayed(&stock.workload)
         })?;
@@ -194,6 +196,23 @@ traverse  as found · plain git     1.01 [1.00, 1.02]  1.02 [1.01, 1.03]
             text.lines().filter(|line| !line.starts_with('-')).map(words).collect()
         };
         assert!(squeezed(&text).starts_with(&squeezed(expected)), "{text}");
+    }
+
+    #[test]
+    fn sides_that_were_measured_by_clocks_of_different_versions_are_not_put_together() {
+        let table = |in_process_time, stock_time| {
+            let [in_process, stock] = both();
+            let in_process = WorkloadComparison { compared_time: in_process_time, ..in_process };
+            let stock = WorkloadComparison { compared_time: stock_time, ..stock };
+            clients_table(&[in_process, stock], Style::PLAIN)
+        };
+        use ComparedTime::{Cpu, CpuWithoutWriting, User, UserOfCommand};
+        for (in_process, stock) in [(Cpu, Cpu), (User, User), (CpuWithoutWriting, UserOfCommand)] {
+            assert!(table(in_process, stock).contains("stock git"), "{in_process:?} {stock:?}");
+        }
+        for (in_process, stock) in [(CpuWithoutWriting, User), (User, UserOfCommand)] {
+            assert_eq!(table(in_process, stock), "", "{in_process:?} {stock:?}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! What a ratio of times is made of, as a table.
 
-use repackbench_records::{ComparedTime, Explanation, Factor, FactorKind};
+use repackbench_records::{Explanation, Factor, FactorKind};
 
 use crate::{
     grid::{Align, Grid, Style, plain_text},
@@ -68,11 +68,7 @@ fn summary(explanation: &Explanation) -> String {
         factors.iter().map(|factor| format!("{} {}", phrase(factor.kind), percent(factor.ratio.ratio))).collect();
     let (codec, baseline) = (plain_text(&explanation.codec), plain_text(&explanation.baseline));
     let ratio = time_ratio(explanation.measured.ratio);
-    let unit = match explanation.compared_time {
-        ComparedTime::Cpu => "CPU time",
-        ComparedTime::User => "user CPU time",
-        ComparedTime::Wall => "elapsed time",
-    };
+    let unit = explanation.compared_time.name();
     format!("{codec} takes {ratio} times the {unit} of {baseline}: {}.\n", steps.join(", "))
 }
 
@@ -108,7 +104,7 @@ fn phrase(kind: FactorKind) -> &'static str {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{RatioEstimate, RepositoryState, WorkloadLabel};
+    use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
 
     use super::*;
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use repackbench_records::{Role, VariantComparison, WorkloadComparison};
+use repackbench_records::{ComparedTime, Role, VariantComparison, WorkloadComparison};
 
 use crate::{
     grid::{Align, Grid, Style},
@@ -96,11 +96,20 @@ pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
         }
         if jobs.iter().any(|job| job.name == name) {
             let beside = spec.map_or("as found", |(canonical, _)| canonical);
-            name.push_str(&format!(" ({:?} time, beside {beside})", first.compared_time).to_lowercase());
+            name.push_str(&format!(" ({}, beside {beside})", time_name(first.compared_time)).to_lowercase());
         }
         jobs.push(Job { name, comparisons });
     }
     jobs
+}
+
+/// A time in the name of a job.
+fn time_name(time: ComparedTime) -> &'static str {
+    match time {
+        ComparedTime::User => "user time",
+        ComparedTime::Wall => "wall time",
+        time => time.name(),
+    }
 }
 
 /// Whether both are of one repository, maybe in two states.
@@ -268,8 +277,14 @@ mod tests {
         };
         assert_eq!(changed(|_| ()), 1);
         assert_eq!(changed(|other| other.jobs = 4), 0);
-        assert_eq!(changed(|other| other.compared_time = repackbench_records::ComparedTime::Wall), 0);
+        assert_eq!(changed(|other| other.compared_time = ComparedTime::Wall), 0);
         assert_eq!(changed(|other| other.is_valid = false), 0);
+        let mut by_other_clocks = [of("a"), of("b")];
+        by_other_clocks[0].compared_time = ComparedTime::User;
+        for time in [ComparedTime::CpuWithoutWriting, ComparedTime::UserOfCommand] {
+            by_other_clocks[1].compared_time = time;
+            assert_eq!(joined(&by_other_clocks), [], "{time:?} is not the user time of older records");
+        }
         assert_eq!(changed(|other| other.rows[0].variant.spec.as_mut().unwrap().canonical = "zlib:9".into()), 0);
         assert_eq!(changed(|other| other.repository.name = "a".into()), 0, "two states of one repository");
         let mut floors = [of("a"), of("b")];

@@ -70,6 +70,7 @@ pub(crate) fn comparison(
         noise,
         noise_floor: noise.map(|_| 0.01),
         is_valid: true,
+        has_guesses: false,
         cells: 3,
         blocks_for_verdicts: 7,
         jobs: 1,
@@ -208,6 +209,32 @@ fn the_notes_say_which_time_is_compared() {
 }
 
 #[test]
+fn the_notes_say_what_is_left_out_where_files_are_written() {
+    let of = |workload: &str, compared_time| {
+        let rows = vec![row(Role::Baseline, "zlib:6", 1, None, 1)];
+        WorkloadComparison { compared_time, ..comparison(workload, rows, None) }
+    };
+    let checkout = of("checkout", ComparedTime::CpuWithoutWriting);
+    let alone = bench_table(std::slice::from_ref(&checkout));
+    assert!(alone.contains("\nCPU is user plus system time without that of writing files, which varies.\n"), "{alone}");
+    let both = bench_table(&[checkout.clone(), of("traverse", ComparedTime::Cpu)]);
+    let note = "\nCPU is user plus system time; without that of writing files for checkout (files are written: system time \
+                varies).\n";
+    assert!(both.contains(note), "{both}");
+    let command = bench_table(&[of("checkout", ComparedTime::UserOfCommand)]);
+    assert!(command.contains("\nCPU is user time only (files"), "{command}");
+
+    let older = of("checkout", ComparedTime::User);
+    let text = bench_table(&[older.clone(), checkout]);
+    let note = "\ncheckout stands here by user CPU time and by CPU time without writing files, in this order: these are \
+                different clocks, and are not compared with each other.\n";
+    assert!(text.contains(note), "{text}");
+    assert!(!text.contains("more than once"), "{text}");
+    let old = bench_table(&[older, of("traverse", ComparedTime::Cpu)]);
+    assert!(!old.contains("different clocks"), "{old}");
+}
+
+#[test]
 fn a_session_without_verdicts_says_why() {
     let rows = || {
         vec![
@@ -224,6 +251,14 @@ fn a_session_without_verdicts_says_why() {
     assert!(text.contains("\ntraverse: the same files read twice differ"), "{text}");
     assert!(text.contains("took processors away for 3.1 %, some task waited for a processor for 25 %."), "{text}");
     assert!(!text.contains("Verdicts:"), "{text}");
+
+    let mut guessed = comparison("checkout", rows(), Some(estimate(1.0, 0.99, 1.01)));
+    (guessed.is_valid, guessed.has_guesses, guessed.noise_floor) = (false, true, Some(0.01));
+    guessed.rows[1].verdict = None;
+    let text = bench_table(&[guessed]);
+    assert!(text.contains("none: too short") && text.contains("1.00 [0.99, 1.01]  invalid"), "{text}");
+    assert!(text.contains("\ncheckout: the kernel makes user time of timer ticks, and saw too few"), "{text}");
+    assert!(!text.contains("something disturbed the runs"), "{text}");
 
     let mut short = comparison("traverse", rows(), Some(estimate(1.0, 0.99, 1.01)));
     (short.cells, short.blocks_for_verdicts) = (30, 11);

@@ -17,6 +17,7 @@ pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> 
         (Some(Verdict::Inconclusive), Some(interval)) => {
             format!("inconclusive ({}..{} %)", signed_percent(interval.low - 1.0), signed_percent(interval.high - 1.0))
         }
+        (None, Some(_)) if comparison.has_guesses && row.variant.role != Role::Baseline => "none: too short".to_owned(),
         (None, Some(_)) if !comparison.is_valid && row.variant.role != Role::Baseline => "none: too noisy".to_owned(),
         _ => String::new(),
     }
@@ -48,7 +49,14 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
         ));
     }
     notes.extend(too_few_blocks(comparisons));
-    for comparison in comparisons.iter().filter(|comparison| !comparison.is_valid) {
+    for comparison in comparisons.iter().filter(|comparison| comparison.has_guesses) {
+        notes.push(format!(
+            "{}: the kernel makes user time of timer ticks, and saw too few of them in some runs: the times are guesses, and there \
+             are no verdicts.",
+            name(comparison)
+        ));
+    }
+    for comparison in comparisons.iter().filter(|comparison| !comparison.is_valid && !comparison.has_guesses) {
         notes.push(format!(
             "{}: the same files read twice differ (A / A' lies wholly beyond 1 %): something disturbed the runs, and there are \
              no verdicts.",

@@ -88,6 +88,7 @@ fn comparison(names: &Names<'_>, workload: &str) -> WorkloadComparison {
         noise: Some(estimate(1.0)),
         noise_floor: Some(0.1),
         is_valid: true,
+        has_guesses: false,
         cells: 4,
         blocks_for_verdicts: 6,
         jobs: 1,
@@ -115,7 +116,12 @@ fn runs(names: &Names<'_>, comparison: &WorkloadComparison, blocks: u32) -> Vec<
         workload: comparison.workload.clone(),
         compared_time: ComparedTime::Cpu,
         place: RunPlace { block, position, seed: 1, session: 1, copy: None },
-        sample: SampleRecord { wall_ns: 2_000_000, user_ns: 1_000_000 + u64::from(block * 7919 % 50_000), sys_ns: 0 },
+        sample: SampleRecord {
+            wall_ns: 2_000_000,
+            user_ns: 1_000_000 + u64::from(block * 7919 % 50_000),
+            sys_ns: 0,
+            writing_ns: None,
+        },
         usage: RunUsage::default(),
         disturbance: Default::default(),
         delta_cache: None,
@@ -304,7 +310,7 @@ fn little_and_odd_data_make_no_odd_pictures() {
         comparison.noise = Some(RatioEstimate { ratio: f64::INFINITY, interval: None, pairs: 0 });
     }
     for run in &mut results.runs {
-        run.sample = SampleRecord { wall_ns: 0, user_ns: 0, sys_ns: 0 };
+        run.sample = SampleRecord { wall_ns: 0, user_ns: 0, sys_ns: 0, writing_ns: None };
     }
     for map in results.traces.iter_mut().flat_map(|trace| &mut trace.maps) {
         (map.columns, map.touches) = (0, 0);
