@@ -23,7 +23,7 @@ use repackbench_reader::{
 };
 use walkdir::WalkDir;
 
-use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, pipeline::on_threads};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner, pipeline::on_threads};
 
 /// Fewer folders are created sooner than threads are started.
 const WORTH_THREADS: usize = 32;
@@ -50,7 +50,7 @@ pub(super) fn write_metadata(
             return Err(WriterError::Interrupted);
         }
         let from = source.hg_dir().join(path);
-        fs::copy(&from, hg_dir.join(path)).map_err(|e| WriterError::io("copy", &from, e))?;
+        copy_as_owner(&from, &hg_dir.join(path)).map_err(|e| WriterError::io("copy", &from, e))?;
         progress.advance(1);
     }
     progress.finish();

@@ -19,6 +19,7 @@ use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER,
 use crate::{
     Encoding, Progress, Result, WriterError,
     conversion::{Conversion, build_beside, watched},
+    own_copy::OWNER_MAY_READ_AND_WRITE,
 };
 
 /// Converts the repository `source` into a new one at `target`: a folder with a `.hg` in it, and no checkout.
@@ -77,9 +78,9 @@ pub(crate) fn refuse_bases(source: &HgRepository) -> Result<()> {
     Err(ReaderError::unsupported(source.hg_dir(), what).into())
 }
 
-/// Creates the file `path`, which must not exist, with the permission bits of `mode`.
+/// Creates the file `path`, which must not exist, with the permission bits of `mode`, and those that its owner needs.
 fn create(path: &Path, mode: u32) -> Result<File> {
-    let mode = mode & 0o777;
+    let mode = mode & 0o777 | OWNER_MAY_READ_AND_WRITE;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true).mode(mode);
     let file = options.open(path).map_err(|e| WriterError::io("create", path, e))?;
