@@ -150,14 +150,11 @@ impl GitClient {
     }
 
     /// Lets `command` find the repository and the library.
-    ///
-    /// # Errors
-    /// The library lies where no environment can say so.
-    pub fn set_up(&self, command: &mut Command) -> Result<(), ClientError> {
+    pub fn set_up(&self, command: &mut Command) {
         for name in OUTER {
             command.env_remove(name);
         }
-        self.preload.set(command)?;
+        self.preload.set(command);
         command.env(ZLIB_VARIABLE, self.zlib.name());
         command.env(DICTIONARIES_VARIABLE, dictionaries(&self.scratch));
         command.env("GIT_DIR", &self.git_dir);
@@ -174,7 +171,6 @@ impl GitClient {
         if let Some(exec_path) = &self.exec_path {
             command.env("GIT_EXEC_PATH", exec_path);
         }
-        Ok(())
     }
 
     /// Gives the repository what commands changed in its view.

@@ -29,7 +29,7 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib, scratch: &Path) -
     let mut command = Command::new(git);
     command.arg("--git-dir").arg(&repository).args(["cat-file", "blob", &[ID.0, ID.1].concat()]);
     command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").stdin(Stdio::null());
-    preload.set(&mut command)?;
+    preload.set(&mut command);
     command.env(ZLIB_VARIABLE, zlib.name());
     let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
     let output = command.output().map_err(|error| failed(&error.to_string()))?;

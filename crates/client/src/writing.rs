@@ -59,7 +59,7 @@ impl Writing {
         let mut command = Command::new(git);
         command.env("GIT_DIR", &repository).args(["hash-object", "-w", "--stdin"]).stdin(Stdio::piped());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        preload.set(&mut command)?;
+        preload.set(&mut command);
         self.set_for(&mut command, &repository);
         let failed = |why: &dyn std::fmt::Display| ClientError::refused(format!("{}: {why}", name_of(git)));
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
