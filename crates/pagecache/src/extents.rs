@@ -125,7 +125,7 @@ mod tests {
     /// Every file system that tells has a place for a file that was written out.
     #[test]
     fn a_written_file_lies_somewhere_and_an_empty_one_nowhere() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = crate::on_disk::folder();
         let path = folder.path().join("file");
         let mut file = File::create(&path).unwrap();
         file.write_all(&[7; 300_000]).unwrap();
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn a_file_with_more_holes_than_one_answer_holds_is_listed_whole() {
         use std::os::unix::fs::FileExt;
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = crate::on_disk::folder();
         let path = folder.path().join("file");
         let file = File::create(&path).unwrap();
         let pieces = 3 * EXTENTS as u64 + 1;

@@ -9,6 +9,9 @@
 mod extents;
 mod mapped;
 mod memory_group;
+#[cfg(test)]
+#[path = "../../../fixtures/on_disk.rs"]
+mod on_disk;
 mod system;
 
 use std::{
@@ -163,7 +166,7 @@ mod tests {
 
     /// A file of 40 pages and a byte, in a folder on a disk: file systems in memory have nothing to evict to.
     fn file() -> (tempfile::TempDir, PathBuf) {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = on_disk::folder();
         let path = folder.path().join("file");
         File::create(&path).unwrap().write_all(&vec![7; 40 * 4096 + 1]).unwrap();
         (folder, path)

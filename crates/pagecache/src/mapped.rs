@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn touching_brings_pages_in_and_mapping_does_not() {
         // On a disk: file systems in memory have nothing to evict to.
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = crate::on_disk::folder();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![7; 40 * 4096 + 1]).unwrap();
         assert!(evict(&path).unwrap().is_cold());
