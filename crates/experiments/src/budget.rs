@@ -121,6 +121,10 @@ mod tests {
             Ok(ClockReading { wall, user: Duration::ZERO, sys: Duration::ZERO })
         }
 
+        fn read_cpu(&self) -> io::Result<Duration> {
+            Ok(Duration::ZERO)
+        }
+
         fn read_children(&self) -> io::Result<ClockReading> {
             self.read()
         }

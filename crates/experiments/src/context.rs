@@ -64,6 +64,8 @@ pub struct Options {
     pub budget: Option<Duration>,
     /// How many times each arm is run; `None` for what the experiment takes by itself.
     pub runs: Option<u32>,
+    /// How long a run lasts at least; `None` for what the compared time takes to be exact.
+    pub min_run_time: Option<Duration>,
     /// The revision whose files are meant; `None` for the repository's own default.
     pub revision: Option<String>,
     /// Whether to measure a second baseline, too: the repository after git, or hg, has searched for deltas again.

@@ -21,6 +21,9 @@ mod estimates;
 mod flat_vs_gzip_tree;
 mod interleaved;
 mod measuring;
+#[cfg(test)]
+#[path = "../../../fixtures/on_disk.rs"]
+mod on_disk;
 mod probe;
 mod registry;
 mod revision_alone;

@@ -211,6 +211,7 @@ impl<'a> Measuring<'a> {
             range: HistoryRange { revision, commits: job.commits },
             blocks: Blocks::Exactly(extent.runs),
             time: share,
+            min_run_time: options.min_run_time,
             delta_caches: Vec::new(),
             jobs: 1,
             is_cold: false,

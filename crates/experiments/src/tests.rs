@@ -39,7 +39,7 @@ impl Setting {
     /// A repository of one commit with `files`, for `runs` runs.
     pub(crate) fn new(files: &[(String, Vec<u8>)], runs: u32) -> Self {
         // On a disk: what lies in memory has nothing to be evicted to.
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let folder = crate::on_disk::folder();
         let path = folder.path().join("source");
         fs::create_dir(&path).unwrap();
         git(&path, &["init", "-q", "-b", "main"]);
@@ -53,6 +53,7 @@ impl Setting {
         let options = Options {
             budget: None,
             runs: Some(runs),
+            min_run_time: None,
             revision: None,
             is_repacked: false,
             // Those who run tests have other work on their machine.

@@ -107,6 +107,10 @@ mod tests {
             Ok(ClockReading { wall: Duration::from_secs(self.0.get()), user: Duration::ZERO, sys: Duration::ZERO })
         }
 
+        fn read_cpu(&self) -> io::Result<Duration> {
+            Ok(Duration::ZERO)
+        }
+
         fn read_children(&self) -> io::Result<ClockReading> {
             self.read()
         }

@@ -118,7 +118,7 @@ mod tests {
         files.push(("a \"name\"\nof two lines".to_owned(), b"content\n".to_vec()));
         let outcome = Setting::new(&files, 1).run(|context| {
             let all = RevisionFiles::open(context.source, None)?;
-            let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let scratch = crate::on_disk::folder();
             let (alone, few) = (scratch.path().join("alone.git"), scratch.path().join("few.git"));
             let revision = all.id().to_string();
             fetch_alone(context, &revision, &alone)?;

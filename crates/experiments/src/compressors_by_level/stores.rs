@@ -152,7 +152,7 @@ mod tests {
             let tree = git(source, &["-c", "core.protectNTFS=false", "write-tree"]);
             let revision = git(source, &["commit-tree", "-m", "a name of Windows", &tree]);
             git(source, &["update-ref", "HEAD", &revision]);
-            let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let scratch = crate::on_disk::folder();
             let source = Repository::open(source)?;
             let context = Context { source: &source, ..*context };
             let (stores, runs) = measure_stores(&context, &revision, scratch.path(), 1, None)?;

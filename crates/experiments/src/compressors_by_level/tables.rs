@@ -154,7 +154,7 @@ fn commit_table(figures: &Figures) -> ExperimentTable {
         measured: vec![found.as_ref().map(|found| found.estimate.clone())],
     };
     let rows = vec![
-        row("writing the last commits (ingest), user time", &figures.commits.ingest),
+        row("the last commits (ingest), CPU without writing files", &figures.commits.ingest),
         row("compressing all payloads (encode), CPU", &figures.commits.encode),
     ];
     let title = "Level 3 as a multiple of level 9".to_owned();

@@ -287,7 +287,7 @@ fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
         return Judgement::missing("Commits were not measured.");
     };
     let mut shown =
-        vec![format!("{} of the processor time in user mode of writing commits", estimate(&ingest.estimate))];
+        vec![format!("{} of the processor time of commits, without that of writing files", estimate(&ingest.estimate))];
     if let Some(encode) = &figures.commits.encode {
         shown.push(format!("{} of that of compressing alone", estimate(&encode.estimate)));
     }

@@ -17,7 +17,7 @@ use repackbench_timing::{
     bench::BenchError,
     clock::{Sample, measure},
     cold::ColdCopies,
-    workloads::{Counter, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
+    workloads::{Counter, Counts, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{
     Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, files::files_in_folder_order,
@@ -128,7 +128,7 @@ pub(super) fn measure_checkouts(
         arm.bytes.push(disk_use(&path.join("objects"))?.bytes);
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
-    let mut counted: Option<Counter> = None;
+    let mut counted: Option<Counts> = None;
     let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |run, number| {
         let (Some(read), Some(readings)) = (ARMS.get(number), arm.readings.get_mut(number)) else { return Ok(()) };
         let copies = copies.of(place_of(read.spec));
@@ -137,8 +137,8 @@ pub(super) fn measure_checkouts(
         readings.push(match read.by {
             By::Git => check_out_by_git(context, copy, &folder, revision, drops_all)?,
             By::Replay => {
-                let (sample, counter) = check_out(context, copy, &folder, drops_all)?;
-                if counted.get_or_insert_with(|| counter.clone()) != &counter {
+                let (sample, counts) = check_out(context, copy, &folder, drops_all)?;
+                if counted.get_or_insert_with(|| counts.clone()) != &counts {
                     let why = format!("{}: a checkout wrote something else than the one before", copy.display());
                     return Err(ExperimentError::Refused { experiment: super::NAME, why });
                 }
@@ -236,7 +236,7 @@ fn check_out(
     copy: &Path,
     folder: &Path,
     drops_all: bool,
-) -> Result<(Sample, Counter), ExperimentError> {
+) -> Result<(Sample, Counts), ExperimentError> {
     let range = HistoryRange { revision: BRANCH.to_owned(), commits: None };
     let mut workload = WorkloadSpec::Checkout.build(&range, Some(folder.to_owned()));
     let decoders = Decoders::default();
@@ -254,5 +254,5 @@ fn check_out(
     .map_err(|error| ExperimentError::io("read", "the system's clock", error))?;
     result.map_err(|error: WorkloadError| BenchError::from(error))?;
     workload.clean_up().map_err(BenchError::from)?;
-    Ok((sample, counter))
+    Ok((sample, counter.counts()))
 }

@@ -148,8 +148,8 @@ fn update(layouts: &[LayoutFindings<'_>]) -> Judgement {
             judgement.reason.push_str(&figure);
         }
         if let Some(found) = layout.replayed(UPDATE, LZ4) {
-            let figure = format!(" Replayed {}: {} of the user time.", layout.name, estimate(&found.estimate));
-            judgement.reason.push_str(&figure);
+            let figure = format!(" Replayed {}: {}", layout.name, estimate(&found.estimate));
+            judgement.reason.push_str(&format!("{figure} of the CPU time without writing files."));
         }
     }
     judgement

@@ -121,7 +121,7 @@ impl<'a> LayoutFindings<'a> {
         self.elapsed.get(job, &arm(Who::Library, row)?)
     }
 
-    /// The same of its time on the processor, of what writes files in user mode.
+    /// The same of its time on the processor; of commands that write files, in user mode.
     pub(super) fn by_hg(&self, job: JobName, row: &str) -> Option<Ratio> {
         self.ratios.get(job, &arm(Who::Library, row)?)
     }
@@ -219,8 +219,9 @@ pub(super) fn differences(context: &Context<'_>, layouts: &[LayoutFindings<'_>])
 
 pub(super) fn notes(published: &Published) -> Vec<String> {
     let mut notes = vec![
-        "Times of hg's commands are elapsed times, medians, and their ratios are of elapsed time, as the published ones are; ratios of \
-         replays are of CPU time, of update of user time. Ratios come from pairs of runs in the same block, with 95 % intervals."
+        "Times of hg's commands are elapsed times, medians, and their ratios are of elapsed time, as the published ones \
+         are; ratios of replays are of CPU time, of update without that of writing files. Ratios come from pairs of runs \
+         in the same block, with 95 % intervals."
             .to_owned(),
         "zlib's share of a command: the codec alone is the CPU time that decoding, and compressing, the same chunks from memory takes, \
          a lower bound; saved is what plain hg takes less in a repository without any compression. That spares hg calling the codec, \
@@ -321,7 +322,7 @@ fn commands(layout: &LayoutFindings<'_>) -> ExperimentTable {
 /// What this program took, and the codecs alone.
 fn replays(layout: &LayoutFindings<'_>) -> ExperimentTable {
     let jobs = [
-        ("update, replayed", "ratio of user time", UPDATE),
+        ("update, replayed", "ratio without writing files", UPDATE),
         ("the codec in update", "ratio", FLOOR_UPDATE),
         ("compressing all", "ratio", ENCODE),
         ("decompressing all", "ratio", DECODE),
