@@ -8,23 +8,13 @@ use std::sync::OnceLock;
 
 use repackbench_preload_abi::ZlibFunctions;
 
-/// The file of the stand-in. Cargo does not build it by itself where it goes: no Rust code links it.
+#[path = "../../../../fixtures/built.rs"]
+mod built;
+
+/// The file of the stand-in.
 pub(crate) fn stand_in() -> &'static Path {
     static FILE: OnceLock<PathBuf> = OnceLock::new();
-    FILE.get_or_init(|| {
-        let test = std::env::current_exe().expect("this test's path");
-        let profile_folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
-        let profile = match profile_folder.file_name().and_then(|name| name.to_str()).expect("the profile's folder") {
-            "debug" => "dev",
-            name => name,
-        };
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--locked", "-p", "repackbench-preload", "-p", "repackbench-preload-codecs"]);
-        build.args(["--profile", profile, "--target-dir"]).arg(profile_folder.parent().expect("the target folder"));
-        let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo");
-        assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-        profile_folder.join("librepackbench_preload.so")
-    })
+    FILE.get_or_init(|| built::library("repackbench_preload"))
 }
 
 /// The stand-in's functions, with the system's zlib behind them.

@@ -1,6 +1,5 @@
 //! The extension's folder, repositories, and Mercurial to run on them.
 
-use std::env::consts::{DLL_PREFIX, DLL_SUFFIX};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +7,9 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use tempfile::TempDir;
+
+#[path = "../../../../fixtures/built.rs"]
+mod built;
 
 /// The name by which the Python half finds the native module.
 pub(crate) const NATIVE_MODULE: &str = "_native.abi3.so";
@@ -242,7 +244,7 @@ pub(crate) fn extension() -> &'static Path {
     FOLDER.get_or_init(|| {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("repackbench");
         fs::create_dir_all(&folder).expect("the extension's folder");
-        replace(&native_library(), &folder.join(NATIVE_MODULE));
+        replace(&built::library("repackbench_hg"), &folder.join(NATIVE_MODULE));
         replace(&python_half(), &folder.join("__init__.py"));
         folder
     })
@@ -258,22 +260,4 @@ fn replace(from: &Path, to: &Path) {
 /// The extension's Python file in the checkout.
 pub(crate) fn python_half() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("repackbench").join("__init__.py")
-}
-
-/// Builds the native library as these tests were built. Cargo does not do so by itself: no Rust code links it.
-fn native_library() -> PathBuf {
-    let test = std::env::current_exe().expect("this test's path");
-    let profile_folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
-    let profile = match profile_folder.file_name().and_then(OsStr::to_str).expect("the profile's folder") {
-        "debug" => "dev",
-        name => name,
-    };
-    let built = Outcome::of(
-        Command::new(env!("CARGO"))
-            .args(["build", "--locked", "--package", "repackbench-hg", "--profile", profile, "--target-dir"])
-            .arg(profile_folder.parent().expect("the target folder"))
-            .current_dir(env!("CARGO_MANIFEST_DIR")),
-    );
-    assert_eq!(built.status, Some(0), "{}", built.err);
-    profile_folder.join(format!("{DLL_PREFIX}repackbench_hg{DLL_SUFFIX}"))
 }
