@@ -365,7 +365,7 @@ pub(crate) struct ReplayArguments {
 ///
 /// Examples:
 ///   repackbench chains repo
-///   repackbench chains repo repo.zstd-9 repo.zstd-9,prefix
+///   repackbench chains repo repo.zstd-9 repo.zstd-9-prefix
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct ChainsArguments {

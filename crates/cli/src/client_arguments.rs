@@ -21,10 +21,10 @@ use crate::{
 /// Who does the jobs.
 #[derive(Debug, Args)]
 pub(crate) struct ClientArguments {
-    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git or hg, unpatched, with a
-    /// library that is preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is compared;
-    /// both, one after the other in one session, with a table of both side by side. The baseline of stock clients is read without library
-    /// and extension, and a row shows what those cost.
+    /// Who does the jobs: in-process, this program replays them; stock, commands of the user's own git or hg, unpatched, with
+    /// a library that is preloaded into git, or the extension that --hg-extension names (see `exec`), and their CPU time is
+    /// compared, of checkout the part in user mode; both, one after the other in one session, with a table of both side by
+    /// side. The baseline of stock clients is read without library and extension, and a row shows what those cost.
     #[arg(long, value_enum, value_name = "WHO", default_value_t = ClientChoice::InProcess, conflicts_with = "self_test")]
     client: ClientChoice,
 

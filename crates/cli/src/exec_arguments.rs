@@ -28,7 +28,7 @@ use crate::repository_path::located;
 ///
 /// Examples:
 ///   repackbench exec linux.zstd-5 -- git log -Smalloc
-///   repackbench exec linux.lz4 -- git rev-list --objects --all
+///   repackbench exec linux.lz4-1 -- git rev-list --objects --all
 ///   repackbench exec --zlib zlib-rs linux -- git fsck --full
 ///   repackbench exec linux.zstd-5 -- git --work-tree /tmp/tree checkout -f
 ///   repackbench exec --codec zstd:5 linux.zstd-5 -- git repack -adF

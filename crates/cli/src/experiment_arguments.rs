@@ -64,6 +64,11 @@ pub(crate) struct ExperimentArguments {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     runs: Option<u32>,
 
+    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s [default: what the time that is compared
+    /// takes, 100ms or more].
+    #[arg(long, value_name = "DURATION")]
+    min_run_time: Option<Span>,
+
     /// The revision whose files are meant [default: HEAD, or Mercurial's tip].
     #[arg(long, value_name = "REV", allow_negative_numbers = true)]
     rev: Option<String>,
@@ -130,6 +135,7 @@ impl ExperimentArguments {
         Options {
             budget: self.budget.0,
             runs: self.runs,
+            min_run_time: self.min_run_time.map(|Span(time)| time),
             revision: self.rev.clone(),
             is_repacked: self.repack,
             keeps_caches: self.keep_caches,

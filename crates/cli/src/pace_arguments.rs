@@ -32,6 +32,11 @@ pub(crate) struct PaceArguments {
     #[arg(long, value_name = "DURATION")]
     time: Option<Span>,
 
+    /// Repeat a job within one run until it has taken this long, such as 20ms or 2s: a run that is shorter than that says
+    /// more about the clock than about the job [default: what the time that is compared takes, 100ms or more].
+    #[arg(long, value_name = "DURATION")]
+    min_run_time: Option<Span>,
+
     /// Go on with the session whose records FILE holds, and write the rest to it. A last block that is not whole is run again.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub(crate) resume: Option<PathBuf>,
@@ -74,6 +79,10 @@ impl PaceArguments {
         self.time.map(|Span(time)| time)
     }
 
+    pub(crate) fn min_run_time(&self) -> Option<Duration> {
+        self.min_run_time.map(|Span(time)| time)
+    }
+
     /// Every limit, once.
     pub(crate) fn delta_caches(&self) -> Vec<Option<u64>> {
         let mut limits = Vec::new();
@@ -112,17 +121,18 @@ impl FromStr for Span {
     type Err = &'static str;
 
     fn from_str(typed: &str) -> Result<Self, Self::Err> {
-        const EXPECTED: &str = "expected a whole number of s, m or h, such as 90s, 10m or 1h";
-        let split = typed.len().checked_sub(1).filter(|at| typed.is_char_boundary(*at)).ok_or(EXPECTED)?;
+        const EXPECTED: &str = "expected a whole number of ms, s, m or h, such as 20ms, 90s, 10m or 1h";
+        let split = typed.find(|character: char| !character.is_ascii_digit()).ok_or(EXPECTED)?;
         let (number, unit) = typed.split_at(split);
-        let seconds = match unit {
-            "s" => 1,
-            "m" => 60,
-            "h" => 3600,
+        let milliseconds = match unit {
+            "ms" => 1,
+            "s" => 1000,
+            "m" => 60 * 1000,
+            "h" => 3600 * 1000,
             _ => return Err(EXPECTED),
         };
         let number: NonZero<u64> = number.parse().map_err(|_| EXPECTED)?;
-        number.get().checked_mul(seconds).map(|seconds| Span(Duration::from_secs(seconds))).ok_or(EXPECTED)
+        number.get().checked_mul(milliseconds).map(|time| Span(Duration::from_millis(time))).ok_or(EXPECTED)
     }
 }
 
@@ -150,7 +160,10 @@ mod tests {
     fn durations_need_a_unit() {
         let seconds = |seconds| Ok(Span(Duration::from_secs(seconds)));
         assert_eq!(("90s".parse(), "10m".parse(), "2h".parse()), (seconds(90), seconds(600), seconds(7200)));
-        for typed in ["", "s", "10", "0s", "-1s", "1.5h", "1d", "1µ", "99999999999999999999h", "9999999999999999h"] {
+        assert_eq!("20ms".parse(), Ok(Span(Duration::from_millis(20))));
+        for typed in
+            ["", "s", "10", "0s", "0ms", "-1s", "1.5h", "1d", "1µ", "99999999999999999999h", "9999999999999999h"]
+        {
             assert!(typed.parse::<Span>().is_err(), "{typed}");
         }
     }

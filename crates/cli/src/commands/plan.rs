@@ -39,6 +39,7 @@ pub(super) fn plan_with(parts: PlanParts<'_>, source: &Repository, earlier: Vec<
         range: range.range(source.default_revision()),
         blocks: pace.blocks(),
         time: pace.time(),
+        min_run_time: pace.min_run_time(),
         delta_caches: pace.delta_caches(),
         jobs: pace.jobs,
         is_cold: pace.is_cold(),
