@@ -1,0 +1,68 @@
+//! Golden files: what `report` and `compare` print and write for results that are kept here, byte for byte.
+//!
+//! `inputs/` holds results as the program wrote them once, of every kind and of every version that is still read;
+//! `snapshots/` holds each output made of them. README.md says what wrote the inputs, and how to review and accept a
+//! changed output.
+
+#![forbid(unsafe_code)]
+
+mod compare;
+mod golden_file;
+#[path = "../e2e/support/program.rs"]
+#[allow(dead_code, reason = "the tests of whole repositories use all of it")]
+mod program;
+mod report;
+mod terminal;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// This folder.
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
+}
+
+/// The names in a folder of golden files.
+#[track_caller]
+fn names_in(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+}
+
+/// The program under test in the folder of inputs, so that no path of this machine gets into an output. The caller's
+/// terminal has no say.
+fn command() -> std::process::Command {
+    let mut command = program::command();
+    command.current_dir(folder().join("inputs"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLORTERM", "COLUMNS", "LINES", "TERM"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+#[test]
+fn every_input_is_reported_by_itself() {
+    let reported: BTreeSet<String> = report::REPORTS
+        .iter()
+        .filter(|(name, files)| matches!(files, [file] if file.strip_suffix(".jsonl") == Some(name)))
+        .map(|(name, _)| format!("{name}.jsonl"))
+        .collect();
+    assert_eq!(names_in(&folder().join("inputs")), reported);
+}
+
+#[test]
+fn every_snapshot_belongs_to_a_test() {
+    let tests = report::REPORTS.iter().map(|(name, _)| *name).chain(compare::COMPARISONS.iter().copied());
+    let tests: BTreeSet<String> = tests.map(str::to_owned).collect();
+    assert_eq!(names_in(&folder().join("snapshots")), tests, "a folder for each report and comparison");
+    let outputs: BTreeSet<String> = report::OUTPUTS.map(str::to_owned).into();
+    for (name, _) in report::REPORTS {
+        let mut held = names_in(&folder().join("snapshots").join(name));
+        held.remove(report::CHARTS);
+        assert_eq!(held, outputs, "{name}");
+    }
+    for name in compare::COMPARISONS {
+        assert_eq!(names_in(&folder().join("snapshots").join(name)), ["plain.snap".to_owned()].into(), "{name}");
+    }
+}
