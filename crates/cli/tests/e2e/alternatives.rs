@@ -13,7 +13,7 @@ use super::support::{Fixture, Scratch, preload, snapshot};
 fn run(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
     let mut command = command();
     command.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
-    program::run(command.args(["alternatives", "--quiet"]).args(options).arg(repo))
+    program::run(command.args(["alternatives", "--quiet", "--min-run-time", "1ms"]).args(options).arg(repo))
 }
 
 #[test]

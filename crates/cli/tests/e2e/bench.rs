@@ -24,7 +24,20 @@ fn records(path: &Path) -> Vec<Value> {
 fn every_workload_and_variant_is_in_the_table_and_in_the_records() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
-    let arguments = ["bench", "--codec", "zlib:6", "--codec", "zstd:5", "--codec", "lz4", "--blocks", "2", "--json"];
+    let arguments = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--codec",
+        "zlib:6",
+        "--codec",
+        "zstd:5",
+        "--codec",
+        "lz4",
+        "--blocks",
+        "2",
+        "--json",
+    ];
     let arguments = [&arguments[..], &[file.to_str().expect("a path in UTF-8")]].concat();
     let table = cached(&scratch, &arguments, Some(&repo)).exits(exit::OK).text();
     for word in
@@ -58,7 +71,18 @@ fn marks_beside_packs_make_another_variant() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("history", &scratch).repo();
     let variants = || {
-        let arguments = ["bench", "--quiet", "--codec", "zlib:6", "--workload", "traverse", "--blocks", "1"];
+        let arguments = [
+            "bench",
+            "--min-run-time",
+            "1ms",
+            "--quiet",
+            "--codec",
+            "zlib:6",
+            "--workload",
+            "traverse",
+            "--blocks",
+            "1",
+        ];
         cached(&scratch, &arguments, Some(&repo)).exits(exit::OK);
         cached(&scratch, &["cache", "list"], None).text().matches("zlib:6").count()
     };
@@ -75,7 +99,17 @@ fn marks_beside_packs_make_another_variant() {
 fn partial_clones_are_measured_on_what_is_there() {
     let (repo, scratch) = (Fixture::get("partial-clone").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
-    let arguments = ["bench", "--codec", "zstd:5", "--blocks", "1", "--json", file.to_str().expect("a path in UTF-8")];
+    let arguments = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--codec",
+        "zstd:5",
+        "--blocks",
+        "1",
+        "--json",
+        file.to_str().expect("a path in UTF-8"),
+    ];
     cached(&scratch, &arguments, Some(&repo)).exits(exit::OK);
     let pickaxe =
         records(&file).into_iter().find(|record| record["workload"]["name"] == "diff:pickaxe").expect("a pickaxe run");
@@ -87,7 +121,19 @@ fn partial_clones_are_measured_on_what_is_there() {
 fn variants_are_cached_listed_and_pruned() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let before = snapshot::state(&repo);
-    let bench = ["bench", "--codec", "zlib:6", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1"];
+    let bench = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--codec",
+        "zlib:6",
+        "--codec",
+        "zstd:5",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+    ];
     cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
     assert_eq!(snapshot::state(&repo), before, "the source was written to");
 
@@ -130,7 +176,7 @@ fn copies_that_a_killed_run_left_are_listed_and_pruned() {
 fn a_source_that_changed_gets_variants_of_its_own() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("work-tree", &scratch).repo();
-    let bench = ["bench", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1"];
+    let bench = ["bench", "--min-run-time", "1ms", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1"];
     cached(&scratch, &bench, Some(&repo)).exits(exit::OK);
     let lines = |scratch: &Scratch| {
         let listed = cached(scratch, &["cache", "list"], None).exits(exit::OK).text();
@@ -146,7 +192,7 @@ fn a_source_that_changed_gets_variants_of_its_own() {
 fn a_repeated_codec_is_measured_once() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
-    let mut arguments = vec!["bench", "--workload", "traverse", "--blocks", "1", "--json"];
+    let mut arguments = vec!["bench", "--min-run-time", "1ms", "--workload", "traverse", "--blocks", "1", "--json"];
     arguments.push(file.to_str().expect("a path in UTF-8"));
     for codec in ["zstd:3", "zlib", "zstd", "zstd:3,loose=3", "zlib:6,loose=1", "lz4"] {
         arguments.extend(["--codec", codec]);
@@ -168,7 +214,9 @@ fn an_unborn_head_stops_only_what_starts_from_it() {
     super::support::git::output(&repo, ["symbolic-ref", "HEAD", "refs/heads/unborn"]);
     let file = scratch.join("records.jsonl");
     let path = file.to_str().expect("a path in UTF-8");
-    let bench = |workload| ["bench", "--codec", "zstd:5", "--blocks", "1", "--json", path, "--workload", workload];
+    let bench = |workload| {
+        ["bench", "--min-run-time", "1ms", "--codec", "zstd:5", "--blocks", "1", "--json", path, "--workload", workload]
+    };
 
     let refused = cached(&scratch, &bench("diff:raw"), Some(&repo)).exits(exit::FAILURE);
     assert!(refused.error_line().contains("HEAD"), "{}", refused.stderr);
@@ -184,7 +232,7 @@ fn an_unborn_head_stops_only_what_starts_from_it() {
 #[test]
 fn the_cache_names_sources_by_their_whole_path() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
-    let bench = ["bench", ".", "--codec", "store", "--workload", "traverse", "--blocks", "1"];
+    let bench = ["bench", ".", "--min-run-time", "1ms", "--codec", "store", "--workload", "traverse", "--blocks", "1"];
     let cache = scratch.join("cache");
     program::run(command().env("XDG_CACHE_HOME", cache).current_dir(&repo).args(bench)).exits(exit::OK);
     let listed = cached(&scratch, &["cache", "list"], None).exits(exit::OK).text();
@@ -197,7 +245,12 @@ fn an_interrupted_benchmark_says_so_and_keeps_its_records() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).arg("bench").arg(&repo).arg("--json").arg(&file);
+    bench
+        .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .args(["bench", "--min-run-time", "1ms"])
+        .arg(&repo)
+        .arg("--json")
+        .arg(&file);
     bench.args(["--codec", "store", "--workload", "traverse", "--blocks", "100000"]);
     let running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
     // The first record shows that runs are timed now.
@@ -237,7 +290,8 @@ fn another_decoder_is_another_row_of_each_variant_that_it_reads() {
         (Fixture::hg("branches").repo(), &hg[..], &["as found"]),
     ] {
         let file = scratch.join("records.jsonl");
-        let mut arguments = vec!["bench", "--quiet", "--workload", "traverse", "--blocks", "1"];
+        let mut arguments =
+            vec!["bench", "--min-run-time", "1ms", "--quiet", "--workload", "traverse", "--blocks", "1"];
         for option in ["zstd:5", "lz4hc:9"] {
             arguments.extend(["--codec", option]);
         }
@@ -277,7 +331,19 @@ fn a_decoder_without_anything_to_read_is_refused_before_variants_are_made() {
         ("zlib=zopfli", "libdeflate"),
         ("libdeflate", "zlib=libdeflate"),
     ] {
-        let arguments = ["bench", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "1", "--decoder", decoder];
+        let arguments = [
+            "bench",
+            "--min-run-time",
+            "1ms",
+            "--codec",
+            "zstd:5",
+            "--workload",
+            "traverse",
+            "--blocks",
+            "1",
+            "--decoder",
+            decoder,
+        ];
         let refused = cached(&scratch, &arguments, Some(&repo)).exits(exit::USAGE);
         assert!(refused.stderr.contains(expected), "{decoder}: {}", refused.stderr);
     }

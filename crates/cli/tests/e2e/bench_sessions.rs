@@ -14,7 +14,14 @@ use super::support::{Fixture, Scratch};
 #[track_caller]
 fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--quiet", "--workload", "traverse"]);
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--workload",
+        "traverse",
+    ]);
     program::run(bench.args(options).arg(repo))
 }
 
@@ -67,7 +74,7 @@ fn what_a_record_says_of_a_run_and_its_machine_is_there() {
     bench(&scratch, &repo, &["--codec", "zstd:5", "--blocks", "1", "--json", path(&file)]).exits(exit::OK);
     let records = records(&file);
     for record in &records {
-        assert_eq!(record["schema"], 2);
+        assert_eq!(record["schema"], 3);
         assert_eq!(record["repository"]["vcs"], "git");
         assert_eq!(record["repository"]["tip"], records[0]["repository"]["tip"]);
         assert!(record["repository"]["tip"].as_str().is_some_and(|tip| tip.len() >= 40), "{record}");
@@ -81,6 +88,9 @@ fn what_a_record_says_of_a_run_and_its_machine_is_there() {
         assert_eq!(record["checks"]["object_hashes"], false);
         assert!(record["usage"]["minor_faults"].is_u64() && record["usage"]["read_calls"].is_u64(), "{record}");
         assert!(record["disturbance"]["elapsed_ns"].as_u64() > Some(0) && record["disturbance"]["steal_ns"].is_u64());
+        let writes = record["workload"]["name"] == "checkout";
+        assert_eq!(record["compared_time"], if writes { "cpu-without-writing" } else { "cpu" });
+        assert_eq!(record["sample"]["writing_ns"].as_u64().map(|ns| ns > 0), Some(writes), "{record}");
     }
     let hits = |record: &Value| record["delta_cache"].clone();
     assert!(records.iter().all(|record| hits(record) == hits(&records[0])), "the cache does the same for every codec");
@@ -142,7 +152,12 @@ fn an_interrupted_session_shows_what_it_measured() {
     let (repo, scratch) = (Fixture::get("bare").repo(), Scratch::new());
     let (file, out) = (scratch.join("records.jsonl"), scratch.join("table"));
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).arg("bench").arg(&repo).arg("--json").arg(&file);
+    bench
+        .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .args(["bench", "--min-run-time", "1ms"])
+        .arg(&repo)
+        .arg("--json")
+        .arg(&file);
     bench.args(["--codec", "store", "--workload", "traverse", "--blocks", "100000"]);
     let stdout = fs::File::create(&out).expect("a file");
     let mut running = bench.stdout(stdout).stderr(Stdio::null()).spawn().expect("the program");

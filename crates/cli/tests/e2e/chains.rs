@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::support::hg::{self, Version};
+use super::support::hg;
+use super::support::hg_server::HgServer;
 use super::support::program::{self, Outcome, command, convert, exit};
 use super::support::reseal::OpenPack;
 use super::support::{Fixture, Scratch, git};
@@ -55,10 +56,10 @@ fn packed(repo: &Path) -> Vec<u64> {
 
 /// The chain of each revision, from the bases that hg tells.
 fn of_revlogs(repo: &Path) -> Vec<u64> {
-    let mut chains = Vec::new();
+    let (mut chains, mut server) = (Vec::new(), HgServer::newest(repo));
     for revlog in hg::revlogs(repo) {
         let mut own: Vec<u64> = Vec::new();
-        for (number, revision) in hg::index(Version::V72, repo, &revlog).iter().enumerate() {
+        for (number, revision) in server.index(&revlog).iter().enumerate() {
             let base = usize::try_from(revision.base).ok().filter(|base| *base != number);
             own.push(base.map_or(0, |base| own[base] + 1));
         }
@@ -78,8 +79,8 @@ fn objects_are_counted_by_the_deltas_that_git_tells() {
 
 #[test]
 fn revisions_are_counted_by_the_bases_that_hg_tells() {
-    let scratch = Scratch::new();
     for name in ["chains", "default", "treemanifest"] {
+        let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
         let table = chains(&[&repo]).exits(exit::OK).text();
         assert_eq!(counted(&table), grouped(of_revlogs(&repo)), "{name}:\n{table}");

@@ -452,7 +452,7 @@ fn a_dictionary_that_is_missing_or_damaged_is_named() {
 fn bench_measures_lists_of_levels() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).arg("bench").arg(&repo);
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--min-run-time", "1ms"]).arg(&repo);
     bench.args(["--codec", "zlib:1..3", "--codec", "zstd:1,3", "--codec", "tree=zstd:1,2,prefix"]);
     let table = program::run(bench.args(["--workload", "checkout:sink", "--blocks", "1"])).exits(exit::OK).text();
     let rows: Vec<&str> = table.lines().flat_map(str::split_ascii_whitespace).collect();

@@ -98,12 +98,14 @@ fn encoding_again_gives_the_bytes_that_are_stored() {
 
 #[test]
 fn encoding_with_bases_gives_the_bytes_that_are_stored() {
-    for (name, repo) in [("history", Fixture::get("history").repo()), ("hg history", Fixture::hg("history").repo())] {
+    for (name, repo) in [("history", Fixture::get("history").repo()), ("hg chains", Fixture::hg("chains").repo())] {
         let scratch = Scratch::new();
         let file = scratch.join("records.jsonl");
         let mut bench = command();
         bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
             "bench",
+            "--min-run-time",
+            "1ms",
             "-q",
             "--blocks",
             "1",

@@ -11,7 +11,7 @@ use crate::support::program::{self, Outcome, Scratch, convert, exit};
 use crate::support::{git, preload};
 
 /// How many commits the repository has: each brings a commit, a tree and a blob.
-pub(crate) const COMMITS: usize = 350;
+pub(crate) const COMMITS: usize = 120;
 
 /// Commits have one date, so that the same commands make the same objects everywhere.
 const DATE: &str = "1500000000 +0000";

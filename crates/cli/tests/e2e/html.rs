@@ -19,11 +19,33 @@ fn page_of_results(scratch: &Scratch) -> PathBuf {
     };
     let codecs = ["--quiet", "--codec", "zstd:5", "--codec", "lz4", "--json"];
     let trace = [&["trace", "--workload", "traverse"][..], &codecs].concat();
-    let explain = ["explain", "--quiet", "--workload", "traverse", "--codec", "zstd:5", "--blocks", "2", "--json"];
+    let explain = [
+        "explain",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--workload",
+        "traverse",
+        "--codec",
+        "zstd:5",
+        "--blocks",
+        "2",
+        "--json",
+    ];
     let mut files = vec![scratch.join("report.html")];
     for (repo, blocks) in [(Fixture::get("history").repo(), "6"), (Fixture::hg("branches").repo(), "2")] {
-        let bench =
-            ["bench", "--blocks", blocks, "--workload", "traverse", "--workload", "checkout:sink", "--workload"];
+        let bench = [
+            "bench",
+            "--min-run-time",
+            "1ms",
+            "--blocks",
+            blocks,
+            "--workload",
+            "traverse",
+            "--workload",
+            "checkout:sink",
+            "--workload",
+        ];
         let bench = [&bench[..], &["floor:traverse"], &codecs].concat();
         for arguments in [&bench[..], &trace, &explain] {
             files.push(scratch.join(&format!("{}.jsonl", files.len())));

@@ -18,7 +18,7 @@ fn generated() -> (Scratch, PathBuf) {
 }
 
 /// Every subcommand, as a list of words, that the program's help names.
-fn subcommands() -> Vec<Vec<String>> {
+pub(crate) fn subcommands() -> Vec<Vec<String>> {
     let mut found = Vec::new();
     let mut left = vec![Vec::new()];
     while let Some(words) = left.pop() {
@@ -37,7 +37,7 @@ fn subcommands() -> Vec<Vec<String>> {
 }
 
 /// Every long option that a help text lists.
-fn options(help: &str) -> Vec<String> {
+pub(crate) fn options(help: &str) -> Vec<String> {
     let lines = help.lines().map(str::trim_start).filter(|line| line.starts_with('-'));
     let words = lines.flat_map(|line| line.split([' ', ',']).filter(|word| word.starts_with("--")));
     words.map(|word| word.trim_end_matches(|letter: char| !letter.is_ascii_lowercase()).to_owned()).collect()

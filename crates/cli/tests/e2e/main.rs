@@ -16,6 +16,7 @@ mod conversion;
 mod corrupt_files;
 mod corrupt_packs;
 mod every_object;
+mod examples;
 mod exec;
 mod exec_codec;
 mod exec_codec_places;

@@ -355,7 +355,19 @@ fn every_workload_sees_the_same_in_every_order() {
     let file = scratch.join("records.jsonl");
     let mut bench = command();
     bench.env("XDG_CACHE_HOME", scratch.join("cache"));
-    bench.args(["bench", "--quiet", "--codec", "zstd:5", "--order", "source,checkout,path", "--blocks", "1", "--json"]);
+    bench.args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "zstd:5",
+        "--order",
+        "source,checkout,path",
+        "--blocks",
+        "1",
+        "--json",
+    ]);
     bench.arg(&file);
     for workload in ["checkout:sink", "traverse", "diff:raw", "sizes", "cat-all", "encode", "ingest", "serve:same"] {
         bench.args(["--workload", workload]);

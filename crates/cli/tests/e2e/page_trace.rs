@@ -17,7 +17,7 @@ fn experiment(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
 /// The result of two rounds, on the disk that the program was built on: what lies in memory is never cold.
 #[track_caller]
 fn result(repo: &Path) -> Value {
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let disk = Scratch::on_disk();
     let file = disk.path().join("result.jsonl");
     let json = file.to_str().expect("a path in UTF-8");
     experiment(repo, disk.path(), &["--runs", "2", "--json", json]).exits(exit::OK);

@@ -59,7 +59,19 @@ fn both_arms_stand_in_one_table() {
     let (scratch, source) = (Scratch::new(), Fixture::get("history").repo());
     let mut bench = command();
     bench.env("XDG_CACHE_HOME", scratch.join("cache"));
-    bench.args(["bench", "--quiet", "--rechosen", "--codec", "zstd:3", "--workload", "traverse", "--blocks", "1"]);
+    bench.args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--rechosen",
+        "--codec",
+        "zstd:3",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+    ]);
     let table = program::run(bench.arg(&source)).exits(exit::OK).text();
     for row in ["as found", "zlib:6 ", "zlib:6, rechosen", "zstd:3 ", "zstd:3, rechosen"] {
         assert!(table.contains(row), "{row:?} is not in\n{table}");

@@ -27,6 +27,8 @@ fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
         for arguments in [
             &[
                 "bench",
+                "--min-run-time",
+                "1ms",
                 "--quiet",
                 "--codec",
                 "zstd:5",
@@ -47,7 +49,18 @@ fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
             let again = run(&scratch, &["report", path(&file)]).exits(exit::OK);
             assert_eq!(again.text(), shown, "{arguments:?}");
         }
-        let explain = ["explain", "--quiet", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "2"];
+        let explain = [
+            "explain",
+            "--min-run-time",
+            "1ms",
+            "--quiet",
+            "--codec",
+            "zstd:5",
+            "--workload",
+            "traverse",
+            "--blocks",
+            "2",
+        ];
         let shown =
             run(&scratch, &[&explain[..], &["--json", path(&file), path(&repo)]].concat()).exits(exit::OK).text();
         let again = run(&scratch, &["report", path(&file)]).exits(exit::OK).text();
@@ -59,12 +72,24 @@ fn a_file_of_results_shows_what_the_command_showed_that_wrote_it() {
 fn the_command_and_the_cost_of_each_variant_are_kept() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("it's.jsonl");
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+        "--json",
+    ];
     run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
     for line in fs::read_to_string(&file).expect("the results").lines() {
         let run: Value = serde_json::from_str(line).expect("JSON");
         let command = run["command"].as_str().expect("a command");
-        assert!(command.starts_with("repackbench bench --quiet --codec store "), "{command}");
+        assert!(command.starts_with("repackbench bench --min-run-time 1ms --quiet --codec store "), "{command}");
         assert!(command.contains(r#"it's.jsonl""#) && command.ends_with(path(&repo)), "quoted: {command}");
         let is_made = run["variant"]["role"] != "as-found";
         assert_eq!(run["conversion"]["wall_ns"].as_u64().is_some_and(|wall| wall > 0), is_made, "{run}");
@@ -75,7 +100,19 @@ fn the_command_and_the_cost_of_each_variant_are_kept() {
 #[test]
 fn several_repositories_are_joined_and_nothing_counts_twice() {
     let scratch = Scratch::new();
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "6", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "6",
+        "--json",
+    ];
     let files = [scratch.join("a.jsonl"), scratch.join("b.jsonl")];
     for (file, fixture) in files.iter().zip(["history", "content"]) {
         run(&scratch, &[&options[..], &[path(file), path(&Fixture::get(fixture).repo())]].concat()).exits(exit::OK);
@@ -115,7 +152,19 @@ fn several_repositories_are_joined_and_nothing_counts_twice() {
 fn every_form_comes_from_stdin_too_and_only_one_is_printed() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("a.jsonl");
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+        "--json",
+    ];
     run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
     let from_stdin = |options: &[&str]| {
         let input = fs::File::open(&file).expect("the results");
@@ -136,7 +185,19 @@ fn every_form_comes_from_stdin_too_and_only_one_is_printed() {
 fn what_is_no_result_is_named_with_its_line() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("a.jsonl");
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+        "--json",
+    ];
     run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
     let whole = fs::read_to_string(&file).expect("the results");
     // A line that was cut off, as by a full disk, is left out; the same line with an end is damaged.

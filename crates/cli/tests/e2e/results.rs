@@ -33,8 +33,19 @@ fn explain_leads_from_stock_zlib_to_the_codec() {
         // No chunk of a revlog has a checksum of ours.
         (Fixture::hg("branches").repo(), &["framing", "format"]),
     ] {
-        let arguments =
-            ["explain", "--quiet", "--codec", "zstd:5", "--workload", "traverse", "--blocks", "2", path(&repo)];
+        let arguments = [
+            "explain",
+            "--min-run-time",
+            "1ms",
+            "--quiet",
+            "--codec",
+            "zstd:5",
+            "--workload",
+            "traverse",
+            "--blocks",
+            "2",
+            path(&repo),
+        ];
         let text = run(&scratch, &arguments).exits(exit::OK).text();
         for step in steps {
             assert_eq!(rows(&text, step).len(), 1, "{step} in\n{text}");
@@ -58,7 +69,7 @@ fn explain_refuses_what_it_cannot_split() {
         (&["--codec", "zstd:5", "--jobs", "2"], "one at a time"),
         (&["--codec", "zstd:5", "--baseline", "zstd:3"], "expected a level of zlib"),
     ] {
-        let mut arguments = vec!["explain", "--workload", "traverse", "--blocks", "1"];
+        let mut arguments = vec!["explain", "--min-run-time", "1ms", "--workload", "traverse", "--blocks", "1"];
         arguments.extend(options);
         arguments.push(path(&repo));
         let refused = run(&scratch, &arguments).exits(exit::USAGE);
@@ -70,7 +81,19 @@ fn explain_refuses_what_it_cannot_split() {
 fn compare_gates_on_what_became_worse_or_is_gone() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let (old, new) = (scratch.join("old.jsonl"), scratch.join("new.jsonl"));
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "6", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "6",
+        "--json",
+    ];
     run(&scratch, &[&options[..], &[path(&old), path(&repo)]].concat()).exits(exit::OK);
 
     let same = run(&scratch, &["compare", path(&old), path(&old), "--gate", "3%"]).exits(exit::OK).text();
@@ -113,7 +136,19 @@ fn the_schema_names_what_records_hold() {
     let (repo, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
     let schema: Value = serde_json::from_str(&run(&scratch, &["schema"]).exits(exit::OK).text()).expect("JSON");
-    let options = ["bench", "--quiet", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"];
+    let options = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "store",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+        "--json",
+    ];
     run(&scratch, &[&options[..], &[path(&file), path(&repo)]].concat()).exits(exit::OK);
     let records = fs::read_to_string(&file).expect("the records");
     let record: Value = serde_json::from_str(records.lines().next().expect("a record")).expect("JSON");

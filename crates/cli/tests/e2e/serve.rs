@@ -144,7 +144,10 @@ fn every_variant_does_the_same_work() {
     let (repo, scratch) = (Fixture::get("duplicates").repo(), Scratch::new());
     let file = scratch.join("records.jsonl");
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "-q", "--blocks", "1", "--json"]).arg(&file);
+    bench
+        .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .args(["bench", "--min-run-time", "1ms", "-q", "--blocks", "1", "--json"])
+        .arg(&file);
     for codec in ["zstd:5", "lz4", "zstd:9,dict=4k", "zstd:3,prefix,patch,max-chain=3"] {
         bench.args(["--codec", codec]);
     }

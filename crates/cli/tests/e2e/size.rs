@@ -15,7 +15,18 @@ pub(crate) fn recorded_sizes(repo: &Path) -> Value {
     program::run(
         command()
             .env("XDG_CACHE_HOME", scratch.join("cache"))
-            .args(["bench", "--codec", "store", "--workload", "traverse", "--blocks", "1", "--json"])
+            .args([
+                "bench",
+                "--min-run-time",
+                "1ms",
+                "--codec",
+                "store",
+                "--workload",
+                "traverse",
+                "--blocks",
+                "1",
+                "--json",
+            ])
             .arg(&file)
             .arg(repo),
     )

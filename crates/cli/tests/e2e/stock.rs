@@ -16,7 +16,7 @@ use super::support::{Fixture, Scratch, preload, snapshot};
 fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Command {
     let mut bench = command();
     bench.env("XDG_CACHE_HOME", scratch.join("cache")).env("REPACKBENCH_PRELOAD", preload::stand_in());
-    bench.args(["bench", "--quiet"]).args(options).arg(repo);
+    bench.args(["bench", "--min-run-time", "1ms", "--quiet"]).args(options).arg(repo);
     bench
 }
 
@@ -89,6 +89,9 @@ fn every_workload_has_a_row_for_each_variant_and_client() {
         let workload = record["workload"]["name"].as_str().expect("a name").to_owned();
         assert_eq!(record["workload"]["parameters"]["client"], "git");
         assert!(record["extra"]["process start ns"].as_u64() > Some(0), "{record}");
+        let is_user_time = record["compared_time"] == "user-of-command";
+        assert_eq!(is_user_time, workload == "checkout", "{record}");
+        assert!(record["sample"]["writing_ns"].is_null(), "nobody sees when a command writes");
         rows.entry(workload.clone()).or_default().push(row(&record));
         seen.entry(workload).or_default().insert(format!("{}{}", record["digest"], record["counts"]));
     }

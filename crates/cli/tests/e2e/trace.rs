@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::support::hg::{self, Version};
+use super::support::hg;
+use super::support::hg_server::HgServer;
 use super::support::program::{self, Outcome, command, convert, exit};
 use super::support::{Fixture, Scratch, git};
 
@@ -42,9 +43,11 @@ fn pack_bytes(repo: &Path, extension: &str) -> Vec<u64> {
 
 #[test]
 fn a_traversal_reads_each_tree_s_bytes_once_as_git_lists_them() {
-    let scratch = Scratch::new();
     for name in ["history", "sha256", "ref-delta", "index-v1"] {
+        let scratch = Scratch::new();
         let repo = Fixture::copy(name, &scratch).repo();
+        // Objects that lie loose are in no listing of a pack.
+        git::output(&repo, ["repack", "-dq"]);
         let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
         let (mut trees, mut bytes) = (0, 0);
         for index in git::pack_files(&repo, "idx") {
@@ -94,12 +97,12 @@ fn reading_all_objects_touches_all_pages_and_the_page_map_lists_each_once() {
 
 #[test]
 fn a_mercurial_traversal_decodes_each_revision_once() {
-    let scratch = Scratch::new();
     for name in ["chains", "history"] {
+        let scratch = Scratch::new();
         let repo = Fixture::hg_copy(name, &scratch).repo();
         let [record] = records(&repo, &scratch, &["--workload", "traverse"]).try_into().expect("one record");
-        let revisions: usize =
-            hg::revlogs(&repo).iter().map(|revlog| hg::index(Version::V72, &repo, revlog).len()).sum();
+        let mut server = HgServer::newest(&repo);
+        let revisions: usize = hg::revlogs(&repo).iter().map(|revlog| server.index(revlog).len()).sum();
         assert_eq!(sum(&record, "decodes", |_| true), revisions as u64, "{name}: {record}");
         for files in record["files"].as_array().expect("files") {
             assert_eq!(files["touched"], files["pages"], "{name}: {record}");
@@ -174,7 +177,16 @@ fn a_floor_is_a_row_of_its_own_in_a_benchmark() {
     let scratch = Scratch::new();
     let repo = Fixture::get("history").repo();
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--quiet", "--blocks", "1", "--codec", "lz4"]);
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--blocks",
+        "1",
+        "--codec",
+        "lz4",
+    ]);
     bench.args(["--workload", "traverse", "--workload", "floor:traverse"]);
     let table = program::run(bench.arg(repo)).exits(exit::OK).text();
     assert!(table.lines().any(|line| line.starts_with("floor:traverse")), "{table}");
@@ -188,9 +200,16 @@ fn a_benchmark_models_the_same_cold_start_as_a_trace() {
         let file = scratch.join("runs.jsonl");
         let devices = ["--device", "hdd", "--device", "latency=1ms,bandwidth=1MB/s,readahead=4k"];
         let mut bench = command();
-        bench
-            .env("XDG_CACHE_HOME", scratch.join("cache"))
-            .args(["bench", "--quiet", "--blocks", "1", "--codec", "lz4"]);
+        bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+            "bench",
+            "--min-run-time",
+            "1ms",
+            "--quiet",
+            "--blocks",
+            "1",
+            "--codec",
+            "lz4",
+        ]);
         bench.args(["--workload", "diff:raw", "--workload", "encode", "--json"]).arg(&file).args(devices);
         let table = program::run(bench.arg(&repo)).exits(exit::OK).text();
         for words in ["modelled cold, hdd", "modelled cold, latency=1ms", "nothing modelled: encode."] {
@@ -262,7 +281,7 @@ fn ended_below(folder: &Path) -> Vec<PathBuf> {
 #[test]
 fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
     let scratch = Scratch::new();
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let disk = Scratch::on_disk();
     let folder = disk.path().to_str().expect("a path in UTF-8");
     let options = ["--workload", "traverse", "--memory", "50%", "--check-memory", folder];
     let before = groups_left_behind(&[]);
@@ -280,7 +299,7 @@ fn memory_that_cannot_be_limited_is_refused_with_the_reason() {
 fn a_small_page_cache_is_held_against_the_kernel_s() {
     let scratch = Scratch::new();
     // On the disk that the program was built on: what lies in memory has nothing to be evicted to.
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let disk = Scratch::on_disk();
     let (repo, copies) = (disk.path().join("source"), disk.path().join("copies"));
     for folder in [&repo, &copies] {
         std::fs::create_dir(folder).expect("a folder");
@@ -330,7 +349,7 @@ fn a_small_page_cache_is_held_against_the_kernel_s() {
 fn the_model_is_held_against_cold_copies_which_are_removed_again() {
     let scratch = Scratch::new();
     // On the disk that the program was built on: what lies in memory is never cold.
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let disk = Scratch::on_disk();
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
         let folder = disk.path().to_str().expect("a path in UTF-8");
         let table =
@@ -345,14 +364,23 @@ fn the_model_is_held_against_cold_copies_which_are_removed_again() {
 /// Benches `repo` cold, with variants and copies kept in `folder`.
 fn bench_cold(repo: &Path, folder: &Path, options: &[&str]) -> Outcome {
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", folder).args(["bench", "--quiet", "--cache", "cold", "--codec", "lz4"]);
+    bench.env("XDG_CACHE_HOME", folder).args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--cache",
+        "cold",
+        "--codec",
+        "lz4",
+    ]);
     program::run(bench.args(options).arg(repo))
 }
 
 #[test]
 fn cold_runs_read_one_copy_after_another_and_leave_none() {
     for repo in [Fixture::get("history").repo(), Fixture::hg("history").repo()] {
-        let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+        let disk = Scratch::on_disk();
         let file = disk.path().join("records.jsonl");
         let json = file.to_str().expect("a path in UTF-8");
         let options = ["--workload", "traverse", "--blocks", "5", "--json", json];
@@ -377,7 +405,7 @@ fn runs_that_cannot_be_cold_are_refused() {
     let memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
     let refused = bench_cold(&repo, memory.path(), &["--workload", "traverse", "--blocks", "1"]).exits(exit::FAILURE);
     assert!(refused.error_line().contains("would not be cold"), "{}", refused.error_line());
-    let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    let disk = Scratch::on_disk();
     let refused =
         bench_cold(&repo, disk.path(), &["--workload", "floor:traverse", "--blocks", "1"]).exits(exit::FAILURE);
     assert!(refused.error_line().contains("has no cold runs"), "{}", refused.error_line());

@@ -6,29 +6,11 @@ use std::path::Path;
 use zstd_safe::{CCtx, CParameter, DCtx};
 
 use super::support::program::{self, command, exit};
-use super::support::{Fixture, Scratch, git};
+use super::support::{Fixture, Scratch, fixture, git};
 
-/// A repository with more to learn from than the fixtures have, packed.
 fn repository(scratch: &Scratch) -> std::path::PathBuf {
     let repo = scratch.join("repo");
-    program::run(git::command(scratch.path()).args(["init", "--quiet"]).arg(&repo)).exits(exit::OK);
-    let mut stream = String::new();
-    for number in 0..400u32 {
-        let noise = number.wrapping_mul(2_654_435_761);
-        let message = format!("module {noise:08x}: handle the case of {number}\n\nReviewed-by: A U Thor\n");
-        let content = format!("name = {noise:x}\ndescription = what module {number} is for\nlicence = MIT\n");
-        stream.push_str(&format!(
-            "commit refs/heads/main\ncommitter A U Thor <author@example.org> {} +0000\ndata {}\n{message}",
-            1_500_000_000 + number * 1000,
-            message.len()
-        ));
-        stream.push_str(&format!("M 100644 inline modules/{number}\ndata {}\n{content}\n", content.len()));
-    }
-    let file = scratch.join("stream");
-    fs::write(&file, stream).expect("the stream");
-    let stream = fs::File::open(&file).expect("the stream");
-    let import = git::command(&repo).args(["fast-import", "--quiet"]).stdin(stream).status().expect("git");
-    assert!(import.success());
+    fixture::modules(&repo, 400);
     repo
 }
 
@@ -91,7 +73,7 @@ fn an_existing_file_is_replaced_by_force_only() {
     assert_eq!(fs::read(&out).expect("the file"), b"precious");
     train(&[&repo], &out, &["--force", "--size", "4k"]);
     assert_ne!(fs::read(&out).expect("the file"), b"precious");
-    assert_eq!(scratch.names(), ["repo", "stream", "taken"]);
+    assert_eq!(scratch.names(), ["repo", "taken"]);
 }
 
 #[test]

@@ -15,7 +15,10 @@ use super::super::support::{Fixture, Scratch, hg_extension, repackbench, snapsho
 fn bench(fixture: &str, options: &[&str], scratch: &Scratch) -> (Outcome, Vec<Value>) {
     let (source, file) = (Fixture::hg(fixture).repo(), scratch.join("records.jsonl"));
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--quiet", "--blocks", "1", "--json"]).arg(&file);
+    bench
+        .env("XDG_CACHE_HOME", scratch.join("cache"))
+        .args(["bench", "--min-run-time", "1ms", "--quiet", "--blocks", "1", "--json"])
+        .arg(&file);
     let outcome = program::run(bench.args(options).arg(source)).exits(exit::OK);
     let records = std::fs::read_to_string(file).expect("the records");
     (outcome, records.lines().map(|line| serde_json::from_str(line).expect("a record on each line")).collect())

@@ -63,7 +63,6 @@ fn stored_files(repo: &Path) -> BTreeMap<PathBuf, snapshot::Entry> {
 }
 
 fn assert_hg_agrees(name: &str, source: &Path, results: &Scratch, scratch: &Scratch) {
-    let found_requirements = hg::requirements(source);
     for version in hg::VERSIONS {
         if version == Version::V63 && HG_NOT_FOR_6_3.contains(&name) {
             continue;
@@ -80,8 +79,11 @@ fn assert_hg_agrees(name: &str, source: &Path, results: &Scratch, scratch: &Scra
             assert_eq!(as_found.changesets, found.changesets, "{version:?}, {spec}");
             assert_eq!(as_found.indexes, found.indexes, "{version:?}, {spec}");
             snapshot::assert_same(&as_found.files, &found.files);
-            let expected = with_compression(&found_requirements, requirement);
-            assert_eq!(hg::requirements(&variant), expected, "{spec}");
+            assert_eq!(
+                found.requirements,
+                with_compression(&as_found.requirements, requirement),
+                "{version:?}, {spec}"
+            );
         }
     }
 }
@@ -97,6 +99,8 @@ fn with_compression(requirements: &[String], compression: Option<&str>) -> Vec<S
 struct Judgement {
     verify: (Option<i32>, Vec<String>),
     changesets: String,
+    /// Of work tree and store.
+    requirements: Vec<String>,
     /// Of changelog and manifest: nodes, parents, links, lengths, delta bases, flags.
     indexes: Vec<Vec<hg::Revision>>,
     files: BTreeMap<PathBuf, snapshot::Entry>,
@@ -106,8 +110,13 @@ impl Judgement {
     fn of(version: Version, repo: &Path, folder: &Path) -> Self {
         let mut server = HgServer::start(version, repo);
         let changesets = server.changesets();
-        let mut judgement =
-            Judgement { verify: server.verify(), changesets, indexes: Vec::new(), files: BTreeMap::new() };
+        let mut judgement = Judgement {
+            verify: server.verify(),
+            changesets,
+            requirements: server.lines(&["debugrequirements"]),
+            indexes: Vec::new(),
+            files: BTreeMap::new(),
+        };
         if !judgement.changesets.is_empty() {
             let revlogs = [hg::Revlog::Changelog, hg::Revlog::Manifest];
             judgement.indexes = revlogs.iter().map(|revlog| server.index(revlog)).collect();

@@ -14,7 +14,7 @@ const SPECS: [&str; 11] =
     ["store", "zlib:1", "zstd:1", "lz4", "lz4hc:3", "snappy", "lzo:1", "deflate:1", "brotli:1", "lzma:0", "bzip2:1"];
 
 /// Changesets of the repository that is pushed: each has a manifest and a revision of a file.
-const CHANGESETS: usize = 350;
+const CHANGESETS: usize = 60;
 
 fn exec(variant: &Path, options: &[&str], words: &[&str]) -> Command {
     let mut command = program::command();

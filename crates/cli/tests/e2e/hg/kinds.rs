@@ -169,7 +169,7 @@ fn specs_that_do_not_fit_are_refused_as_usage() {
     ] {
         for arguments in [
             &["convert", "-o", "variant", "--codec", spec][..],
-            &["bench", "--blocks", "1", "--workload", "traverse", "--codec", spec],
+            &["bench", "--min-run-time", "1ms", "--blocks", "1", "--workload", "traverse", "--codec", spec],
         ] {
             let mut refused = command();
             refused.env("XDG_CACHE_HOME", scratch.join("cache")).current_dir(scratch.path());

@@ -12,9 +12,13 @@ use super::super::support::{Fixture, Scratch, git, snapshot};
 /// The revision of the fixture `branches` that most of its history leads to.
 const MERGE: &str = "38";
 
-/// The patch of each changeset up to `revision`, newest first.
-fn patches(repo: &Path, revision: &str) -> Vec<(String, Vec<u8>)> {
-    let replay = ["replay", "--workload", "diff:patch", "--rev", revision];
+/// How many patches are tried of a long history: each takes two trees of files.
+const MOST: usize = 100;
+
+/// The patch of each of the newest `most` changesets up to `revision`, newest first.
+fn patches(repo: &Path, revision: &str, most: usize) -> Vec<(String, Vec<u8>)> {
+    let most = most.to_string();
+    let replay = ["replay", "--workload", "diff:patch", "--rev", revision, "--commits", &most];
     let seen = program::run(command().args(replay).arg(repo)).exits(exit::OK).stdout;
     let mut patches: Vec<(String, Vec<u8>)> = Vec::new();
     for line in seen.split_inclusive(|byte| *byte == b'\n') {
@@ -63,9 +67,10 @@ impl Archives {
 fn patches_apply(name: &str, revision: &str) -> usize {
     let scratch = Scratch::new();
     let mut hg = HgServer::newest(&Fixture::hg_copy(name, &scratch).repo());
-    let log = hg.lines(&["log", "--hidden", "-r", &format!("reverse(::{revision})"), "-T", "{node} {p1node}\n"]);
+    let newest = format!("limit(reverse(::{revision}), {MOST})");
+    let log = hg.lines(&["log", "--hidden", "-r", &newest, "-T", "{node} {p1node}\n"]);
     let mut archives = Archives { hg, scratch: Scratch::new() };
-    let patches = patches(&Fixture::hg(name).repo(), revision);
+    let patches = patches(&Fixture::hg(name).repo(), revision, MOST);
     assert_eq!(patches.len(), log.len());
     let mut applied = 0;
     for ((node, patch), line) in patches.iter().zip(log) {
@@ -122,7 +127,7 @@ fn patches_turn_each_parent_into_its_child() {
 #[test]
 fn a_log_ends_after_the_commits_asked_for() {
     let repo = Fixture::hg("branches").repo();
-    let all: Vec<String> = patches(&repo, MERGE).into_iter().map(|(node, _)| node).collect();
+    let all: Vec<String> = patches(&repo, MERGE, MOST).into_iter().map(|(node, _)| node).collect();
     for workload in ["diff:raw", "diff:patch"] {
         let arguments = ["replay", "--workload", workload, "--rev", MERGE, "--commits", "7"];
         let text = program::run(command().args(arguments).arg(&repo)).exits(exit::OK).text();

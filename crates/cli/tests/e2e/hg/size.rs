@@ -14,7 +14,19 @@ use super::super::support::{Fixture, Scratch, snapshot};
 pub(super) fn recorded_sizes(repo: &Path) -> Value {
     let scratch = Scratch::new();
     let file = scratch.join("records.jsonl");
-    let bench = ["bench", "--quiet", "--codec", "zlib:6", "--workload", "traverse", "--blocks", "1", "--json"];
+    let bench = [
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--codec",
+        "zlib:6",
+        "--workload",
+        "traverse",
+        "--blocks",
+        "1",
+        "--json",
+    ];
     program::run(command().env("XDG_CACHE_HOME", scratch.join("cache")).args(bench).arg(&file).arg(repo))
         .exits(exit::OK);
     let records = std::fs::read_to_string(file).expect("the records");

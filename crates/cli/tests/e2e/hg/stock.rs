@@ -14,7 +14,14 @@ use crate::support::{hg_extension, snapshot};
 #[track_caller]
 fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Outcome {
     let mut bench = command();
-    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args(["bench", "--quiet", "--client", "stock"]);
+    bench.env("XDG_CACHE_HOME", scratch.join("cache")).args([
+        "bench",
+        "--min-run-time",
+        "1ms",
+        "--quiet",
+        "--client",
+        "stock",
+    ]);
     program::run(bench.arg("--hg").arg(Version::V72.program()).args(options).arg(repo))
 }
 

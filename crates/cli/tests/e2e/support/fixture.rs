@@ -1,4 +1,7 @@
 //! The fixture repositories: made once by their scripts, kept under cargo's folder for tests until a script changes.
+//!
+//! All tests read the same ones, which therefore nobody may write to: their permissions say so. `cargo xtask test` takes from root the
+//! power to write all the same, and makes them writable in the end, since cargo could not remove them otherwise.
 
 use std::collections::hash_map::DefaultHasher;
 use std::fs::{self, File};
@@ -6,7 +9,7 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{Scratch, hg, program};
+use super::{Scratch, git, hg, program};
 
 /// The fixtures that must convert.
 pub(crate) const CONVERTIBLE: &[&str] = &[
@@ -105,13 +108,13 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// The Git fixture of that name, shared by all tests: nothing may write to it.
+    /// The Git fixture of that name, which all tests share.
     pub(crate) fn get(name: &str) -> Self {
         Self::made_by(&format!("git-{name}"))
     }
 
-    /// The Mercurial fixture of that name, shared by all tests: nothing may write to it, not even a lock, which `hg verify` and some
-    /// reading commands hold for a moment. To run hg on it, copy it: [`Fixture::is_shared`] is refused by what runs hg.
+    /// The Mercurial fixture of that name, which all tests share. `hg verify` and some reading commands hold a lock for a moment, which
+    /// they cannot make there: to run hg on it, copy it.
     #[track_caller]
     pub(crate) fn hg(name: &str) -> Self {
         Self::made_by(&format!("hg-{name}"))
@@ -121,32 +124,28 @@ impl Fixture {
     /// repository by an absolute path, and stays one.
     #[track_caller]
     pub(crate) fn hg_copy(name: &str, scratch: &Scratch) -> Self {
-        let (original, folder) = (Self::hg(name).folder, scratch.join("fixture"));
-        program::run(Command::new("cp").arg("-a").arg(&original).arg(&folder)).exits(program::exit::OK);
-        Fixture { folder }
-    }
-
-    /// Whether a path is that of a fixture that other tests read, too.
-    pub(crate) fn is_shared(path: &Path) -> bool {
-        path.starts_with(Self::all_kept())
-    }
-
-    fn all_kept() -> PathBuf {
-        Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures")
+        Self::hg(name).unpacked(scratch)
     }
 
     #[track_caller]
     fn made_by(stem: &str) -> Self {
-        let kept = Self::all_kept().join(format!("{:016x}", recipe(stem)));
+        let kept = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixtures").join(format!("{:016x}", recipe(stem)));
         let (folder, done) = (kept.join(stem), kept.join(format!("{stem}.done")));
         fs::create_dir_all(&kept).expect("the folder of fixtures");
         // Held across threads and processes: the lock belongs to this open file.
         let lock = File::create(kept.join(format!("{stem}.lock"))).expect("a lock file");
         lock.lock().expect("the fixture's lock");
-        if !done.exists() {
-            let _ = fs::remove_dir_all(&folder);
+        if !done.exists() || !archive(&folder).exists() {
+            if folder.exists() {
+                change_modes("u+w", &folder);
+                fs::remove_dir_all(&folder).expect("to remove what is unfinished");
+            }
             make(stem, &folder);
+            pack(&folder);
             File::create(&done).expect("a marker");
+        }
+        if !fs::metadata(&folder).expect("the fixture").permissions().readonly() {
+            change_modes("a-w", &folder);
         }
         Fixture { folder }
     }
@@ -157,11 +156,20 @@ impl Fixture {
     }
 
     fn copied(self, name: &str, scratch: &Scratch) -> Self {
-        let (original, folder) = (self.folder, scratch.join("fixture"));
-        program::run(Command::new("cp").arg("-a").arg(&original).arg(&folder)).exits(program::exit::OK);
-        let kept = original.to_string_lossy().into_owned();
-        let found = program::run(Command::new("grep").args(["-r", "-F", "-q", "-e", &kept]).arg(&folder));
+        let kept = self.folder.to_string_lossy().into_owned();
+        let copy = self.unpacked(scratch);
+        let found = program::run(Command::new("grep").args(["-r", "-F", "-q", "-e", &kept]).arg(&copy.folder));
         assert_eq!(found.code, Some(1), "{name} names its own folder: it cannot be copied");
+        copy
+    }
+
+    /// The fixture as the script left it, in `scratch`.
+    fn unpacked(self, scratch: &Scratch) -> Self {
+        let folder = scratch.join("fixture");
+        fs::create_dir(&folder).expect("a folder of its own");
+        let mut unpack = Command::new("tar");
+        unpack.arg("--extract").arg("--file").arg(archive(&self.folder)).arg("--directory").arg(&folder);
+        program::run(unpack.arg("--preserve-permissions")).exits(program::exit::OK);
         Fixture { folder }
     }
 
@@ -176,6 +184,32 @@ impl Fixture {
     }
 }
 
+/// Makes a repository with more to train dictionaries on than the fixtures have: one pack of `commits` commits, each of which writes
+/// one of four files.
+#[track_caller]
+pub(crate) fn modules(repo: &Path, commits: u32) {
+    fs::create_dir_all(repo).expect("a folder");
+    git::output(repo, ["init", "--quiet"]);
+    let mut stream = String::new();
+    for number in 0..commits {
+        let noise = number.wrapping_mul(2_654_435_761);
+        let message = format!("module {noise:08x}: handle the case of {number}\n\nReviewed-by: A U Thor\n");
+        let content = format!("name = {noise:x}\ndescription = what module {number} is for\nlicence = MIT\n");
+        stream.push_str(&format!(
+            "commit refs/heads/main\ncommitter A U Thor <author@example.org> {} +0000\ndata {}\n{message}",
+            1_500_000_000 + number * 1000,
+            message.len()
+        ));
+        stream.push_str(&format!("M 100644 inline modules/{}\ndata {}\n{content}\n", number % 4, content.len()));
+    }
+    let file = repo.join(".git/stream");
+    fs::write(&file, stream).expect("the stream");
+    let stream = File::open(&file).expect("the stream");
+    let import = git::command(repo).args(["fast-import", "--quiet"]).stdin(stream).status().expect("git");
+    assert!(import.success());
+    fs::remove_file(&file).expect("the stream");
+}
+
 /// The folder that holds the scripts.
 pub(crate) fn scripts() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
@@ -184,6 +218,22 @@ pub(crate) fn scripts() -> PathBuf {
 fn make(stem: &str, folder: &Path) {
     let outcome = program::run(Command::new("bash").arg(scripts().join(format!("{stem}.sh"))).arg(folder));
     assert_eq!(outcome.code, Some(0), "{stem}.sh:\n{}\n{}", outcome.text(), outcome.stderr);
+}
+
+/// The archive that copies of the fixture in `folder` are made from: with the permissions that the script gave.
+fn archive(folder: &Path) -> PathBuf {
+    folder.with_extension("tar")
+}
+
+fn pack(folder: &Path) {
+    let mut pack = Command::new("tar");
+    pack.arg("--create").arg("--file").arg(archive(folder)).arg("--directory").arg(folder).arg(".");
+    program::run(&mut pack).exits(program::exit::OK);
+}
+
+/// Changes the permissions of all files and folders below `folder`, and its own.
+fn change_modes(how: &str, folder: &Path) {
+    program::run(Command::new("chmod").args(["-R", how]).arg(folder)).exits(program::exit::OK);
 }
 
 /// Changes whenever the fixture would: the scripts it is made by, and the git or hg that runs them.

@@ -51,11 +51,9 @@ pub(crate) fn releases() -> &'static [String; 2] {
 }
 
 /// Stock hg in `repo`: no configuration but the repository's own, no extension, a fixed user and date. What hg would rather do in
-/// Rust it may do in Python, and a locked repository is not waited for. Fails the test where other tests read the repository, too:
-/// they would meet hg's lock.
+/// Rust it may do in Python, and a locked repository is not waited for.
 #[track_caller]
 pub(crate) fn command(version: Version, repo: &Path) -> Command {
-    assert!(!Fixture::is_shared(repo), "{} is shared by all tests: copy it", repo.display());
     let mut command = Command::new(version.program());
     program::isolate(&mut command);
     for (name, _) in std::env::vars_os() {

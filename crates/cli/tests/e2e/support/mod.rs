@@ -1,6 +1,8 @@
 //! What the tests stand on: running programs, fixture repositories, questions to stock git and stock hg, and looking at files.
 
 pub(crate) mod browser;
+#[path = "../../../../../fixtures/built.rs"]
+pub(crate) mod built;
 pub(crate) mod fixture;
 pub(crate) mod git;
 pub(crate) mod hg;

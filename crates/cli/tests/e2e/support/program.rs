@@ -95,6 +95,11 @@ impl Scratch {
         Scratch(tempfile::tempdir().expect("a temporary folder"))
     }
 
+    /// One that lies on a disk wherever temporary files lie: what is in memory never becomes cold.
+    pub(crate) fn on_disk() -> Self {
+        Scratch(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a disk"))
+    }
+
     pub(crate) fn path(&self) -> &Path {
         self.0.path()
     }

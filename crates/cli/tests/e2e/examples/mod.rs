@@ -1,0 +1,197 @@
+//! What the documents and the help texts show is run for real, and what they name exists.
+//!
+//! Each document has a folder in which its examples run one after the other, on small repositories of the names that it
+//! uses. An example has to succeed, or to fail where the document shows that; what it shows of the output is compared,
+//! but for figures.
+
+mod document;
+mod limits;
+mod stage;
+
+use std::collections::BTreeSet;
+
+use document::{Document, Example, checkout, examples_in_help};
+use limits::{LEFT_OUT, LIMITS, ONLY_UNDERSTOOD};
+use stage::{Scene, Stage};
+
+use crate::installed::{options, subcommands};
+use crate::support::program::exit;
+use crate::support::repackbench;
+
+/// The documents that have examples, each with a test of its own.
+const WITH_EXAMPLES: [&str; 4] = [README, EXPERIMENTS, GIT_PERF, HG_EXTENSION];
+
+const README: &str = "README.md";
+const EXPERIMENTS: &str = "EXPERIMENTS.md";
+const GIT_PERF: &str = "docs/git-perf.md";
+const HG_EXTENSION: &str = "integrations/hg/README.md";
+
+/// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
+/// chores.
+const OPTIONS_OF_OTHERS: [&str; 11] = [
+    "--check",
+    "--config",
+    "--cwd",
+    "--depth",
+    "--features",
+    "--no-walk",
+    "--objects",
+    "--reference",
+    "--stdin",
+    "--update",
+    "--use-bitmap-index",
+];
+
+#[track_caller]
+fn play(document: &str, scene: &Scene) {
+    Stage::new(scene).play(scene, &Document::named(document).examples());
+}
+
+#[test]
+fn examples_of_the_readme_run() {
+    let scene = Scene {
+        git: &["ripgrep", "curl", "jj", "git", "repo1", "repo2", "repo3"],
+        hg: &["hgrepo", "small", "large"],
+        before: "
+            repackbench convert --codec zstd:5 git
+            repackbench convert --codec best-size git -o git.best-size
+            repackbench bench git --codec zstd:5 --workload traverse --blocks 1 --json git.jsonl
+            repackbench bench curl --codec zstd:5 --workload traverse --blocks 1 --json linux.jsonl
+            repackbench bench hgrepo --codec zstd:5 --workload traverse --blocks 1 --json hg.jsonl
+            cp git.jsonl main.jsonl
+            cp git.jsonl branch.jsonl
+            touch lz4 results",
+    };
+    play(README, &scene);
+}
+
+#[test]
+fn examples_of_the_experiments_run() {
+    play(EXPERIMENTS, &Scene { git: &["linux", "jj", "git"], hg: &["cargo", "ripgrep"], before: "" });
+}
+
+#[test]
+fn examples_of_git_perf_run() {
+    play(GIT_PERF, &Scene { git: &["ripgrep"], hg: &[], before: "" });
+}
+
+#[test]
+fn examples_of_the_hg_extension_run() {
+    play(HG_EXTENSION, &Scene { git: &[], hg: &[".", "project"], before: "" });
+}
+
+/// The examples of every help text.
+#[track_caller]
+fn help_examples() -> Vec<Example> {
+    let examples = subcommands().into_iter().flat_map(|words| {
+        let help = repackbench(words.iter().map(String::as_str).chain(["--help"])).exits(exit::OK).text();
+        examples_in_help(&words.join(" "), &help)
+    });
+    examples.collect()
+}
+
+#[test]
+fn examples_of_the_help_texts_run() {
+    let scene = Scene {
+        git: &[".", "~/src/linux", "linux", "repo", "repo.git", "gitrepo", "repo1", "repo2", "repo3"],
+        hg: &["hgrepo"],
+        before: "
+            repackbench convert --codec zstd:5 linux
+            repackbench convert --codec lz4 linux
+            repackbench convert --codec zstd:5 repo
+            repackbench convert --codec zstd:9 repo
+            repackbench convert --codec zstd:9,prefix repo
+            repackbench bench repo --codec zstd:5 --workload traverse --blocks 1 --json git.jsonl
+            repackbench bench linux --codec zstd:5 --workload traverse --blocks 1 --json linux.jsonl
+            repackbench bench hgrepo --codec zstd:5 --workload traverse --blocks 1 --json hg.jsonl
+            repackbench trace repo --workload traverse --json traces.jsonl
+            for name in before after main branch; do cp git.jsonl $name.jsonl; done
+            mkdir /tmp/tree
+            touch results",
+    };
+    let examples = help_examples();
+    assert!(examples.len() > 30, "{}", examples.len());
+    Stage::new(&scene).play(&scene, &examples);
+}
+
+#[test]
+fn every_document_with_examples_is_run() {
+    let with_examples = Document::all().into_iter().filter(|document| !document.examples().is_empty());
+    let found: BTreeSet<String> = with_examples.map(|document| document.name).collect();
+    assert_eq!(found, WITH_EXAMPLES.map(str::to_owned).into());
+}
+
+#[test]
+fn every_exception_concerns_an_example() {
+    let documents = Document::all();
+    let examples: Vec<Example> = documents.iter().flat_map(Document::examples).chain(help_examples()).collect();
+    for limit in LIMITS {
+        let concerned = examples.iter().any(|example| limit.concerns(&example.command));
+        assert!(concerned, "no example has {} {}", limit.command, limit.option);
+    }
+    for left_out in LEFT_OUT {
+        let concerned = examples.iter().any(|example| left_out.concerns(&example.command));
+        assert!(concerned, "no example has {}{}", left_out.command, left_out.words);
+    }
+    for only in ONLY_UNDERSTOOD {
+        assert!(examples.iter().any(|example| only.is(&example.command)), "no example is {}", only.command);
+    }
+}
+
+/// Chores and benches that the text names are there, as those of examples are.
+#[test]
+fn commands_of_cargo_in_the_text_exist() {
+    let spans = Document::all().into_iter().flat_map(|document| document.code_spans());
+    let named = spans.filter(|(_, code)| code.starts_with("cargo xtask ") || code.starts_with("cargo bench "));
+    let examples: Vec<Example> = named.map(|(place, command)| Example { place, command, shown: Vec::new() }).collect();
+    assert!(examples.len() > 5, "{examples:?}");
+    let scene = Scene { git: &[], hg: &[], before: "" };
+    Stage::new(&scene).play(&scene, &examples);
+}
+
+#[test]
+fn options_in_the_text_exist() {
+    let words = subcommands().into_iter().chain([Vec::new()]);
+    let ours: BTreeSet<String> = words
+        .flat_map(|words| {
+            options(&repackbench(words.iter().map(String::as_str).chain(["--help"])).exits(exit::OK).text())
+        })
+        .collect();
+    let mut others: BTreeSet<&str> = OPTIONS_OF_OTHERS.into();
+    let mut unknown = Vec::new();
+    for (place, code) in Document::all().iter().flat_map(Document::code_spans) {
+        if !code.starts_with("repackbench ") && !code.starts_with("--") {
+            continue;
+        }
+        let before_command = code.split(" -- ").next().unwrap_or_default();
+        for option in before_command.split([' ', '[', '=']).filter(|word| word.starts_with("--")) {
+            if !ours.contains(option) && !OPTIONS_OF_OTHERS.contains(&option) {
+                unknown.push(format!("{place}: {option}"));
+            }
+            others.remove(option);
+        }
+    }
+    assert!(unknown.is_empty(), "no command has these options: {unknown:#?}");
+    assert!(others.is_empty(), "no document names these any more: {others:?}");
+}
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let documents = Document::all();
+    let mut checked = 0;
+    for document in &documents {
+        let folder = checkout().join(&document.name).parent().expect("its folder").to_owned();
+        for (place, link) in document.links().into_iter().filter(|(_, link)| !link.contains("://")) {
+            let (file, anchor) = link.split_once('#').unwrap_or((&link, ""));
+            let target = if file.is_empty() { checkout().join(&document.name) } else { folder.join(file) };
+            let target = target.canonicalize().unwrap_or_else(|error| panic!("{place}: {link}: {error}"));
+            if !anchor.is_empty() {
+                let linked = documents.iter().find(|document| checkout().join(&document.name) == target);
+                let linked = linked.unwrap_or_else(|| panic!("{place}: {link}: not a document"));
+                assert!(linked.anchors().contains(anchor), "{place}: {link}: no such heading");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 20, "{checked}");
+}
