@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use crate::environment::PythonProgram;
+use crate::environment::{PYTHON, PythonProgram};
 use crate::process::{Failure, Outcome};
 
 /// The variable that build scripts take cmake's path from.
@@ -31,7 +31,7 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
     // Two runs at once must not make the same environment; the lock goes with the open file.
     let lock = File::create(folder.join("lock")).map_err(failure)?;
     lock.lock().map_err(failure)?;
-    let path = CMAKE.find_or_make(&folder.join("environment")).map_err(|Failure(message)| {
+    let path = CMAKE.find_or_make(Path::new(PYTHON), &folder.join("environment")).map_err(|Failure(message)| {
         Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to a cmake"))
     })?;
     variables(path)

@@ -9,6 +9,9 @@ use std::process::Command;
 
 use crate::process::{self, Failure, Outcome, succeeds};
 
+/// The Python of the PATH.
+pub(crate) const PYTHON: &str = "python3";
+
 /// A program of a package, in one release.
 pub(crate) struct PythonProgram {
     /// The package, and the program that it brings.
@@ -21,20 +24,20 @@ pub(crate) struct PythonProgram {
 }
 
 impl PythonProgram {
-    /// The program's path in the environment, which is made unless it is there and works.
-    pub(crate) fn find_or_make(&self, environment: &Path) -> Outcome<PathBuf> {
+    /// The program's path in the environment, which `python` makes unless it is there and works.
+    pub(crate) fn find_or_make(&self, python: &Path, environment: &Path) -> Outcome<PathBuf> {
         if !self.is_made(environment) {
-            self.make(environment)?;
+            self.make(python, environment)?;
         }
         Ok(self.path(environment))
     }
 
     /// Makes the environment anew. What it holds is noted last, so that one made halfway is not taken for whole.
-    fn make(&self, environment: &Path) -> Outcome<()> {
+    fn make(&self, python: &Path, environment: &Path) -> Outcome<()> {
         let failure = |error: std::io::Error| Failure(format!("{}: {error}", environment.display()));
         match fs::remove_dir_all(environment) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
-            _ => process::run(isolated("python3").args(["-m", "venv"]).arg(environment))?,
+            _ => process::run(isolated(python).args(["-m", "venv"]).arg(environment))?,
         }
         let python = environment.join("bin/python3");
         process::run(

@@ -31,8 +31,11 @@ usage: cargo xtask CHORE
 
 chores:
   demo [REPO]          build, then convert, verify, size and bench REPO (default: this checkout)
-  test [ARGUMENT...]   install what the tests need, then run them all; with arguments, which go to `cargo test`, those
-                       of the default build
+  test [NAME...]       install what the tests need, build them and run them all, or those whose names contain a NAME; the
+                       slowest are named in the end. --threads N runs N at once, --seed N in a random order
+  test --stress [NAME...]
+                       run them in eight surroundings that no test may depend on: load, a slow disk, other users, paths,
+                       languages and gits; --runs N,N... takes some of the eight. Takes root
   fixtures [NAME...]   make the fixture repositories in target/fixtures (default: all of them)
   instructions         count the instructions of the parts that measurements stand on, and hold them against the committed
                        baseline; --update writes a new one

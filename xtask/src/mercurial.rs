@@ -6,7 +6,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::Path;
 
-use crate::environment::{PythonProgram, isolated};
+use crate::environment::{PYTHON, PythonProgram, isolated};
 use crate::process::{Failure, Outcome, succeeds};
 
 /// An hg that the tests ask for.
@@ -29,30 +29,36 @@ const VERSIONS: [Hg; 2] = [
 
 /// Makes what is missing. Gives the variables that must be set for the tests and the fixture scripts.
 pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
-    locked(|folder| VERSIONS.iter().map(|hg| Ok((hg.variable, hg.find_or_make(folder)?))).collect())
+    install_in(&crate::target_dir().join("hg"), Path::new(PYTHON))
+}
+
+/// As [`install`], in another folder and by another Python.
+pub(crate) fn install_in(folder: &Path, python: &Path) -> Outcome<Vec<(&'static str, OsString)>> {
+    let make = || VERSIONS.iter().map(|hg| Ok((hg.variable, hg.find_or_make(folder, python)?))).collect();
+    locked(folder, make)
 }
 
 /// Makes the newest alone, if it is missing. Gives the path of the program.
 pub(crate) fn newest() -> Outcome<OsString> {
     let [newest, ..] = &VERSIONS;
-    locked(|folder| newest.find_or_make(folder))
+    let folder = crate::target_dir().join("hg");
+    locked(&folder, || newest.find_or_make(&folder, Path::new(PYTHON)))
 }
 
-/// Calls `make` with the folder of the environments: two runs at once must not make the same one.
-fn locked<T>(make: impl FnOnce(&Path) -> Outcome<T>) -> Outcome<T> {
-    let folder = crate::target_dir().join("hg");
+/// Calls `make` while no other run makes the environments in `folder`.
+fn locked<T>(folder: &Path, make: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(&folder).map_err(failure)?;
+    fs::create_dir_all(folder).map_err(failure)?;
     // The lock goes with the open file.
     let lock = File::create(folder.join("lock")).map_err(failure)?;
     lock.lock().map_err(failure)?;
-    make(&folder)
+    make()
 }
 
 impl Hg {
     /// The path of the program.
-    fn find_or_make(&self, folder: &Path) -> Outcome<OsString> {
-        let release = if python_is_3_12_or_later() { self.from_python_3_12 } else { self.release };
+    fn find_or_make(&self, folder: &Path, python: &Path) -> Outcome<OsString> {
+        let release = if is_3_12_or_later(python) { self.from_python_3_12 } else { self.release };
         let hg = PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] };
         if let Some(named) = std::env::var_os(self.variable) {
             return if hg.runs(Path::new(&named)) {
@@ -65,13 +71,13 @@ impl Hg {
         if release != self.release && !hg.is_made(&environment) {
             eprintln!("note: hg {} does not compile for Python 3.12 and later: {release} stands in", self.release);
         }
-        let made = hg.find_or_make(&environment).map_err(|Failure(message)| {
+        let made = hg.find_or_make(python, &environment).map_err(|Failure(message)| {
             Failure(format!("hg {release} could not be installed: {message}; or set {} to an hg", self.variable))
         })?;
         Ok(made.into_os_string())
     }
 }
 
-fn python_is_3_12_or_later() -> bool {
-    succeeds(isolated("python3").args(["-c", "import sys; sys.exit(sys.version_info < (3, 12))"]))
+fn is_3_12_or_later(python: &Path) -> bool {
+    succeeds(isolated(python).args(["-c", "import sys; sys.exit(sys.version_info < (3, 12))"]))
 }

@@ -1,6 +1,7 @@
 //! What must be on the machine before the tests can run: looked for, and installed where that can be done.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::process::{self, Failure, Outcome, succeeds};
@@ -9,13 +10,16 @@ use crate::process::{self, Failure, Outcome, succeeds};
 struct Need {
     /// What it is called.
     name: &'static str,
-    /// The Debian package that brings it.
+    /// The Debian package that brings it; [`PYTHON_VERSION`] in it stands for the version of the Python that is there.
     package: &'static str,
     /// What it is needed for, for the message when it cannot be installed.
     purpose: &'static str,
     /// How to tell whether it is there.
     sign: Sign,
 }
+
+/// Stands for `3.11` and the like in the name of a package.
+const PYTHON_VERSION: &str = "{version}";
 
 enum Sign {
     /// A program of the need's name is on the PATH. Not asked of the program itself: some awks know no `--version`.
@@ -26,10 +30,11 @@ enum Sign {
     PythonRuns(&'static str),
 }
 
-const NEEDS: [Need; 10] = [
+const NEEDS: [Need; 11] = [
     Need { name: "git", package: "git", purpose: "the reference for Git repositories", sign: Sign::OnPath },
     Need { name: "bash", package: "bash", purpose: "the fixture scripts", sign: Sign::OnPath },
     Need { name: "python3", package: "python3", purpose: "hg, and packs that git does not write", sign: Sign::OnPath },
+    Need { name: "tar", package: "tar", purpose: "copies of fixtures", sign: Sign::OnPath },
     Need { name: "awk", package: "gawk", purpose: "the fixture scripts' text", sign: Sign::OnPath },
     Need {
         name: "cc",
@@ -62,7 +67,7 @@ const NEEDS: [Need; 10] = [
     },
     Need {
         name: "python3's own tests",
-        package: "libpython3-testsuite",
+        package: "libpython{version}-testsuite",
         purpose: "the library that stands in for zlib, which Python's zlib is tested on",
         sign: Sign::PythonRuns("import test.test_zlib"),
     },
@@ -79,13 +84,24 @@ impl Machine {
         Machine { path: std::env::var_os("PATH").unwrap_or_default() }
     }
 
+    /// The same machine, with another PATH.
+    pub(crate) fn with_path(path: OsString) -> Self {
+        Machine { path }
+    }
+
+    /// Where `program` is first on the PATH.
+    pub(crate) fn find(&self, program: &str) -> Option<PathBuf> {
+        std::env::split_paths(&self.path).map(|folder| folder.join(program)).find(|path| path.is_file())
+    }
+
     /// Installs what is missing when this is root on a machine with apt-get; else stops and names it.
     pub(crate) fn install_what_is_missing(&self) -> Outcome<()> {
         let missing = self.missing();
         if missing.is_empty() {
             return Ok(());
         }
-        let packages: Vec<&str> = missing.iter().map(|need| need.package).collect();
+        let version = self.python_version();
+        let packages: Vec<String> = missing.iter().map(|need| need.package.replace(PYTHON_VERSION, &version)).collect();
         if !self.is_root() || !succeeds(self.command("apt-get").arg("--version")) {
             let needs: Vec<String> = missing.iter().map(|need| format!("{} ({})", need.name, need.purpose)).collect();
             return Err(Failure(format!(
@@ -115,14 +131,18 @@ impl Machine {
 
     fn has(&self, need: &Need) -> bool {
         match need.sign {
-            Sign::OnPath => self.finds(need.name),
-            Sign::NamedOrOnPath(variable) => std::env::var_os(variable).is_some() || self.finds(need.name),
+            Sign::OnPath => self.find(need.name).is_some(),
+            Sign::NamedOrOnPath(variable) => std::env::var_os(variable).is_some() || self.find(need.name).is_some(),
             Sign::PythonRuns(code) => succeeds(self.command("python3").args(["-c", code])),
         }
     }
 
-    fn finds(&self, program: &str) -> bool {
-        std::env::split_paths(&self.path).any(|folder| folder.join(program).is_file())
+    /// The version of the Python on the PATH, or that which every Python 3 goes by if there is none.
+    fn python_version(&self) -> String {
+        let code = "import sys; print('%d.%d' % sys.version_info[:2])";
+        let told = self.command("python3").args(["-c", code]).output();
+        let told = told.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+        if told.is_empty() { "3".to_owned() } else { told }
     }
 
     fn is_root(&self) -> bool {
@@ -140,7 +160,6 @@ impl Machine {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
-    use std::path::PathBuf;
 
     use super::*;
 
@@ -155,10 +174,10 @@ mod tests {
             let folder = std::env::temp_dir().join(format!("xtask-needs-{}-{test}", std::process::id()));
             fs::create_dir_all(&folder).expect("a folder");
             let machine = Pretended { folder };
-            for name in ["git", "bash", "awk", "cc", "valgrind", "chromium"] {
+            for name in ["git", "bash", "tar", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
-            machine.write("python3", "test -e \"${0%/*}/modules\"");
+            machine.write("python3", "case $2 in *print*) echo 3.11 ;; *) test -e \"${0%/*}/modules\" ;; esac");
             machine.write("id", "echo 0");
             machine
         }
@@ -206,7 +225,7 @@ mod tests {
         assert_eq!(machine.install(), Ok(()));
         assert_eq!(
             machine.calls(),
-            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3-testsuite\n"
+            "--version\nupdate\ninstall --yes --no-install-recommends python3-venv python3-dev libpython3.11-testsuite\n"
         );
     }
 
@@ -226,7 +245,8 @@ mod tests {
         fs::remove_file(machine.folder.join("cc")).expect("no compiler");
         let message = machine.install().expect_err("this is not root");
         assert!(
-            message.ends_with("as root: apt-get install build-essential python3-venv python3-dev libpython3-testsuite"),
+            message
+                .ends_with("as root: apt-get install build-essential python3-venv python3-dev libpython3.11-testsuite"),
             "{message}"
         );
         assert_eq!(machine.calls(), "", "apt-get is not even asked");

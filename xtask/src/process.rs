@@ -47,7 +47,7 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
 }
 
 /// The command as one would type it, up to quoting; cargo and our own binary by name instead of by path.
-fn shown(command: &Command) -> String {
+pub(crate) fn shown(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let name = program.file_name().unwrap_or(command.get_program());
     let words: Vec<_> = std::iter::once(name).chain(command.get_args()).map(OsStr::to_string_lossy).collect();

@@ -12,6 +12,9 @@ use std::sync::OnceLock;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+#[path = "../../fixtures/built.rs"]
+mod built;
+
 /// Nobody has such a commit.
 const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
 
@@ -151,19 +154,7 @@ fn lines(text: &str) -> u64 {
 /// The program that makes variants, built as these tests were.
 fn repackbench() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
-    PROGRAM.get_or_init(|| {
-        let test = std::env::current_exe().expect("this test's path");
-        let profile_folder = test.ancestors().nth(2).expect("target/PROFILE/deps/TEST");
-        let profile = match profile_folder.file_name().and_then(OsStr::to_str).expect("the profile's folder") {
-            "debug" => "dev",
-            name => name,
-        };
-        let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--locked", "--package", "repackbench-cli", "--profile", profile, "--target-dir"]);
-        build.arg(profile_folder.parent().expect("the target folder")).current_dir(env!("CARGO_MANIFEST_DIR"));
-        succeed(&mut build);
-        profile_folder.join("repackbench")
-    })
+    PROGRAM.get_or_init(|| built::file("repackbench"))
 }
 
 #[test]

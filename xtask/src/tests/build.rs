@@ -1,0 +1,200 @@
+//! Building tests, and what cargo says it built.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+use super::Variables;
+use crate::process::{self, Failure, Outcome, cargo};
+
+/// The feature of the codec that the default build leaves out, in each package that has it.
+const FEATURES: &str = "repackbench-codec/zlib-ng,repackbench-preload-codecs/zlib-ng,repackbench-cli/zlib-ng";
+
+/// With which features to build.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Features {
+    /// With every codec.
+    All,
+    /// As users build it.
+    Default,
+}
+
+impl Features {
+    /// What the tests are told that load what was built: they cannot see how.
+    pub(crate) fn variable(self) -> Option<(&'static str, OsString)> {
+        (self == Features::All).then(|| ("REPACKBENCH_TEST_ZLIB_NG", "yes".into()))
+    }
+}
+
+/// Which test targets to build. Packages are never selected: see the module above.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Targets {
+    /// Every test, and the libraries that tests load.
+    All,
+    /// The unit tests, if `lib`, and the integration tests of these names, with the libraries.
+    Named {
+        /// Whether unit tests are among them.
+        lib: bool,
+        /// The integration tests.
+        tests: Vec<String>,
+    },
+}
+
+/// A program of tests.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct TestBinary {
+    /// Its package.
+    pub(crate) package: String,
+    /// Its target: the package's library or program for unit tests.
+    pub(crate) target: String,
+    /// Whether it is an integration test.
+    pub(crate) is_integration: bool,
+    /// The program.
+    pub(crate) executable: PathBuf,
+    /// The package's folder, in which cargo runs tests.
+    pub(crate) folder: PathBuf,
+}
+
+/// What a build made.
+#[derive(Debug, Default)]
+pub(crate) struct Built {
+    /// The test programs, by package and target.
+    pub(crate) binaries: Vec<TestBinary>,
+    /// The folder of programs and libraries that are no tests.
+    pub(crate) programs: PathBuf,
+}
+
+/// Builds `targets` in this checkout.
+pub(crate) fn build(targets: &Targets, features: Features, variables: &Variables) -> Outcome<Built> {
+    build_in(&crate::target_dir(), cargo, targets, features, variables)
+}
+
+/// Builds `targets` by the `cargo` of some checkout, in its folder `target`; what it says goes to the terminal.
+pub(crate) fn build_in(
+    target: &Path,
+    cargo: impl Fn() -> Command,
+    targets: &Targets,
+    features: Features,
+    variables: &Variables,
+) -> Outcome<Built> {
+    let features: &[&str] = match features {
+        Features::All => &["--features", FEATURES],
+        Features::Default => &[],
+    };
+    let mut built = Built { binaries: Vec::new(), programs: target.join("debug") };
+    for selection in selections(targets) {
+        let mut command = cargo();
+        command.args(&selection).args(["--workspace", "--locked"]).args(features);
+        command.arg("--message-format=json-render-diagnostics").envs(variables.iter().cloned());
+        built.read(&messages(&mut command)?)?;
+    }
+    built.binaries.sort_by(|a, b| (&a.package, &a.target, &a.executable).cmp(&(&b.package, &b.target, &b.executable)));
+    built.binaries.dedup();
+    Ok(built)
+}
+
+/// Runs cargo and gives what it prints on stdout; the rest goes to the terminal.
+fn messages(command: &mut Command) -> Outcome<String> {
+    let shown = process::shown(command);
+    eprintln!("$ {shown}");
+    let failed = |error: &dyn std::fmt::Display| Failure(format!("{shown}: {error}"));
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output().map_err(|error| failed(&error))?;
+    if !output.status.success() {
+        return Err(failed(&output.status));
+    }
+    String::from_utf8(output.stdout).map_err(|error| failed(&error))
+}
+
+/// The words of cargo that build `targets`. Libraries have to be asked for by `build`: `test` makes of them only what tests link.
+fn selections(targets: &Targets) -> Vec<Vec<String>> {
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<String>>();
+    match targets {
+        Targets::All => vec![words(&["build", "--lib", "--bins", "--tests"])],
+        Targets::Named { lib, tests } => {
+            let mut selections = Vec::new();
+            if *lib {
+                selections.push(words(&["test", "--no-run", "--lib", "--bins"]));
+            }
+            if !tests.is_empty() {
+                let mut selection = words(&["build", "--lib"]);
+                selection.extend(tests.iter().flat_map(|test| ["--test".to_owned(), test.clone()]));
+                selections.push(selection);
+            }
+            selections
+        }
+    }
+}
+
+impl Built {
+    /// Takes over what cargo's messages say, of which each is a line of JSON.
+    fn read(&mut self, messages: &str) -> Outcome<()> {
+        for line in messages.lines().filter(|line| line.starts_with('{')) {
+            let message: Value =
+                serde_json::from_str(line).map_err(|error| Failure(format!("a message of cargo's: {error}")))?;
+            if message["reason"] != "compiler-artifact" {
+                continue;
+            }
+            self.binaries.extend(test_binary(&message));
+        }
+        Ok(())
+    }
+}
+
+fn test_binary(message: &Value) -> Option<TestBinary> {
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    let folder = Path::new(message["manifest_path"].as_str()?).parent()?;
+    let kinds = message["target"]["kind"].as_array()?;
+    Some(TestBinary {
+        // `path+file:///folder#version` or `path+file:///folder#name@version`: the folder's name may not be the package's.
+        package: package_name(message["package_id"].as_str()?)?.to_owned(),
+        target: message["target"]["name"].as_str()?.to_owned(),
+        is_integration: kinds.iter().any(|kind| kind == "test"),
+        executable: message["executable"].as_str()?.into(),
+        folder: folder.to_owned(),
+    })
+}
+
+/// The package's name in a package id: `path+file:///FOLDER#NAME@VERSION`, or without the name where it is the folder's.
+fn package_name(id: &str) -> Option<&str> {
+    let (path, fragment) = id.rsplit_once('#')?;
+    match fragment.split_once('@') {
+        Some((name, _)) => Some(name),
+        None => path.rsplit('/').next(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MESSAGES: &str = r#"{"reason":"compiler-artifact","package_id":"path+file:///w/crates/codec#repackbench-codec@0.1.0","manifest_path":"/w/crates/codec/Cargo.toml","target":{"kind":["test"],"name":"spec"},"profile":{"test":true},"filenames":["/w/target/debug/deps/spec-1"],"executable":"/w/target/debug/deps/spec-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","manifest_path":"/w/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},"profile":{"test":true},"filenames":["/w/target/debug/deps/xtask-1"],"executable":"/w/target/debug/deps/xtask-1"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/xtask#0.1.0","manifest_path":"/w/xtask/Cargo.toml","target":{"kind":["bin"],"name":"xtask"},"profile":{"test":false},"filenames":["/w/target/debug/xtask"],"executable":"/w/target/debug/xtask"}
+{"reason":"compiler-artifact","package_id":"path+file:///w/crates/preload#repackbench-preload@0.1.0","manifest_path":"/w/crates/preload/Cargo.toml","target":{"kind":["cdylib"],"name":"repackbench_preload"},"profile":{"test":false},"filenames":["/w/target/debug/librepackbench_preload.so"],"executable":null}
+{"reason":"build-finished","success":true}
+"#;
+
+    #[test]
+    fn tests_and_libraries_are_found_in_what_cargo_says() {
+        let mut built = Built::default();
+        built.read(MESSAGES).unwrap();
+        let found: Vec<(&str, &str, bool)> =
+            built.binaries.iter().map(|binary| (&*binary.package, &*binary.target, binary.is_integration)).collect();
+        assert_eq!(found, [("repackbench-codec", "spec", true), ("xtask", "xtask", false)]);
+        assert_eq!(built.binaries[0].folder, Path::new("/w/crates/codec"));
+    }
+
+    #[test]
+    fn only_what_is_wanted_is_built() {
+        let words = |targets| selections(&targets).iter().map(|words| words.join(" ")).collect::<Vec<String>>();
+        let e2e = || vec!["e2e".to_owned()];
+        assert_eq!(words(Targets::All), ["build --lib --bins --tests"]);
+        assert_eq!(words(Targets::Named { lib: false, tests: e2e() }), ["build --lib --test e2e"]);
+        let both = words(Targets::Named { lib: true, tests: e2e() });
+        assert_eq!(both, ["test --no-run --lib --bins", "build --lib --test e2e"]);
+    }
+}

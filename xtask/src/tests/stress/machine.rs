@@ -1,0 +1,105 @@
+//! What a stress run does to the machine, and undoes: load, a slow disk, users.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use crate::process::{self, Failure, Outcome};
+
+/// Loops that keep all processors busy until they are dropped.
+pub(super) struct BusyLoops(Vec<Child>);
+
+impl BusyLoops {
+    /// Two for each core.
+    pub(super) fn start() -> Outcome<Self> {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        let mut loops = BusyLoops(Vec::new());
+        for _ in 0..2 * cores {
+            let mut command = Command::new("sh");
+            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+            loops.0.push(command.spawn().map_err(|error| Failure(format!("sh: {error}")))?);
+        }
+        Ok(loops)
+    }
+}
+
+impl Drop for BusyLoops {
+    fn drop(&mut self) {
+        for busy in &mut self.0 {
+            // One that is gone already is as good.
+            let _ = busy.kill().and_then(|()| busy.wait());
+        }
+    }
+}
+
+/// A file system that writes through with every call, mounted until it is dropped.
+pub(super) struct SlowDisk {
+    image: PathBuf,
+    folder: PathBuf,
+}
+
+impl SlowDisk {
+    /// Makes it in a file beside `folder` and mounts it there.
+    pub(super) fn mount(folder: &Path) -> Outcome<Self> {
+        fs::create_dir_all(folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+        let disk = SlowDisk { image: folder.with_extension("image"), folder: folder.to_owned() };
+        process::run(Command::new("truncate").arg("--size=8G").arg(&disk.image))?;
+        process::run(Command::new("mkfs.ext4").arg("-q").arg(&disk.image))?;
+        process::run(Command::new("mount").args(["-o", "loop,sync,dirsync"]).arg(&disk.image).arg(folder))?;
+        Ok(disk)
+    }
+}
+
+impl Drop for SlowDisk {
+    fn drop(&mut self) {
+        // A process that a failed test left may still work in it.
+        let unmounted = process::run(Command::new("umount").arg("--lazy").arg(&self.folder));
+        if let Err(Failure(message)) = unmounted.and_then(|()| {
+            fs::remove_file(&self.image).map_err(|error| Failure(format!("{}: {error}", self.image.display())))
+        }) {
+            eprintln!("note: {message}");
+        }
+    }
+}
+
+/// The user that owns nothing: `nobody` on every system.
+const NOBODY: &str = "65534";
+
+/// The words that start a program as an ordinary user.
+pub(super) fn as_ordinary_user() -> Vec<OsString> {
+    let ids = [format!("--reuid={NOBODY}"), format!("--regid={NOBODY}")];
+    let words = ["setpriv", &ids[0], &ids[1], "--clear-groups", "--inh-caps=-all"];
+    words.map(OsString::from).into()
+}
+
+/// Gives `folder` to the ordinary user.
+pub(super) fn give_away(folder: &Path) -> Outcome<()> {
+    process::run(Command::new("chown").args(["--recursive", &format!("{NOBODY}:{NOBODY}")]).arg(folder))
+}
+
+/// The PATH without the folders that only root may enter, such as those below its home.
+pub(super) fn public_path() -> OsString {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_public = |folder: &PathBuf| home.as_ref().is_none_or(|home| !folder.starts_with(home));
+    std::env::join_paths(std::env::split_paths(&path).filter(is_public)).unwrap_or(path)
+}
+
+/// `path` with the folder first in which its oldest git lies.
+pub(super) fn with_oldest_git_first(path: &OsString) -> OsString {
+    let mut gits: Vec<(Vec<u32>, PathBuf)> = Vec::new();
+    for folder in std::env::split_paths(path) {
+        let told = process::output(Command::new(folder.join("git")).arg("--version")).unwrap_or_default();
+        let version: Vec<u32> = told
+            .split(|character: char| !character.is_ascii_digit())
+            .filter_map(|number| number.parse().ok())
+            .collect();
+        if !version.is_empty() {
+            gits.push((version, folder));
+        }
+    }
+    gits.sort();
+    let oldest = gits.into_iter().next().map(|(_, folder)| folder);
+    std::env::join_paths(oldest.into_iter().chain(std::env::split_paths(path))).unwrap_or_else(|_| path.clone())
+}

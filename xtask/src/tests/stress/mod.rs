@@ -1,0 +1,210 @@
+//! `cargo xtask test --stress`: all tests in surroundings that differ in what no test may depend on.
+//!
+//! Eight runs, in which every two factors meet in all four ways; see [`settings`]. What fails is run again, with all tests of its
+//! module, in five random orders. It takes root, since it mounts a disk and runs tests as another user.
+
+mod machine;
+mod places;
+mod settings;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use self::machine::{BusyLoops, SlowDisk};
+use self::places::Place;
+use self::settings::{Factor, Setting};
+use super::Variables;
+use super::arguments::Arguments;
+use super::build::{Features, TestBinary};
+use super::permissions;
+use super::run::{Surroundings, run_binary};
+use super::staged::Staged;
+use crate::environment::PYTHON;
+use crate::needs::Machine;
+use crate::process::{self, Failure, Outcome};
+use crate::{cmake, mercurial};
+
+/// Where temporary files go, in memory and on a disk.
+const IN_MEMORY: &str = "/dev/shm/repackbench-stress";
+const ON_DISK: &str = "/var/tmp/repackbench-stress";
+
+/// In how many random orders a failed test is run again.
+const REPEATS: u64 = 5;
+
+/// How long a program of tests may take before it is ended, as `timeout` reads it.
+const PATIENCE: &str = "2h";
+
+/// A test that failed in a run.
+struct FailedTest {
+    name: String,
+    /// How often it failed when it was run again.
+    again: u64,
+}
+
+/// What became of a run.
+struct RunResult {
+    setting: Setting,
+    tests: usize,
+    failed: Vec<FailedTest>,
+    elapsed: Duration,
+}
+
+/// Runs the chore.
+pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
+    let variables = install()?;
+    let places = [Place::short(&variables)?, Place::long(&variables)?];
+    let mut results = Vec::new();
+    for setting in Setting::all() {
+        if !arguments.runs.is_empty() && !arguments.runs.contains(&setting.number) {
+            continue;
+        }
+        eprintln!("\nrun {}: {setting}", setting.number);
+        let place = &places[usize::from(setting.has(Factor::LongPath))];
+        let result = Run::start(setting, place, &variables)?.all(&arguments.names)?;
+        eprint!("{}", row(&result));
+        results.push(result);
+    }
+    for place in &places {
+        eprintln!("note: {} is kept for the next stress run, which then compiles less", place.folder.display());
+    }
+    println!("run  tests  failed  elapsed  surroundings");
+    results.iter().for_each(|result| print!("{}", row(result)));
+    let failed: usize = results.iter().map(|result| result.failed.len()).sum();
+    if failed == 0 { Ok(()) } else { Err(Failure(format!("{failed} tests failed"))) }
+}
+
+/// What the tests need, in places that every user can read.
+fn install() -> Outcome<Variables> {
+    let machine = Machine::with_path(machine::public_path());
+    machine.install_what_is_missing()?;
+    let python = machine.find(PYTHON).unwrap_or_else(|| PYTHON.into());
+    let mut variables = mercurial::install_in(Path::new("/var/tmp/repackbench-stress-hg"), &python)?;
+    variables.extend(cmake::install()?);
+    process::run(std::process::Command::new("sh").args(["-ec", LANGUAGE]))?;
+    Ok(variables)
+}
+
+/// Makes the language of elsewhere, whose capital `i` is another letter.
+const LANGUAGE: &str = "
+    locale -a | grep -q '^tr_TR.utf8$' && exit
+    command -v localedef > /dev/null && test -e /usr/share/i18n/locales/tr_TR ||
+        DEBIAN_FRONTEND=noninteractive apt-get install -q -y locales
+    localedef --inputfile=tr_TR --charmap=UTF-8 tr_TR.UTF-8
+";
+
+fn row(result: &RunResult) -> String {
+    let RunResult { setting, tests, failed, elapsed } = result;
+    let mut text =
+        format!("{:3}  {tests:5}  {:6}  {:5} s  {setting}\n", setting.number, failed.len(), elapsed.as_secs());
+    for FailedTest { name, again } in failed {
+        text.push_str(&format!("     failed: {name}; again in {again} of {REPEATS} random orders\n"));
+    }
+    text
+}
+
+/// A run, with what was done to the machine for it.
+struct Run<'a> {
+    setting: Setting,
+    place: &'a Place,
+    variables: Variables,
+    surroundings: Surroundings,
+    log: File,
+    _staged: Staged,
+    _load: Option<BusyLoops>,
+    _disk: Option<SlowDisk>,
+}
+
+impl<'a> Run<'a> {
+    /// Prepares the machine.
+    fn start(setting: Setting, place: &'a Place, variables: &Variables) -> Outcome<Self> {
+        let fixtures = place.fixtures();
+        places::empty(&fixtures)?;
+        let disk = setting.has(Factor::SlowDisk).then(|| SlowDisk::mount(&fixtures)).transpose()?;
+        let temporary = match (setting.has(Factor::OnDisk), &disk) {
+            (false, _) => PathBuf::from(IN_MEMORY),
+            (true, None) => PathBuf::from(ON_DISK),
+            (true, Some(_)) => fixtures.join("temporary"),
+        };
+        places::empty(&temporary)?;
+        if setting.has(Factor::OrdinaryUser) {
+            machine::give_away(&fixtures)?;
+            machine::give_away(&temporary)?;
+        }
+        let mut variables = variables.clone();
+        let staged = Staged::new(&place.built.programs, Path::new("/var/tmp"))?;
+        variables.push(staged.variable());
+        variables.extend(Features::All.variable());
+        let log = crate::target_dir().join(format!("stress-{}.log", setting.number));
+        let log = File::create(&log).map_err(|error| Failure(format!("{}: {error}", log.display())))?;
+        let load = setting.has(Factor::Load).then(BusyLoops::start).transpose()?;
+        let surroundings = surroundings(setting, &temporary);
+        Ok(Run { setting, place, variables, surroundings, log, _staged: staged, _load: load, _disk: disk })
+    }
+
+    /// Runs the tests that are called by one of `names`, or all.
+    fn all(mut self, names: &[String]) -> Outcome<RunResult> {
+        let started = Instant::now();
+        let (mut tests, mut failed) = (0, Vec::new());
+        for binary in &self.place.built.binaries {
+            let ran = run_binary(binary, names, &self.surroundings, &self.variables, &mut self.log)?;
+            tests += ran.tests.iter().filter(|test| !test.is_ignored).count();
+            for name in ran.failed() {
+                let again = self.again(binary, &name)?;
+                failed.push(FailedTest { name: binary.full_name(&name), again });
+            }
+        }
+        Ok(RunResult { setting: self.setting, tests, failed, elapsed: started.elapsed() })
+    }
+
+    /// How often a test fails that failed once, when its module is run in random orders.
+    fn again(&mut self, binary: &TestBinary, test: &str) -> Outcome<u64> {
+        let module = test.rsplit_once("::").map_or(test, |(module, _)| module);
+        let mut failed = 0;
+        for seed in 1..=REPEATS {
+            let surroundings = Surroundings { seed: Some(seed), ..self.surroundings.clone() };
+            let ran = run_binary(binary, &[module.to_owned()], &surroundings, &self.variables, &mut self.log)?;
+            failed += u64::from(ran.failed().contains(test));
+        }
+        Ok(failed)
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        for folder in [IN_MEMORY, ON_DISK] {
+            // Not made in every run.
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+}
+
+fn surroundings(setting: Setting, temporary: &Path) -> Surroundings {
+    let path = machine::public_path();
+    let path = if setting.has(Factor::OldGit) { machine::with_oldest_git_first(&path) } else { path };
+    let mut variables: Vec<(OsString, Option<OsString>)> =
+        vec![("TMPDIR".into(), Some(temporary.into())), ("PATH".into(), Some(path))];
+    if setting.has(Factor::NoHome) {
+        variables.push(("HOME".into(), None));
+    }
+    if setting.has(Factor::Elsewhere) {
+        let values = [("TZ", "Asia/Kathmandu"), ("LANG", "tr_TR.UTF-8"), ("LC_ALL", "tr_TR.UTF-8")];
+        variables.extend(values.map(|(name, value)| (name.into(), Some(value.into()))));
+    }
+    let mut starter: Vec<OsString> = ["timeout", "--kill-after=10s", PATIENCE].map(OsString::from).into();
+    if setting.has(Factor::OrdinaryUser) {
+        starter.extend(machine::as_ordinary_user());
+    } else {
+        starter.extend(permissions::without_the_power_to_ignore_them());
+    }
+    if setting.has(Factor::Umask) {
+        starter.extend(["sh", "-c", "umask 077; exec \"$0\" \"$@\""].map(OsString::from));
+    }
+    Surroundings {
+        threads: Some(if setting.has(Factor::EightThreads) { 8 } else { 1 }),
+        seed: setting.has(Factor::RandomOrder).then_some(setting.number as u64),
+        starter,
+        variables,
+    }
+}

@@ -1,0 +1,80 @@
+//! Checkouts at paths that try what a path may be, each with tests built in it.
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::super::Variables;
+use super::super::build::{self, Built, Features, Targets};
+use crate::process::{self, Failure, Outcome, cargo};
+
+/// A checkout with built tests.
+pub(super) struct Place {
+    pub(super) folder: PathBuf,
+    pub(super) built: Built,
+}
+
+impl Place {
+    /// A path of five characters.
+    pub(super) fn short(variables: &Variables) -> Outcome<Self> {
+        Place::make(Path::new("/rb-t"), variables)
+    }
+
+    /// A path of 200 characters with a space.
+    pub(super) fn long(variables: &Variables) -> Outcome<Self> {
+        let mut folder = PathBuf::from("/var/tmp/a checkout");
+        while folder.as_os_str().len() + 50 < 200 {
+            folder.push("x".repeat(40));
+        }
+        folder.push("y".repeat(200 - folder.as_os_str().len() - 1));
+        Place::make(&folder, variables)
+    }
+
+    fn make(folder: &Path, variables: &Variables) -> Outcome<Self> {
+        eprintln!("\na checkout at a path of {} characters: {}", folder.as_os_str().as_bytes().len(), folder.display());
+        let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
+        fs::create_dir_all(folder.join("target")).map_err(failed)?;
+        process::run(Command::new("sh").args(["-ec", COPY]).arg(crate::workspace_root()).arg(folder))?;
+        let debug = crate::target_dir().join("debug");
+        if debug.is_dir() && !folder.join("target/debug").exists() {
+            // What was compiled of dependencies is good anywhere.
+            process::run(
+                Command::new("cp").args(["--archive", "--reflink=auto"]).arg(debug).arg(folder.join("target")),
+            )?;
+            process::run(Command::new("sh").args(["-ec", FORGET_OURS]).arg(folder.join("target/debug")))?;
+        }
+        let cargo = || {
+            let mut cargo = cargo();
+            cargo.current_dir(folder).env("CARGO_TARGET_DIR", folder.join("target"));
+            cargo
+        };
+        let built = build::build_in(&folder.join("target"), cargo, &Targets::All, Features::All, variables)?;
+        Ok(Place { folder: folder.to_owned(), built })
+    }
+
+    /// The folder in which tests keep fixtures.
+    pub(super) fn fixtures(&self) -> PathBuf {
+        self.folder.join("target").join("tmp")
+    }
+}
+
+/// Copies what is or may be committed.
+const COPY: &str = "
+    cd \"$0\"
+    git ls-files -z --cached --others --exclude-standard | tar --create --null --files-from=- --ignore-failed-read |
+        tar --extract --directory=\"$1\" --no-same-owner
+";
+
+/// Lets cargo compile the project's own packages again. It takes those that were copied for current, but they hold the path of the
+/// checkout that they were compiled in.
+const FORGET_OURS: &str = "rm -rf \"$0\"/.fingerprint/repackbench-* \"$0\"/.fingerprint/xtask-* \"$0\"/incremental";
+
+/// Removes everything in `folder`, which stays.
+pub(super) fn empty(folder: &Path) -> Outcome<()> {
+    let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let words: [OsString; 4] = [folder.into(), "-mindepth".into(), "1".into(), "-delete".into()];
+    process::run(Command::new("find").args(words))
+}
