@@ -2,7 +2,7 @@
 
 mod hg;
 
-use std::{path::Path, rc::Rc, time::Duration};
+use std::{path::Path, process::Command, rc::Rc, time::Duration};
 
 use repackbench_client::Zlib;
 use repackbench_codec::{Algorithm, CodecSpec, catalogue};
@@ -22,6 +22,7 @@ use crate::{
     clock::Sample,
     stock::{
         Caches, Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
+        changesets,
         child::{self, Sink},
         output::{OutputCounter, OutputDigester, OutputForm, files},
         peak,
@@ -148,6 +149,7 @@ impl<'p> StockPart<'p> {
     /// The rows in the order of the schedule, the baseline first.
     fn rows(&self, session: &Session<'_>, subjects: &[Subject]) -> Result<Vec<Subject>, BenchError> {
         let mut rows: Vec<Subject> = Vec::new();
+        let mut starts = hg::Starts::default();
         let own = |subject: &&Subject| subject.variant.decoder.is_none() && subject.variant.delta_cache.is_none();
         for subject in subjects.iter().filter(own) {
             match &self.program {
@@ -158,7 +160,7 @@ impl<'p> StockPart<'p> {
                 }
                 Program::Hg(hg) => {
                     for reader in hg::readers(hg, subject)? {
-                        rows.push(hg::row(hg, session, subject, reader, rows.len())?);
+                        rows.push(hg::row(hg, session, subject, reader, rows.len(), &mut starts)?);
                     }
                 }
             }
@@ -419,13 +421,25 @@ impl Session<'_> {
             Made::Nothing => Ok((Counts::new(), None)),
             Made::Files(folder) => files(folder, is_hashed),
             Made::Objects(list) => {
-                let mut digester = OutputDigester::new(OutputForm::Text);
-                child::run(list, self.clock, self.progress, &mut digester)?;
-                let objects = digester.counts().get("output lines").copied().unwrap_or_default();
-                let digest = digester.digest().map_err(|why| StockError::failed(list, &why))?;
-                Ok((Counts::from([("objects".to_owned(), objects)]), is_hashed.then_some(digest)))
+                let (lines, digest) = self.list(list)?;
+                Ok((Counts::from([("objects".to_owned(), lines)]), is_hashed.then_some(digest)))
+            }
+            Made::Changesets { root, list } => {
+                let changesets = changesets(root)
+                    .map_err(|error| StockError::failed(&prepared.command, &format!("what it made: {error}")))?;
+                let digest = if is_hashed { Some(self.list(list)?.1) } else { None };
+                Ok((Counts::from([("objects".to_owned(), changesets)]), digest))
             }
         }
+    }
+
+    /// How many lines a command prints, and their digest.
+    fn list(&self, command: &mut Command) -> Result<(u64, ContentDigest), StockError> {
+        let mut digester = OutputDigester::new(OutputForm::Text);
+        child::run(command, self.clock, self.progress, &mut digester)?;
+        let lines = digester.counts().get("output lines").copied().unwrap_or_default();
+        let digest = digester.digest().map_err(|why| StockError::failed(command, &why))?;
+        Ok((lines, digest))
     }
 
     /// Runs the job once on one row.

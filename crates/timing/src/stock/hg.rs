@@ -12,7 +12,10 @@ use std::{
 };
 
 use repackbench_client::{check_hg, find_program};
-use repackbench_reader::hg::HgRepository;
+use repackbench_reader::{
+    ObjectKind, ReaderError,
+    hg::{HgRepository, revlog::Revlog},
+};
 use repackbench_records::{Client, ClientKind, Vcs};
 
 use super::{
@@ -260,11 +263,11 @@ impl HgRow {
         Ok(Prepared { command, input: None, form: OutputForm::Text, made: Made::Nothing })
     }
 
-    /// The command that lists what a repository has.
+    /// What a repository has that a command made, with the command that lists it.
     fn changesets_of(&self, root: &Path) -> Made {
         let mut command = self.command_on(root);
         command.args(["log", "-r", "all()", "-T", "{node} {manifest} {files}\n"]);
-        Made::Objects(Box::new(command))
+        Made::Changesets { root: root.to_owned(), list: Box::new(command) }
     }
 }
 
@@ -332,6 +335,15 @@ impl StockClient for HgRow {
             }
             other => Err(StockError::refused(format!("{other}: no command of hg does that"))),
         }
+    }
+}
+
+/// How many changesets the repository at `root` has, hidden ones among them: read here, as a start of hg takes as long as a small job.
+pub(crate) fn changesets(root: &Path) -> Result<u64, ReaderError> {
+    let repository = HgRepository::open(root)?;
+    match repository.revlogs().iter().find(|files| files.kind == ObjectKind::Changelog) {
+        Some(files) => Ok(Revlog::open(files)?.len() as u64),
+        None => Ok(0),
     }
 }
 

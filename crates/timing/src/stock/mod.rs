@@ -42,7 +42,7 @@ pub(crate) use self::git::{GitReader, GitRow};
 pub(crate) use self::git_program::Git;
 pub use self::help::Help;
 pub use self::hg::LATER_LAYOUTS;
-pub(crate) use self::hg::{Hg, HgRow};
+pub(crate) use self::hg::{Hg, HgRow, changesets};
 use self::output::OutputForm;
 pub use self::peak::METER_COMMAND;
 pub use self::workload::{Caches, NoStockWorkload, Receiver, StockWorkload};
@@ -144,6 +144,13 @@ pub(crate) enum Made {
     Files(PathBuf),
     /// Objects, which this command lists.
     Objects(Box<Command>),
+    /// The changesets of a Mercurial repository.
+    Changesets {
+        /// The repository.
+        root: PathBuf,
+        /// Lists them.
+        list: Box<Command>,
+    },
 }
 
 /// One row's client: it knows the variant, and what a job is in its words.
