@@ -41,6 +41,9 @@ const RECORDS: u64 = 3 << 10;
 /// records.
 const LEAST_SET: u64 = 64 << 20;
 
+/// So many files are written to foresee what all of them take.
+const SAMPLE: usize = 200;
+
 /// Where groups are looked for.
 pub(super) type FindGroups = fn() -> Result<MemoryGroups, NoGroup>;
 
@@ -143,6 +146,11 @@ pub(super) fn measure_little_memory(
     let Some(mut set) = Set::new(corpus, root, LEAST_SET, page_len) else {
         return refused("all files are empty".to_owned());
     };
+    if let Some(share) = share {
+        if let Some(why) = super::does_not_fit(set.foreseen(context)?, share) {
+            return refused(why);
+        }
+    }
     let mut found = LittleMemory {
         files: set.names.len() as u64,
         copies: set.copies,
@@ -223,6 +231,19 @@ impl<'a> Set<'a> {
         (self.bytes / PART).max(self.names.len() as u64 * RECORDS)
     }
 
+    /// What one run of all arms takes at least: all that writing takes by what a sample of the files does.
+    fn foreseen(&mut self, context: &Context<'_>) -> Result<Duration, ExperimentError> {
+        let mut coder = Coder::new("store")?;
+        self.prepare(&mut coder)?;
+        let sample = self.names.len().min(SAMPLE);
+        let (written, taken) =
+            measure(context.clock, || self.write_first(sample, context, &mut coder)).map_err(clock_error)?;
+        written?;
+        self.remove()?;
+        let times = self.names.len() as f64 / sample.max(1) as f64 * ARMS.len() as f64;
+        Ok(Duration::try_from_secs_f64(taken.wall.as_secs_f64() * times).unwrap_or(Duration::MAX))
+    }
+
     /// Makes the folders, takes all the memory that `coder` and the files will need, and leaves nothing dirty.
     fn prepare(&mut self, coder: &mut Coder) -> Result<(), ExperimentError> {
         for folder in (0..self.copies).map(|copy| self.root.join(format!("copy{copy}"))) {
@@ -253,14 +274,19 @@ impl<'a> Set<'a> {
     }
 
     fn write(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
-        for (name, content) in self.names.iter().zip(self.contents.iter().cycle()) {
+        self.write_first(self.names.len(), context, coder)?;
+        sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
+    }
+
+    fn write_first(&mut self, count: usize, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
+        for (name, content) in self.names.iter().zip(self.contents.iter().cycle()).take(count) {
             stop_if_asked(context)?;
             self.stored.clear();
             coder.encoder.encode(content, &mut self.stored).map_err(WriterError::from)?;
             let written = File::create_new(name).and_then(|mut file| file.write_all(&self.stored));
             written.map_err(|error| ExperimentError::io("write", name, error))?;
         }
-        sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
+        Ok(())
     }
 
     fn read(&mut self, context: &Context<'_>, coder: &mut Coder) -> Result<(), ExperimentError> {
@@ -343,7 +369,7 @@ mod tests {
     fn files_are_written_read_twice_and_removed() {
         let outcome = Setting::new(&files_of(30), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
-            let scratch = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let scratch = crate::on_disk::folder();
             let root = scratch.path().join("set");
             let mut set = Set::new(&corpora.all[0], &root, 1 << 18, 4096).unwrap();
             assert!(set.copies > 1 && set.names.len() as u64 == 30 * set.copies);
@@ -379,13 +405,31 @@ mod tests {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
             let none: FindGroups = || Err(NoGroup::because("no such controller"));
-            let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+            let folder = crate::on_disk::folder();
             let root = folder.path().join("set");
             let (found, runs) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
             assert!(!root.exists());
             let why = found.refused.unwrap();
             assert!(why.contains("no memory cgroup can be made here: no such controller"), "{why}");
             assert!(runs.left_out.is_some_and(|sentence| sentence.contains(&why)) && found.arms.is_empty());
+            Err(ExperimentError::Interrupted)
+        });
+        assert!(outcome.is_err_and(|error| error.is_interruption()));
+    }
+
+    /// The least set is sixteen thousand files here.
+    #[test]
+    fn what_does_not_fit_its_share_is_not_begun() {
+        let outcome = Setting::new(&files_of(3), 1).run(|context| {
+            let corpora = Corpus::choose(context)?;
+            let folder = crate::on_disk::folder();
+            let root = folder.path().join("set");
+            let share = Some(Duration::from_nanos(1));
+            let (found, runs) = measure_little_memory(context, &corpora.all[0], &root, MemoryGroups::find, 6, share)?;
+            // A machine without groups is named first.
+            assert!(found.refused.is_some() && found.arms.is_empty() && runs.done == 0 && !root.exists());
+            let mut set = Set::new(&corpora.all[0], &root, LEAST_SET, 4096).unwrap();
+            assert!(set.names.len() > SAMPLE && set.foreseen(context)? > Duration::ZERO && !root.exists());
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));

@@ -202,12 +202,14 @@ fn too_long(earlier: Option<(&Corpus, Duration)>, corpus: &Corpus, share: Option
     let times =
         ratio(corpus.bytes(), earlier.bytes()).max(ratio(corpus.files.len() as u64, earlier.files.len() as u64));
     let foreseen = Duration::try_from_secs_f64(one_run.as_secs_f64() * times).unwrap_or(Duration::MAX);
+    does_not_fit(foreseen, share).map(|why| format!("left out, as {why}."))
+}
+
+/// Why a part is not begun of which one run takes as long as is `foreseen`, in words: it is longer than its share.
+fn does_not_fit(foreseen: Duration, share: Duration) -> Option<String> {
     (foreseen > share).then(|| {
-        format!(
-            "left out, as one run of all arms would take about {} and the share of the budget was {}.",
-            text::time(foreseen),
-            text::time(share)
-        )
+        let (foreseen, share) = (text::time(foreseen), text::time(share));
+        format!("one run of all arms would take about {foreseen} and the share of the budget was {share}")
     })
 }
 
