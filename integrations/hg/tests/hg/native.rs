@@ -35,7 +35,7 @@ fn every_codec_takes_what_it_wrote_from_bytes_and_from_views() {
         "
 for name, levels, implementation, engine in native.codecs():
     codec = native.Compressor(name, Damaged)
-    for length in (1, 43, 44, 49, 50, 100, 5000, 1000000, 1000001, 3000000):
+    for length in (1, 43, 44, 49, 50, 100, 5000, 1000001):
         chunk = codec.compress(payload(length))
         assert codec.compress(memoryview(b'--' + payload(length))[2:]) == chunk, (name, length)
         if chunk is None:

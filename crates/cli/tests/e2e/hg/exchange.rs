@@ -6,7 +6,7 @@ use std::path::Path;
 use super::super::support::hg::{self, VERSIONS, Version};
 use super::super::support::hg_extension;
 use super::super::support::hg_server::HgServer;
-use super::super::support::program::{self, convert, exit};
+use super::super::support::program::{convert, exit};
 use super::super::support::{Fixture, Scratch, snapshot};
 
 /// What a log with patches prints.
@@ -99,11 +99,9 @@ fn hg_reads_and_writes_every_engine(version: Version) {
     for spec in ENGINES {
         let variant = scratch.join(spec);
         convert(&source, spec, &variant);
-        let extended = |arguments: &[&str]| {
-            let mut command = hg::command(version, &variant);
-            command.args(["--config", &extension, "--config", &format!("repackbench.codec={spec}")]);
-            program::run(command.args(arguments)).exits(exit::OK)
-        };
+        let codec = format!("repackbench.codec={spec}");
+        let mut hg = HgServer::start_with(version, &variant, &["--config", &extension, "--config", &codec]);
+        let mut extended = |arguments: &[&str]| hg.run(arguments).exits(exit::OK);
         let said = extended(&["verify"]);
         assert!(said.text().contains("checked 36 changesets") && said.stderr.is_empty(), "{spec}: {said:?}");
         let history = ["log", "--hidden", "-r", "all()", "-T", hg::CHANGESET];

@@ -7,6 +7,7 @@ use std::process::Command;
 use crate::support::fixture::Fixture;
 use crate::support::hg::{self, Version};
 use crate::support::hg_extension;
+use crate::support::hg_server::HgServer;
 use crate::support::program::{self, Scratch, convert, exit};
 
 /// One codec of each engine, at a fast level.
@@ -26,9 +27,8 @@ fn exec(variant: &Path, options: &[&str], words: &[&str]) -> Command {
 
 /// An ordinary repository, as hg made them before zstd.
 fn init(place: &Path) {
-    let mut command = Command::new(Version::V72.program());
-    command.env("HGRCPATH", "").args(["--config", "format.revlog-compression=zlib", "init"]).arg(place);
-    program::run(&mut command).exits(exit::OK);
+    let words = ["--config", "format.revlog-compression=zlib", "init"].map(Path::new);
+    hg::output(place.parent().unwrap(), words.into_iter().chain([place]));
 }
 
 #[test]
@@ -41,10 +41,10 @@ fn a_days_work_in_a_variant_of_every_engine() {
     for codec in SPECS {
         let variant = scratch.join(&codec.replace(':', "-"));
         convert(&source, codec, &variant);
-        let run = |words: &[&str]| {
-            program::run(&mut exec(&variant, &["--hg-extension", extension], words)).exits(exit::OK).text()
-        };
-        run(&["update", "-q", "tip"]);
+        let exec = |words: &[&str]| exec(&variant, &["--hg-extension", extension], words);
+        program::run(&mut exec(&["update", "-q", "tip"])).exits(exit::OK);
+        let mut hg = HgServer::of(exec(&[]));
+        let mut run = |words: &[&str]| hg.run(words).exits(exit::OK).text();
         fs::write(variant.join("added"), "added\n".repeat(100)).unwrap();
         run(&["commit", "-q", "-A", "-m", "added"]);
         run(&["update", "-q", "-r", "tip^"]);

@@ -13,7 +13,7 @@ use super::super::support::{Fixture, Scratch, git, snapshot};
 const MERGE: &str = "38";
 
 /// How many patches are tried of a long history: each takes two trees of files.
-const MOST: usize = 100;
+const MOST: usize = 40;
 
 /// The patch of each of the newest `most` changesets up to `revision`, newest first.
 fn patches(repo: &Path, revision: &str, most: usize) -> Vec<(String, Vec<u8>)> {

@@ -1,12 +1,13 @@
 //! Questions to stock hg, in the two versions that the program is held against. Every answer is hg's own output.
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
 use super::fixture::Fixture;
+use super::hg_server;
 use super::program::{self, Outcome, exit};
 
 /// What hg exits with when it refuses.
@@ -54,6 +55,14 @@ pub(crate) fn releases() -> &'static [String; 2] {
 /// Rust it may do in Python, and a locked repository is not waited for.
 #[track_caller]
 pub(crate) fn command(version: Version, repo: &Path) -> Command {
+    let mut command = command_anywhere(version);
+    command.arg("-R").arg(repo);
+    command
+}
+
+/// The same in no repository.
+#[track_caller]
+pub(crate) fn command_anywhere(version: Version) -> Command {
     let mut command = Command::new(version.program());
     program::isolate(&mut command);
     for (name, _) in std::env::vars_os() {
@@ -76,14 +85,20 @@ pub(crate) fn command(version: Version, repo: &Path) -> Command {
     ] {
         command.args(["--config", setting]);
     }
-    command.arg("-R").arg(repo);
     command
 }
 
 /// Runs hg, whatever comes of it.
 #[track_caller]
 pub(crate) fn hg<I: AsRef<OsStr>>(version: Version, repo: &Path, arguments: impl IntoIterator<Item = I>) -> Outcome {
-    program::run(command(version, repo).args(arguments))
+    let arguments: Vec<OsString> = arguments.into_iter().map(|argument| argument.as_ref().to_owned()).collect();
+    // A server would keep what an extension changes of hg.
+    let configured = std::fs::read(repo.join(".hg/hgrc")).unwrap_or_default();
+    let texts = arguments.iter().map(|argument| argument.as_bytes()).chain([configured.as_slice()]);
+    if texts.into_iter().any(|text| text.windows(10).any(|found| found == b"extensions")) {
+        return program::run(command(version, repo).args(arguments));
+    }
+    hg_server::ask(version, [OsString::from("-R"), repo.into()].into_iter().chain(arguments))
 }
 
 /// Runs the newest hg and returns its standard output; fails the test when hg fails.
@@ -120,10 +135,9 @@ pub(crate) fn changesets(repo: &Path) -> String {
 /// Writes a revision's files, links and executable bits into `folder`, which must not exist.
 #[track_caller]
 pub(crate) fn archive(version: Version, repo: &Path, revision: &str, folder: &Path) {
-    let mut command = command(version, repo);
     // Without this hg adds a file that says where the others are from.
-    command.args(["--config", "ui.archivemeta=no", "archive", "--type", "files", "-r", revision]).arg(folder);
-    program::run(&mut command).exits(exit::OK);
+    let options = ["--config", "ui.archivemeta=no", "archive", "--type", "files", "-r", revision];
+    hg(version, repo, options.into_iter().map(OsStr::new).chain([folder.as_os_str()])).exits(exit::OK);
 }
 
 /// A revlog, as hg's debug commands name it.
@@ -221,15 +235,6 @@ fn parse_revision(line: &str) -> Revision {
     }
 }
 
-/// A revision's full text as the revlog holds it, metadata included.
-#[track_caller]
-pub(crate) fn data(version: Version, repo: &Path, revlog: &Revlog, revision: usize) -> Outcome {
-    let mut arguments = revlog.arguments();
-    arguments.push(revision.to_string().into());
-    let mut command = command(version, repo);
-    program::run(command.current_dir(repo).arg("debugdata").args(arguments))
-}
-
 /// Fails the test unless this hg stops before it reads anything, names the requirement and does not speak of damage.
 #[track_caller]
 pub(crate) fn assert_refuses_plainly(version: Version, repo: &Path, requirement: &str) {
@@ -245,6 +250,7 @@ pub(crate) fn assert_refuses_plainly(version: Version, repo: &Path, requirement:
 /// The fixtures are what they claim to be: in hg's judgement, before ours is asked.
 mod fixtures {
     use super::super::fixture::{HG_CONVERTIBLE, HG_NOT_FOR_6_3, HG_REFUSED};
+    use super::super::hg_server::HgServer;
     use super::super::{Scratch, snapshot};
     use super::*;
 
@@ -296,11 +302,12 @@ mod fixtures {
         let repo = Fixture::hg_copy("treemanifest", &scratch).repo();
         let revlogs = revlogs(&repo);
         assert!(revlogs.contains(&Revlog::FolderManifest("part1/".into())), "{revlogs:?}");
+        let mut servers = VERSIONS.map(|version| HgServer::start(version, &repo));
         for revlog in revlogs {
-            let [newest, older] = VERSIONS.map(|version| index(version, &repo, &revlog));
+            let [newest, older] = servers.each_mut().map(|hg| hg.index(&revlog));
             assert!(!newest.is_empty(), "{revlog:?}");
             assert_eq!(newest, older, "{revlog:?}");
-            let [newest, older] = VERSIONS.map(|version| data(version, &repo, &revlog, 0));
+            let [newest, older] = servers.each_mut().map(|hg| hg.data(&revlog, 0));
             assert_eq!((newest.code, older.code), (Some(exit::OK), Some(exit::OK)), "{}", newest.stderr);
             assert!(newest.stdout == older.stdout, "{revlog:?}");
         }

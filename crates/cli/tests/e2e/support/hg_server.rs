@@ -7,10 +7,32 @@ use std::ffi::{OsStr, OsString};
 use std::io::{Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 
 use super::hg::{self, Revision, Revlog, Version};
 use super::program::{Outcome, exit};
+
+/// Servers in no repository that nobody asks just now.
+static IDLE: Mutex<Vec<(Version, HgServer)>> = Mutex::new(Vec::new());
+
+/// Runs one command of hg, whatever comes of it, in a server that was started for it or for another before.
+#[track_caller]
+pub(crate) fn ask(version: Version, arguments: impl IntoIterator<Item = OsString>) -> Outcome {
+    let idle = || IDLE.lock().unwrap_or_else(PoisonError::into_inner);
+    let found = {
+        let mut idle = idle();
+        idle.iter().position(|(of, _)| *of == version).map(|place| idle.swap_remove(place).1)
+    };
+    let mut server = found.unwrap_or_else(|| {
+        let mut command = hg::command_anywhere(version);
+        command.current_dir("/");
+        HgServer::of(command)
+    });
+    let outcome = server.run(arguments);
+    idle().push((version, server));
+    outcome
+}
 
 /// A running hg. It is started in the root of its repository, so that names of files are relative to that.
 pub(crate) struct HgServer {
@@ -32,11 +54,18 @@ impl HgServer {
         Self::start_with(version, repo, &[])
     }
 
+    /// The same with options of hg's.
     #[track_caller]
-    fn start_with(version: Version, repo: &Path, options: &[&str]) -> Self {
+    pub(crate) fn start_with(version: Version, repo: &Path, options: &[&str]) -> Self {
         let mut command = hg::command(version, repo);
-        command.args(options);
-        command.current_dir(repo).args(["serve", "--cmdserver", "pipe"]);
+        command.args(options).current_dir(repo);
+        Self::of(command)
+    }
+
+    /// The server that `command` starts, which lacks the words that make one of it.
+    #[track_caller]
+    pub(crate) fn of(mut command: Command) -> Self {
+        command.args(["serve", "--cmdserver", "pipe"]);
         let mut process =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("hg");
         let (requests, answers) = (process.stdin.take(), process.stdout.take().expect("hg's answers"));
@@ -53,8 +82,7 @@ impl HgServer {
         let joined = arguments.iter().map(|argument| argument.as_bytes()).collect::<Vec<_>>().join(&0);
         let length = u32::try_from(joined.len()).expect("a short command").to_be_bytes();
         let request = [b"runcommand\n".as_slice(), &length, &joined].concat();
-        let requests = self.requests.as_mut().expect("a running hg");
-        requests.write_all(&request).and_then(|()| requests.flush()).expect("a running hg");
+        self.tell(&request);
         let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
         loop {
             match self.frame() {
@@ -64,9 +92,16 @@ impl HgServer {
                     let code = i32::from_be_bytes(code.try_into().expect("a result of four bytes"));
                     return Outcome { code: Some(code), stdout, stderr: String::from_utf8_lossy(&stderr).into_owned() };
                 }
-                (channel, _) => panic!("hg asks for input on {:?} in {arguments:?}", char::from(channel)),
+                // It asks for input, and gets none.
+                _ => self.tell(&[0; 4]),
             }
         }
+    }
+
+    #[track_caller]
+    fn tell(&mut self, request: &[u8]) {
+        let requests = self.requests.as_mut().expect("a running hg");
+        requests.write_all(request).and_then(|()| requests.flush()).expect("a running hg");
     }
 
     /// Runs one command and gives its standard output; fails the test when hg fails.
@@ -114,6 +149,13 @@ impl HgServer {
         }
         let listing = outcome.exits(exit::OK).stdout;
         hg::parse_index(&String::from_utf8_lossy(&listing))
+    }
+
+    /// A revision's full text as the revlog holds it, metadata included.
+    #[track_caller]
+    pub(crate) fn data(&mut self, revlog: &Revlog, revision: usize) -> Outcome {
+        let arguments = [OsString::from("debugdata")].into_iter().chain(revlog.arguments());
+        self.run(arguments.chain([revision.to_string().into()]))
     }
 
     /// One frame of hg's: the channel, and what it says there.
