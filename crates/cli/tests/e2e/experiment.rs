@@ -139,7 +139,7 @@ fn what_does_not_fit_into_the_budget_is_named() {
 
 #[test]
 fn lz4_in_revlogs_is_measured_by_hg_in_both_layouts() {
-    let (repo, scratch) = (Fixture::hg("chains").repo(), Scratch::new());
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let (json, hg, extension) = (scratch.join("found.jsonl"), Version::V72.program(), hg_extension::folder());
     let options = ["zlib-vs-lz4-revlog", "--runs", "1", "--budget", "none", "--quiet", "--json", path(&json)];

@@ -54,25 +54,37 @@ struct RunResult {
 /// Runs the chore.
 pub(super) fn run(arguments: &Arguments) -> Outcome<()> {
     let variables = install()?;
-    let places = [Place::short(&variables)?, Place::long(&variables)?];
+    let mut places: [Option<Place>; 2] = [None, None];
     let mut results = Vec::new();
-    for setting in Setting::all() {
-        if !arguments.runs.is_empty() && !arguments.runs.contains(&setting.number) {
-            continue;
-        }
+    for setting in chosen(&arguments.runs) {
         eprintln!("\nrun {}: {setting}", setting.number);
-        let place = &places[usize::from(setting.has(Factor::LongPath))];
+        let is_long = setting.has(Factor::LongPath);
+        let place = match &mut places[usize::from(is_long)] {
+            Some(place) => place,
+            missing => {
+                let made = if is_long { Place::long(&variables) } else { Place::short(&variables) };
+                missing.insert(made?)
+            }
+        };
         let result = Run::start(setting, place, &variables)?.all(&arguments.names)?;
         eprint!("{}", row(&result));
         results.push(result);
     }
-    for place in &places {
+    for place in places.iter().flatten() {
         eprintln!("note: {} is kept for the next stress run, which then compiles less", place.folder.display());
     }
     println!("run  tests  failed  elapsed  surroundings");
     results.iter().for_each(|result| print!("{}", row(result)));
     let failed: usize = results.iter().map(|result| result.failed.len()).sum();
     if failed == 0 { Ok(()) } else { Err(Failure(format!("{failed} tests failed"))) }
+}
+
+/// The runs of these numbers, in their order; all where there are none.
+fn chosen(numbers: &[usize]) -> Vec<Setting> {
+    match numbers {
+        [] => Setting::all().collect(),
+        numbers => numbers.iter().filter_map(|wanted| Setting::all().find(|run| run.number == *wanted)).collect(),
+    }
 }
 
 /// What the tests need, in places that every user can read.

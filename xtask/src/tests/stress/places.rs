@@ -37,13 +37,10 @@ impl Place {
         let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
         fs::create_dir_all(folder.join("target")).map_err(failed)?;
         process::run(Command::new("sh").args(["-ec", COPY]).arg(crate::workspace_root()).arg(folder))?;
-        let debug = crate::target_dir().join("debug");
-        if debug.is_dir() && !folder.join("target/debug").exists() {
+        if !folder.join("target/debug").exists() {
             // What was compiled of dependencies is good anywhere.
-            process::run(
-                Command::new("cp").args(["--archive", "--reflink=auto"]).arg(debug).arg(folder.join("target")),
-            )?;
-            process::run(Command::new("sh").args(["-ec", FORGET_OURS]).arg(folder.join("target/debug")))?;
+            let copied = Command::new("sh").args(["-ec", COPY_COMPILED]).arg(crate::target_dir()).arg(folder).status();
+            copied.map_err(failed)?;
         }
         let cargo = || {
             let mut cargo = cargo();
@@ -67,9 +64,12 @@ const COPY: &str = "
         tar --extract --directory=\"$1\" --no-same-owner
 ";
 
-/// Lets cargo compile the project's own packages again. It takes those that were copied for current, but they hold the path of the
-/// checkout that they were compiled in.
-const FORGET_OURS: &str = "rm -rf \"$0\"/.fingerprint/repackbench-* \"$0\"/.fingerprint/xtask-* \"$0\"/incremental";
+/// Copies what cargo compiled, but for the project's own packages, which hold the path of the checkout that they were compiled in.
+const COPY_COMPILED: &str = "
+    cd \"$0\"
+    tar --create --format=posix --exclude=incremental --exclude='*repackbench*' --exclude='xtask*' debug |
+        tar --extract --directory=\"$1/target\" --no-same-owner
+";
 
 /// Removes everything in `folder`, which stays.
 pub(super) fn empty(folder: &Path) -> Outcome<()> {

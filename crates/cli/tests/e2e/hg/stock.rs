@@ -55,7 +55,7 @@ fn seen(scratch: &Scratch, repo: &Path, options: &[&str], rows: &[&str]) -> BTre
 
 #[test]
 fn what_writes_has_a_row_for_each_variant_with_and_without_the_extension() {
-    let (repo, scratch) = (Fixture::hg("history").repo(), Scratch::new());
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let before = snapshot::state(&repo);
     let workloads = ["checkout", "repack"];
     let mut options = vec!["--codec", "lz4hc:9"];
@@ -76,7 +76,7 @@ fn what_writes_has_a_row_for_each_variant_with_and_without_the_extension() {
 
 #[test]
 fn what_reads_finds_a_forge_s_caches() {
-    let (repo, scratch) = (Fixture::hg("history").repo(), Scratch::new());
+    let (repo, scratch) = (Fixture::hg("default").repo(), Scratch::new());
     let workloads = ["diff:raw", "diff:patch", "fsck"];
     let mut options = vec!["--codec", "zstd:3", "--commits", "2", "--caches", "forge"];
     workloads.iter().for_each(|workload| options.extend(["--workload", workload]));
