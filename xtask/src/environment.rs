@@ -41,10 +41,11 @@ impl PythonProgram {
         }
         let python = environment.join("bin/python3");
         process::run(
-            isolated(python)
+            isolated(&python)
                 .args(["-m", "pip", "--quiet", "--disable-pip-version-check", "install"])
                 .arg(format!("{}=={}", self.package, self.release)),
         )?;
+        start_by_shell(&self.path(environment), &python).map_err(failure)?;
         if !self.runs(&self.path(environment)) {
             return Err(Failure(format!("{} does not run", self.path(environment).display())));
         }
@@ -67,6 +68,17 @@ impl PythonProgram {
     }
 }
 
+/// Lets a shell start the script `program`: a first line that names `python` ends at a space, and may be too long for the kernel. pip
+/// minds neither in scripts such as hg. What the shell reads is a string to Python.
+fn start_by_shell(program: &Path, python: &Path) -> std::io::Result<()> {
+    let script = fs::read(program)?;
+    let Some(end) = script.iter().position(|byte| *byte == b'\n').filter(|_| script.starts_with(b"#!/")) else {
+        return Ok(());
+    };
+    let head = format!("#!/bin/sh\n'''exec' \"{}\" \"$0\" \"$@\"\n' '''", python.display());
+    fs::write(program, [head.as_bytes(), &script[end..]].concat())
+}
+
 /// The file that says which release was installed.
 fn note(environment: &Path) -> PathBuf {
     environment.join("release")
@@ -85,24 +97,35 @@ mod tests {
 
     #[test]
     fn an_environment_counts_as_made_when_its_program_runs_and_its_note_names_the_release() {
-        use std::os::unix::fs::PermissionsExt;
-
-        let environment = std::env::temp_dir().join(format!("xtask-environment-{}", std::process::id()));
+        let folder = tempfile::tempdir().expect("a folder");
+        let environment = folder.path().to_owned();
         fs::create_dir_all(environment.join("bin")).expect("a folder");
         let program =
             |release| PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] };
         let path = program("7.2").path(&environment);
-        let write = |body: &str| {
-            fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("a script");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
-        };
+        let write = |body: &str| process::write_program(&path, &format!("#!/bin/sh\n{body}\n"));
         write("test \"$*\" = 'version --quiet'");
         let halfway = program("7.2").is_made(&environment);
         fs::write(note(&environment), "7.2").expect("a note");
         let (whole, other_release) = (program("7.2").is_made(&environment), program("7.3").is_made(&environment));
         write("exit 1");
         let broken = program("7.2").is_made(&environment);
-        fs::remove_dir_all(&environment).expect("the folder");
         assert_eq!((halfway, whole, other_release, broken), (false, true, false, false));
+    }
+
+    #[test]
+    fn a_script_starts_in_a_folder_whose_path_no_first_line_could_hold() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bin = folder.path().join("with a space").join("x".repeat(250));
+        fs::create_dir_all(&bin).expect("a folder");
+        let (python, script) = (bin.join("python3"), bin.join("hg"));
+        process::write_program(&python, "#!/bin/sh\nexec python3 \"$@\"\n");
+        let text = "#!/nonexistent/python3\n# A comment.\nimport sys\nsys.exit(sys.argv[1:] != ['a b'])\n";
+        process::write_program(&script, text);
+        start_by_shell(&script, &python).expect("to change it");
+        // A copy that this process never had open for writing.
+        let copy = bin.join("copy");
+        process::write_program(&copy, &fs::read_to_string(&script).expect("the script"));
+        assert!(succeeds(Command::new(&copy).arg("a b")));
     }
 }

@@ -159,21 +159,20 @@ impl Machine {
 #[cfg(test)]
 mod tests {
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
     /// A folder of scripts that stand for the programs of a machine; it vanishes with the test.
     struct Pretended {
         folder: PathBuf,
+        _scratch: tempfile::TempDir,
     }
 
     impl Pretended {
         /// Every program is there; python3 has its modules once the folder holds a file `modules`.
-        fn new(test: &str) -> Self {
-            let folder = std::env::temp_dir().join(format!("xtask-needs-{}-{test}", std::process::id()));
-            fs::create_dir_all(&folder).expect("a folder");
-            let machine = Pretended { folder };
+        fn new() -> Self {
+            let scratch = tempfile::tempdir().expect("a folder");
+            let machine = Pretended { folder: scratch.path().to_owned(), _scratch: scratch };
             for name in ["git", "bash", "tar", "awk", "cc", "valgrind", "chromium"] {
                 machine.write(name, "exit 0");
             }
@@ -183,9 +182,7 @@ mod tests {
         }
 
         fn write(&self, name: &str, body: &str) {
-            let path = self.folder.join(name);
-            fs::write(&path, format!("#!/bin/sh\n{body}\n")).expect("a script");
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("its mode");
+            process::write_program(&self.folder.join(name), &format!("#!/bin/sh\n{body}\n"));
         }
 
         fn install(&self) -> Result<(), String> {
@@ -198,12 +195,6 @@ mod tests {
         }
     }
 
-    impl Drop for Pretended {
-        fn drop(&mut self) {
-            let _ = fs::remove_dir_all(&self.folder);
-        }
-    }
-
     /// An apt-get that notes how it is called; `install` then does `effect`.
     fn apt_get(effect: &str) -> String {
         format!("echo \"$*\" >> \"${{0%/*}}/calls\"\ncase $1 in install) {effect} ;; esac")
@@ -211,7 +202,7 @@ mod tests {
 
     #[test]
     fn nothing_is_installed_where_nothing_is_missing() {
-        let machine = Pretended::new("complete");
+        let machine = Pretended::new();
         machine.write("apt-get", &apt_get("exit 1"));
         machine.write("python3", "exit 0");
         assert_eq!(machine.install(), Ok(()));
@@ -220,7 +211,7 @@ mod tests {
 
     #[test]
     fn root_gets_what_python_lacks_from_apt() {
-        let machine = Pretended::new("apt");
+        let machine = Pretended::new();
         machine.write("apt-get", &apt_get(": > \"${0%/*}/modules\""));
         assert_eq!(machine.install(), Ok(()));
         assert_eq!(
@@ -231,7 +222,7 @@ mod tests {
 
     #[test]
     fn a_package_that_does_not_help_is_reported() {
-        let machine = Pretended::new("useless");
+        let machine = Pretended::new();
         machine.write("apt-get", &apt_get(":"));
         let message = machine.install().expect_err("the modules stay missing");
         assert!(message.contains("python3's module venv is still missing"), "{message}");
@@ -239,7 +230,7 @@ mod tests {
 
     #[test]
     fn others_than_root_are_told_what_to_install() {
-        let machine = Pretended::new("user");
+        let machine = Pretended::new();
         machine.write("apt-get", &apt_get(":"));
         machine.write("id", "echo 1000");
         fs::remove_file(machine.folder.join("cc")).expect("no compiler");
@@ -254,7 +245,7 @@ mod tests {
 
     #[test]
     fn without_apt_get_the_needs_are_named() {
-        let machine = Pretended::new("no-apt");
+        let machine = Pretended::new();
         let message = machine.install().expect_err("there is no apt-get");
         assert!(message.contains("python3's C headers (hg 6.3, which comes as source)"), "{message}");
     }

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
@@ -311,8 +310,10 @@ fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
         edited.display(),
         manifest.display()
     );
-    fs::write(&edit, script).expect("a script");
-    fs::set_permissions(&edit, fs::Permissions::from_mode(0o755)).expect("its mode");
+    // Written by another process: one that a neighbouring test starts meanwhile would hold on to our open file, and nobody could start
+    // the script (`Text file busy`).
+    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    succeed(Command::new("sh").args(["-c", write]).arg(&edit).arg(script));
     let variable = format!("{}:{path}", programs.display());
     let mut other = corpus.entry("other");
     let entries = [corpus.entry("small"), other.clone()];
@@ -389,7 +390,12 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
     assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
 
-    let version = Command::new(&hg).args(["version", "--quiet"]).env("HGRCPATH", "").output().expect("to run hg");
+    let version = Command::new(&hg)
+        .args(["version", "--quiet"])
+        .env("HGRCPATH", "")
+        .env("HGPLAIN", "1")
+        .output()
+        .expect("to run hg");
     let version = String::from_utf8(version.stdout).expect("text");
     let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
     entry["conversion"] = json!({"hg": release});

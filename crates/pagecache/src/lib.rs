@@ -155,6 +155,18 @@ fn look_up_pages(file: &File, len: usize, pages: &mut [u8]) -> io::Result<()> {
     }
 }
 
+/// Tries for minutes: the kernel may take pages back at any time, and keep one a little longer that somebody else just used.
+#[cfg(test)]
+fn comes_true(mut is_so: impl FnMut() -> bool) -> bool {
+    (0..1200).any(|_| {
+        let is_so = is_so();
+        if !is_so {
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+        is_so
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use std::{
@@ -175,24 +187,30 @@ mod tests {
     #[test]
     fn what_is_evicted_is_gone_and_what_is_read_is_back() {
         let (_folder, path) = file();
-        assert_eq!(residency(&path).unwrap(), Residency { pages: 41, resident: 41 }, "it was just written");
-        assert_eq!(evict(&path).unwrap(), Residency { pages: 41, resident: 0 });
+        let is_read = || {
+            let mut content = Vec::new();
+            File::open(&path).unwrap().read_to_end(&mut content).unwrap();
+            assert_eq!(content.len(), 40 * 4096 + 1);
+            residency(&path).unwrap() == Residency { pages: 41, resident: 41 }
+        };
+        assert!(comes_true(is_read));
+        assert!(comes_true(|| evict(&path).unwrap() == Residency { pages: 41, resident: 0 }));
         assert!(residency(&path).unwrap().is_cold(), "looking reads nothing");
-        let mut content = Vec::new();
-        File::open(&path).unwrap().read_to_end(&mut content).unwrap();
-        assert_eq!(content.len(), 40 * 4096 + 1);
-        assert_eq!(residency(&path).unwrap().resident, 41);
+        assert!(comes_true(is_read));
     }
 
     #[test]
     fn random_reads_bring_in_one_page() {
         use std::os::unix::fs::FileExt;
         let (_folder, path) = file();
-        assert!(evict(&path).unwrap().is_cold());
         let file = File::open(&path).unwrap();
         expect_random_reads(&file).unwrap();
-        file.read_exact_at(&mut [0; 10], 20 * 4096).unwrap();
-        assert_eq!(residency(&path).unwrap().resident, 1);
+        let is_alone = || {
+            assert!(comes_true(|| evict(&path).unwrap().is_cold()));
+            file.read_exact_at(&mut [0; 10], 20 * 4096).unwrap();
+            residency(&path).unwrap().resident == 1
+        };
+        assert!(comes_true(is_alone));
     }
 
     #[test]

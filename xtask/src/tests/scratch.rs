@@ -29,9 +29,16 @@ impl ScratchSpace {
         if std::env::var_os(VARIABLE).is_some() || free_bytes_in_memory(memory) < ROOM {
             return Ok(ScratchSpace { folder: None });
         }
-        let folder = memory.join(format!("repackbench-tests-{}", std::process::id()));
-        fs::create_dir(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-        Ok(ScratchSpace { folder: Some(folder) })
+        // A run that was killed may have left a folder of this name: numbers of processes come again.
+        for number in 0..100 {
+            let folder = memory.join(format!("repackbench-tests-{}-{number}", std::process::id()));
+            match fs::create_dir(&folder) {
+                Ok(()) => return Ok(ScratchSpace { folder: Some(folder) }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Failure(format!("{}: {error}", folder.display()))),
+            }
+        }
+        Ok(ScratchSpace { folder: None })
     }
 
     /// What the tests are told.

@@ -21,18 +21,31 @@ pub(crate) struct Staged {
 impl Staged {
     /// Makes the link, in `place`, if there has to be one.
     pub(crate) fn new(built: &Path, place: &Path) -> Outcome<Self> {
-        if !built.as_os_str().as_bytes().iter().any(|byte| b": \t\n".contains(byte)) {
+        if can_be_named(built) {
             return Ok(Staged { folder: built.to_owned(), is_link: false });
         }
-        let folder = place.join(format!("repackbench-built-{}", std::process::id()));
-        symlink(built, &folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-        Ok(Staged { folder, is_link: true })
+        // The folder for temporary files may have such a path, too.
+        let place = if can_be_named(place) { place } else { Path::new("/tmp") };
+        // A run that was killed may have left a link of this name: numbers of processes come again.
+        let mut number = 0;
+        loop {
+            let folder = place.join(format!("repackbench-built-{}-{number}", std::process::id()));
+            match symlink(built, &folder) {
+                Ok(()) => return Ok(Staged { folder, is_link: true }),
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 100 => number += 1,
+                Err(error) => return Err(Failure(format!("{}: {error}", folder.display()))),
+            }
+        }
     }
 
     /// What the tests are told.
     pub(crate) fn variable(&self) -> (&'static str, OsString) {
         (VARIABLE, self.folder.clone().into_os_string())
     }
+}
+
+fn can_be_named(path: &Path) -> bool {
+    !path.as_os_str().as_bytes().iter().any(|byte| b": \t\n".contains(byte))
 }
 
 impl Drop for Staged {
@@ -51,7 +64,8 @@ mod tests {
 
     #[test]
     fn only_a_path_that_cannot_be_named_gets_a_link() {
-        let place = tempfile::tempdir().unwrap();
+        // Not where TMPDIR says, whose path may have a space itself.
+        let place = tempfile::tempdir_in("/tmp").unwrap();
         let (plain, odd) = (place.path().join("plain"), place.path().join("with a space"));
         for folder in [&plain, &odd] {
             fs::create_dir(folder).unwrap();
@@ -60,6 +74,8 @@ mod tests {
         let staged = Staged::new(&odd, place.path()).unwrap();
         let link = staged.folder.clone();
         assert_eq!(fs::read_link(&link).unwrap(), odd);
+        let beside = Staged::new(&odd, &odd).unwrap();
+        assert!(can_be_named(&beside.folder) && beside.folder != link, "{beside:?}");
         drop(staged);
         assert!(!link.exists());
     }

@@ -38,6 +38,8 @@ fn run_with(git_command: &str, name: &str, codec: &str, environment: &[(&str, &s
     command.arg0(git_command).args(["--ignored", "--exact", name]).arg(repository.path().join("objects/pack/pack"));
     command.env(CODEC, codec).env("REPACKBENCH_WRITERS", format!("1:1,{}:{}", found.dev(), found.ino()));
     command.env("REPACKBENCH_REPOSITORY", repository.path()).env("GIT_DIR", repository.path());
+    // A git that runs the tests, as `rebase --exec` does, names places of its own.
+    command.env_remove("GIT_COMMON_DIR").env_remove("GIT_OBJECT_DIRECTORY");
     command.envs(environment.iter().copied());
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);

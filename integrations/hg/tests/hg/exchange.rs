@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::{Hg, scratch};
+use crate::support::{Hg, quoted, scratch};
 
 #[test]
 fn commits_travel_both_ways_between_zlib_and_lz4() {
@@ -57,12 +57,12 @@ fn the_requirement_goes_with_a_stream_of_the_store() {
         let (program, configuration) = server.program_and_configuration();
         let hgrc = folder.path().join("hgrc");
         fs::write(&hgrc, configuration).expect("the server's configuration");
-        let hg = format!("HGRCPATH={} {}", hgrc.display(), program.display());
+        let hg = format!("HGRCPATH={} {}", quoted(&hgrc), quoted(program));
         let script = format!("hg() {{ {hg} \"$@\"; }}\nshift\neval \"$*\"\n");
         fs::write(&connection, script).expect("the connection's script");
         let clone = |hg: &Hg, name: &str| {
             let source = format!("ssh://host/{}", original.display());
-            let shell = format!("sh {}", connection.display());
+            let shell = format!("sh {}", quoted(&connection));
             hg.run(folder.path(), ["clone", "-q", "--stream", "--ssh", &shell, &source, name]);
             folder.path().join(name)
         };

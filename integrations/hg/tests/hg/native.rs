@@ -33,11 +33,16 @@ def payload(length):
 fn every_codec_takes_what_it_wrote_from_bytes_and_from_views() {
     python(
         "
+payloads = [payload(length) for length in (1, 43, 44, 49, 50, 100, 5000, 1000001)]
 for name, levels, implementation, engine in native.codecs():
     codec = native.Compressor(name, Damaged)
-    for length in (1, 43, 44, 49, 50, 100, 5000, 1000001):
-        chunk = codec.compress(payload(length))
-        assert codec.compress(memoryview(b'--' + payload(length))[2:]) == chunk, (name, length)
+    for original in payloads:
+        length = len(original)
+        if name == 'zopfli' and length > 5000:
+            # It takes half a minute for a megabyte, by the same code on our side.
+            continue
+        chunk = codec.compress(original)
+        assert codec.compress(memoryview(b'--' + original)[2:]) == chunk, (name, length)
         if chunk is None:
             assert length < 1000 or name == 'store', (name, length)
             continue
@@ -45,7 +50,7 @@ for name, levels, implementation, engine in native.codecs():
         view = memoryview(b'before' + chunk + b'after')[6:-5].toreadonly()
         for stored in (chunk, view, bytearray(chunk)):
             decoded = codec.decompress(stored)
-            assert type(decoded) is bytes and decoded == payload(length), (name, length)
+            assert type(decoded) is bytes and decoded == original, (name, length)
 ",
     );
 }

@@ -78,6 +78,7 @@ impl Hg {
             command.env_remove(name);
         }
         command
+            .env_remove("PYTHONPATH")
             .env("HGRCPATH", "")
             .env("HGPLAIN", "1")
             .env("HGUSER", "tester")
@@ -199,6 +200,11 @@ impl Outcome {
         }
         assert!(!self.err.contains("Traceback"), "{self:#?}");
     }
+}
+
+/// A path as one word of a shell's.
+pub(crate) fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
 /// Some hundred lines of words, of which each round changes a few.

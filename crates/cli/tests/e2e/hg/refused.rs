@@ -5,7 +5,7 @@ use std::process::Command;
 
 use super::super::support::fixture::HG_REFUSED;
 use super::super::support::program::{self, command, exit};
-use super::super::support::{Fixture, Scratch, snapshot};
+use super::super::support::{Fixture, Scratch, git, snapshot};
 
 /// What the refusal of a fixture has to name, and its exit code.
 fn refusal(name: &str) -> (&[&str], i32) {
@@ -58,7 +58,7 @@ fn every_command_refuses_by_name_and_writes_nothing() {
 fn a_work_tree_of_both_systems_is_refused() {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("default", &scratch).repo();
-    program::run(Command::new("git").args(["init", "--quiet"]).arg(&repo)).exits(exit::OK);
+    git::output(&repo, ["init", "--quiet"]);
     let refused =
         program::run(command().args(["convert", "--codec", "zstd:3", "-o"]).arg(scratch.join("out")).arg(&repo));
     let line = refused.exits(exit::BAD_INPUT).error_line();

@@ -46,7 +46,9 @@ pub(crate) fn releases() -> &'static [String; 2] {
     static RELEASES: OnceLock<[String; 2]> = OnceLock::new();
     let programs = VERSIONS.map(Version::program);
     RELEASES.get_or_init(|| {
-        let ask = |program| program::run(Command::new(program).env("HGRCPATH", "").args(["version", "--quiet"]));
+        let ask = |program| {
+            program::run(Command::new(program).env("HGRCPATH", "").env("HGPLAIN", "1").args(["version", "--quiet"]))
+        };
         programs.map(|program| ask(program).exits(exit::OK).text())
     })
 }
