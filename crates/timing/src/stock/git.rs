@@ -272,11 +272,12 @@ impl GitRow {
         Ok(command)
     }
 
-    /// The sending side's program: git with the library, if the row has it, whoever receives.
-    fn upload_pack(&self) -> Result<PathBuf, StockError> {
+    /// The sending side's program as git hands it to a shell: git with the library, if the row has it, whoever receives.
+    fn upload_pack(&self) -> Result<OsString, StockError> {
         let place = self.folder.join("upload-pack");
+        let in_shell = OsString::from_vec(quoted(place.as_os_str()));
         if place.exists() {
-            return Ok(place);
+            return Ok(in_shell);
         }
         let mut command = Command::new(&self.git.program);
         if let Some(library) = &self.library {
@@ -293,7 +294,7 @@ impl GitRow {
         let made =
             fs::write(&place, script).and_then(|()| fs::set_permissions(&place, PermissionsExt::from_mode(0o755)));
         made.map_err(|error| StockError::files("write", &place, error))?;
-        Ok(place)
+        Ok(in_shell)
     }
 
     /// The command that lists all objects of a repository.

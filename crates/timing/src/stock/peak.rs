@@ -54,8 +54,6 @@ pub(crate) fn peak(told: &Path) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use repackbench_writer::NoProgress;
 
     use super::*;
@@ -68,13 +66,12 @@ mod tests {
     fn a_metered_command_has_the_surroundings_that_it_has_without() {
         let folder = tempfile::tempdir().unwrap();
         let (meter, input) = (folder.path().join("meter"), folder.path().join("input"));
-        fs::write(
-            &meter,
-            "#!/bin/sh\ntest \"$1\" = peak-memory && test -z \"$PRELOADED\" || exit 9\n\
-             told=$2\nshift 2\n\"$@\" || exit\necho 4096 > \"$told\"\n",
-        )
-        .unwrap();
-        fs::set_permissions(&meter, fs::Permissions::from_mode(0o755)).unwrap();
+        let text = "#!/bin/sh\ntest \"$1\" = peak-memory && test -z \"$PRELOADED\" || exit 9\n\
+                    told=$2\nshift 2\n\"$@\" || exit\necho 4096 > \"$told\"\n";
+        // Written by another process: one that a neighbouring test starts meanwhile would hold on to our open file, and nobody could
+        // start the program (`Text file busy`).
+        let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+        assert!(Command::new("sh").args(["-c", write]).arg(&meter).arg(text).status().unwrap().success());
         fs::write(&input, "from stdin").unwrap();
         // Its path looks like an assignment.
         let program = folder.path().join("version=1");

@@ -10,6 +10,9 @@ use crate::process::{self, Failure, Outcome};
 /// Loops that keep all processors busy until they are dropped.
 pub(super) struct BusyLoops(Vec<Child>);
 
+/// It ends with the process that started it, however that ends.
+const LOOP: &str = "while kill -0 \"$0\" 2> /dev/null; do i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done; done";
+
 impl BusyLoops {
     /// Two for each core.
     pub(super) fn start() -> Outcome<Self> {
@@ -17,7 +20,7 @@ impl BusyLoops {
         let mut loops = BusyLoops(Vec::new());
         for _ in 0..2 * cores {
             let mut command = Command::new("sh");
-            command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
+            command.args(["-c", LOOP]).arg(std::process::id().to_string()).stdin(Stdio::null());
             loops.0.push(command.spawn().map_err(|error| Failure(format!("sh: {error}")))?);
         }
         Ok(loops)
@@ -40,10 +43,11 @@ pub(super) struct SlowDisk {
 }
 
 impl SlowDisk {
-    /// Makes it in a file beside `folder` and mounts it there.
-    pub(super) fn mount(folder: &Path) -> Outcome<Self> {
+    /// Makes it in the file `image` and mounts it at `folder`. In memory a file takes ten to twenty times as long as on a disk that does
+    /// not write through; on a disk five hundred times, so that a run would take a day.
+    pub(super) fn mount(image: &Path, folder: &Path) -> Outcome<Self> {
         fs::create_dir_all(folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
-        let disk = SlowDisk { image: folder.with_extension("image"), folder: folder.to_owned() };
+        let disk = SlowDisk { image: image.to_owned(), folder: folder.to_owned() };
         process::run(Command::new("truncate").arg("--size=8G").arg(&disk.image))?;
         process::run(Command::new("mkfs.ext4").arg("-q").arg(&disk.image))?;
         process::run(Command::new("mount").args(["-o", "loop,sync,dirsync"]).arg(&disk.image).arg(folder))?;

@@ -30,6 +30,9 @@ use crate::{cmake, mercurial};
 const IN_MEMORY: &str = "/dev/shm/repackbench-stress";
 const ON_DISK: &str = "/var/tmp/repackbench-stress";
 
+/// What the slow disk is made of.
+const IMAGE: &str = "/dev/shm/repackbench-stress.image";
+
 /// In how many random orders a failed test is run again.
 const REPEATS: u64 = 5;
 
@@ -133,11 +136,11 @@ impl<'a> Run<'a> {
     fn start(setting: Setting, place: &'a Place, variables: &Variables) -> Outcome<Self> {
         let fixtures = place.fixtures();
         places::empty(&fixtures)?;
-        let disk = setting.has(Factor::SlowDisk).then(|| SlowDisk::mount(&fixtures)).transpose()?;
+        let disk = setting.has(Factor::SlowDisk).then(|| SlowDisk::mount(Path::new(IMAGE), &fixtures)).transpose()?;
         let temporary = match (setting.has(Factor::OnDisk), &disk) {
             (false, _) => PathBuf::from(IN_MEMORY),
-            (true, None) => PathBuf::from(ON_DISK),
-            (true, Some(_)) => fixtures.join("temporary"),
+            (true, Some(_)) if setting.has_all() => fixtures.join("temporary"),
+            (true, _) => PathBuf::from(ON_DISK),
         };
         places::empty(&temporary)?;
         if setting.has(Factor::OrdinaryUser) {

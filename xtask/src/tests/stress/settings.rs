@@ -7,7 +7,7 @@ use std::fmt;
 pub(super) enum Factor {
     /// Two busy loops a core.
     Load,
-    /// The folder of fixtures, and that of temporary files unless it is in memory, on a disk that syncs every write.
+    /// The folder of fixtures on a disk that syncs every write; where all factors apply, that of temporary files, too.
     SlowDisk,
     /// Tests in a random order.
     RandomOrder,
@@ -62,11 +62,16 @@ impl Setting {
         (1..=Self::MIXED + 2).map(|number| Setting { number })
     }
 
+    /// Whether all factors apply.
+    pub(super) fn has_all(self) -> bool {
+        self.number == Self::MIXED + 2
+    }
+
     /// Whether `factor` applies.
     pub(super) fn has(self, factor: Factor) -> bool {
         match self.number {
             1 => false,
-            number if number == Self::MIXED + 2 => true,
+            _ if self.has_all() => true,
             number => FACTORS.iter().any(|(found, runs)| *found == factor && runs >> (number - 2) & 1 == 1),
         }
     }

@@ -1,7 +1,7 @@
 //! A folder in which a document's examples run one after the other, as someone would who reads it from top to bottom.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use super::document::{Example, checkout};
 use super::limits::{ONLY_UNDERSTOOD, OnlyUnderstood, limited};
 use crate::support::fixture::{self, Fixture};
 use crate::support::hg::Version;
-use crate::support::program::{self, exit, isolate};
+use crate::support::program::{self, exit, isolate, write_program};
 use crate::support::{Scratch, git, hg_extension, preload};
 
 /// The programs that stand in for others.
@@ -59,7 +59,7 @@ pub(super) struct Stage {
     scratch: Scratch,
     /// Where commands keep variants and check files out, many a time: file systems on disks can take minutes for what
     /// is checked here.
-    in_memory: tempfile::TempDir,
+    in_memory: Scratch,
     /// Where commands keep what they read cold.
     on_disk: Scratch,
 }
@@ -68,8 +68,9 @@ impl Stage {
     /// A folder with the repositories of the scene.
     #[track_caller]
     pub(super) fn new(scene: &Scene) -> Self {
-        let in_memory = tempfile::tempdir_in("/dev/shm").expect("a folder in memory");
-        let stage = Stage { scratch: Scratch::new(), in_memory, on_disk: Scratch::on_disk() };
+        // Examples quote no path: none may have a space.
+        let stage =
+            Stage { scratch: Scratch::in_memory(), in_memory: Scratch::in_memory(), on_disk: Scratch::on_disk() };
         for folder in ["work", "programs", "home", "tmp", "calls", "github/git", "checkout/target/hg-extension"] {
             fs::create_dir_all(stage.scratch.join(folder)).expect("a folder");
         }
@@ -109,7 +110,9 @@ impl Stage {
         let source = self.scratch.join("github/git/git");
         git::output(self.scratch.path(), ["init", "--quiet", source.to_str().expect("a path in UTF-8")]);
         for (name, text) in GIT_SOURCE {
-            write_program(&source.join(name), text);
+            let file = source.join(name);
+            fs::create_dir_all(file.parent().expect("its folder")).expect("a folder");
+            write_program(&file, text);
         }
         git::output(&source, ["add", "."]);
         git::output(&source, ["commit", "--quiet", "--message", "what the examples need"]);
@@ -140,7 +143,7 @@ impl Stage {
         if !command.starts_with(NEEDS_A_DISK) {
             return script;
         }
-        format!("XDG_CACHE_HOME={} {script}", self.on_disk.join("cache").display())
+        format!("XDG_CACHE_HOME='{}' {script}", self.on_disk.join("cache").display())
     }
 
     /// Runs what the scene needs and then every example. Fails the test at the first that ends otherwise than it says.
@@ -240,12 +243,6 @@ fn form(line: &str) -> Vec<&str> {
         is_id || is_number || ["faster", "slower", "same"].contains(&bare)
     };
     line.split_whitespace().filter(|word| !measured(word)).collect()
-}
-
-fn write_program(path: &Path, text: &str) {
-    fs::create_dir_all(path.parent().expect("its folder")).expect("a folder");
-    fs::write(path, text).expect("a program");
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("its mode");
 }
 
 #[test]

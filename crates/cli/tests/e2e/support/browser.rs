@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::Scratch;
 
 /// How long the browser may take over anything at all. Far more than it needs: it is only to end a test that would hang.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// A browser of its own, with a new and empty profile.
 pub(crate) struct Browser {
@@ -58,7 +58,8 @@ impl Browser {
     #[track_caller]
     pub(crate) fn start() -> Self {
         let chromium = std::env::var_os("REPACKBENCH_CHROMIUM").unwrap_or_else(|| "chromium".into());
-        let profile = Scratch::new();
+        // At a short path: a socket's may have a hundred bytes.
+        let profile = Scratch::in_memory();
         // The protocol is spoken over descriptors 3 and 4, which a shell can make of the two that every child has.
         let mut process = Command::new("sh")
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>\"$0\""])
@@ -68,6 +69,7 @@ impl Browser {
             .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
             .arg(format!("--user-data-dir={}", profile.join("profile").display()))
             .args(["--remote-debugging-pipe", "about:blank"])
+            .env("TMPDIR", profile.path())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -97,7 +97,12 @@ impl Scratch {
 
     /// One that lies on a disk wherever temporary files lie: what is in memory never becomes cold.
     pub(crate) fn on_disk() -> Self {
-        Scratch(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder on a disk"))
+        Scratch(super::on_disk::folder())
+    }
+
+    /// One that lies in memory, at a path without spaces.
+    pub(crate) fn in_memory() -> Self {
+        Scratch(tempfile::tempdir_in("/dev/shm").expect("a folder in memory"))
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -116,6 +121,14 @@ impl Scratch {
         names.sort();
         names
     }
+}
+
+/// Writes a program for a test to start. Another process does it: one that a neighbouring test starts meanwhile would hold on to our
+/// open file for a moment, in which nobody could start the program (`Text file busy`).
+#[track_caller]
+pub(crate) fn write_program(path: &Path, text: &str) {
+    let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
+    run(Command::new("sh").args(["-c", script]).arg(path).arg(text)).exits(exit::OK);
 }
 
 /// Converts, quietly, and fails the test unless that worked without a word.
