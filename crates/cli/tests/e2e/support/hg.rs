@@ -206,14 +206,6 @@ pub(crate) fn revlogs(repo: &Path) -> Vec<Revlog> {
     roots.chain(folders.into_iter().map(Revlog::FolderManifest)).chain(files.into_iter().map(Revlog::Filelog)).collect()
 }
 
-/// The revlog's index. Hg takes a file's name as relative to the folder it is started in.
-#[track_caller]
-pub(crate) fn index(version: Version, repo: &Path, revlog: &Revlog) -> Vec<Revision> {
-    let mut command = command(version, repo);
-    let outcome = program::run(command.current_dir(repo).args(["debugindex", "--debug"]).args(revlog.arguments()));
-    parse_index(&outcome.exits(exit::OK).text())
-}
-
 /// What `debugindex --debug` printed.
 #[track_caller]
 pub(crate) fn parse_index(listing: &str) -> Vec<Revision> {

@@ -139,7 +139,7 @@ impl HgServer {
         self.output(options.into_iter().map(OsStr::new).chain([folder.as_os_str()]));
     }
 
-    /// A revlog's index, as [`hg::index`] gives it; nothing of one without revisions.
+    /// A revlog's index; nothing of one without revisions.
     #[track_caller]
     pub(crate) fn index(&mut self, revlog: &Revlog) -> Vec<Revision> {
         let options = ["debugindex", "--debug"].map(OsString::from);

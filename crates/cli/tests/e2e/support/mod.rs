@@ -8,8 +8,6 @@ pub(crate) mod git;
 pub(crate) mod hg;
 pub(crate) mod hg_extension;
 pub(crate) mod hg_server;
-#[path = "../../../../../fixtures/on_disk.rs"]
-mod on_disk;
 pub(crate) mod preload;
 pub(crate) mod program;
 pub(crate) mod reseal;

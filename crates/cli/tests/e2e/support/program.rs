@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+#[path = "../../../../../fixtures/on_disk.rs"]
+mod on_disk;
+
 /// The exit codes that the program promises.
 pub(crate) mod exit {
     /// The job was done, or nothing differs.
@@ -97,7 +100,7 @@ impl Scratch {
 
     /// One that lies on a disk wherever temporary files lie: what is in memory never becomes cold.
     pub(crate) fn on_disk() -> Self {
-        Scratch(super::on_disk::folder())
+        Scratch(on_disk::folder())
     }
 
     /// One that lies in memory, at a path without spaces.
