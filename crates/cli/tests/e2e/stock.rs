@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use super::support::program::{self, Outcome, command, exit};
-use super::support::{Fixture, Scratch, preload, snapshot};
+use super::support::{Fixture, Scratch, git, preload, snapshot};
 
 /// `bench` with its cache in the scratch folder.
 fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Command {
@@ -36,7 +36,9 @@ fn path(file: &Path) -> &str {
 /// A program in the scratch folder that is git, but for what `script` does first.
 fn fake_git(scratch: &Scratch, script: &str) -> PathBuf {
     let file = scratch.join("fake-git");
-    program::write_program(&file, &format!("#!/bin/sh\n{script}\nexec git \"$@\"\n"));
+    // Not the git of the PATH: where that is a copy, nobody knows that it is git when it writes.
+    let git = git::output(scratch.path(), ["--exec-path"]);
+    program::write_program(&file, &format!("#!/bin/sh\n{script}\nexec '{}/git' \"$@\"\n", git.trim_end()));
     file
 }
 
