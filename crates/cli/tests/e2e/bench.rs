@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -252,11 +251,9 @@ fn an_interrupted_benchmark_says_so_and_keeps_its_records() {
         .arg("--json")
         .arg(&file);
     bench.args(["--codec", "store", "--workload", "traverse", "--blocks", "100000"]);
-    let running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
+    let mut running = bench.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program");
     // The first record shows that runs are timed now.
-    while std::fs::metadata(&file).map_or(0, |metadata| metadata.len()) == 0 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    program::wait_for(&mut running, || std::fs::metadata(&file).is_ok_and(|metadata| metadata.len() > 0));
     let signal = Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill");
     assert!(signal.success());
     let ended = running.wait_with_output().expect("the program's end");

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use serde_json::Value;
 
@@ -53,8 +52,10 @@ fn a_session_goes_on_until_it_is_precise_and_gives_verdicts() {
     // Two ratios, as found and store: seven blocks are the fewest with which one can be called a difference. On a busy machine even a
     // precision of 100 % takes more.
     assert!((7..=30).contains(&blocks), "{blocks} blocks:\n{table}");
-    assert!(table.contains("  verdict  ") || table.contains("  verdict "), "{table}");
-    assert!(table.contains("\nVerdicts: ") && table.contains("all 2 ratios (Holm)"), "{table}");
+    assert!(table.contains("  verdict "), "{table}");
+    // Whatever disturbs the runs may cost the verdicts, and then that is said.
+    let has_verdicts = table.contains("\nVerdicts: ") && table.contains("all 2 ratios (Holm)");
+    assert!(has_verdicts || table.contains("something disturbed the runs, and there are no verdicts"), "{table}");
     assert!(
         table.contains("\nFairness: chunk checksums checked; object hashes not checked; delta-base cache 96M"),
         "{table}"
@@ -162,9 +163,7 @@ fn an_interrupted_session_shows_what_it_measured() {
     bench.args(["--codec", "store", "--workload", "traverse", "--blocks", "100000"]);
     let stdout = fs::File::create(&out).expect("a file");
     let mut running = bench.stdout(stdout).stderr(Stdio::null()).spawn().expect("the program");
-    while records_so_far(&file) < 8 {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    program::wait_for(&mut running, || records_so_far(&file) >= 8);
     assert!(Command::new("kill").args(["-INT", &running.id().to_string()]).status().expect("kill").success());
     assert_eq!(running.wait().expect("the program's end").code(), Some(130));
     let table = fs::read_to_string(&out).expect("the table");

@@ -7,6 +7,15 @@ use std::time::Duration;
 use super::support::program::{self, command, exit};
 use super::support::{Fixture, Scratch, git};
 
+/// Says that the conversions are done, also when one fails the test: the thread that disturbs them would go on for ever.
+struct Finish<'a>(&'a AtomicBool);
+
+impl Drop for Finish<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Converts again and again while `disturb` changes the source.
 fn withstands(disturb: impl Fn(&Path, u32) + Sync) {
     let scratch = Scratch::new();
@@ -22,6 +31,7 @@ fn withstands(disturb: impl Fn(&Path, u32) + Sync) {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
+        let _finish = Finish(&finished);
         for round in 0..25 {
             let results = Scratch::new();
             let out = results.join("variant");
@@ -37,13 +47,9 @@ fn withstands(disturb: impl Fn(&Path, u32) + Sync) {
                     assert!(line.contains("fixture/repo"), "the file is named: {line}");
                     assert_eq!(results.names(), [""; 0], "round {round}");
                 }
-                _ => {
-                    finished.store(true, Ordering::Relaxed);
-                    panic!("round {round}: {outcome:?}");
-                }
+                _ => panic!("round {round}: {outcome:?}"),
             }
         }
-        finished.store(true, Ordering::Relaxed);
     });
 }
 

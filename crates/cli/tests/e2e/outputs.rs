@@ -92,8 +92,9 @@ fn an_interrupted_conversion_leaves_no_output() {
         std::thread::sleep(std::time::Duration::from_millis(delay));
         child.kill().expect("to kill it");
         let finished = child.wait().expect("its status").success();
-        assert_eq!(out.exists(), finished, "after {delay} ms");
-        if finished {
+        // It may be killed when the output is there and the program not yet gone.
+        assert!(out.exists() || !finished, "after {delay} ms");
+        if out.exists() {
             repackbench(["verify".as_ref(), source.as_os_str(), out.as_os_str()]).exits(exit::OK);
             fs::remove_dir_all(&out).expect("the output");
         }

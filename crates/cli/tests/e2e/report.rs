@@ -93,7 +93,7 @@ fn the_command_and_the_cost_of_each_variant_are_kept() {
         let words = shlex::split(command).expect("quoted words");
         assert_eq!(words.last_chunk(), Some(&[path(&file).to_owned(), path(&repo).to_owned()]), "quoted: {command}");
         let is_made = run["variant"]["role"] != "as-found";
-        assert_eq!(run["conversion"]["wall_ns"].as_u64().is_some_and(|wall| wall > 0), is_made, "{run}");
+        assert_eq!(run["conversion"]["wall_ns"].is_u64(), is_made, "{run}");
         assert_eq!(run["conversion"]["cpu_ns"].is_u64(), is_made, "{run}");
     }
 }

@@ -8,7 +8,7 @@ use crate::support::{git, preload};
 
 /// What runs under `exec`: it writes a line for each signal, also for those that come while it deals with another.
 const COUNTER: &str = r#"
-import os, signal, sys
+import os, signal, sys, time
 def note(number, frame):
     os.write(out, b"%d\n" % number)
     if number == signal.SIGTERM:
@@ -17,8 +17,9 @@ out = os.open(sys.argv[1], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
     signal.signal(number, note)
 os.write(out, b"ready\n")
+# Not signal.pause(): one that comes just before it would be noted only with the next.
 while True:
-    signal.pause()
+    time.sleep(0.05)
 "#;
 
 /// Starts a command on a terminal of its own, presses Ctrl-C there, then kills the program itself, and says how it ended. It waits
@@ -29,7 +30,7 @@ const TERMINAL: &str = r#"
 import os, pty, signal, sys, time
 log, command = sys.argv[1], sys.argv[2:]
 def wait_for(lines):
-    for _ in range(3000):
+    for _ in range(90000):
         if os.path.exists(log) and len(open(log).read().split()) >= lines:
             return
         time.sleep(0.01)

@@ -74,7 +74,7 @@ fn memory_stays_bounded() {
 /// A repository of one loose blob that hardly shrinks, so that its file too is above 64 MiB.
 fn large_loose_blob(scratch: &Scratch) -> PathBuf {
     let repo = scratch.join("repo");
-    program::run(Command::new("git").args(["init", "--quiet", "--bare"]).arg(&repo)).exits(exit::OK);
+    git::output(scratch.path(), ["init", "--quiet", "--bare", "repo"]);
     // A multiplicative generator (Lehmer, 64 bits of 128): noise, the same on every run.
     let mut state = 0x2545_f491_4f6c_dd1d_u128;
     let noise: Vec<u8> = std::iter::repeat_with(|| {

@@ -114,7 +114,7 @@ fn what_is_left_aside_is_said_once_unless_quiet() {
     for arguments in [
         &["size", path][..],
         &["verify", path, path],
-        &["bench", path, "--codec", "store", "--workload", "traverse", "--blocks", "1"],
+        &["bench", path, "--codec", "store", "--workload", "traverse", "--blocks", "1", "--min-run-time", "1ms"],
     ] {
         let told = program::run(command().env("XDG_CACHE_HOME", &cache).args(arguments)).exits(exit::OK);
         let notes: Vec<&str> = told.stderr.lines().collect();

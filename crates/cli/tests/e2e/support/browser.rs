@@ -61,7 +61,10 @@ impl Browser {
         // At a short path: a socket's may have a hundred bytes.
         let profile = Scratch::in_memory();
         // The protocol is spoken over descriptors 3 and 4, which a shell can make of the two that every child has.
-        let mut process = Command::new("sh")
+        let mut process = Command::new("sh");
+        super::program::isolate(&mut process);
+        process.env("HOME", profile.path()).env("LC_ALL", "C.UTF-8");
+        let mut process = process
             .args(["-c", "exec \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>\"$0\""])
             .arg(profile.join("log"))
             .arg(&chromium)
@@ -101,6 +104,7 @@ impl Browser {
         for domain in ["Page", "Runtime", "Log", "Network"] {
             page.call(&format!("{domain}.enable"), json!({}));
         }
+        page.call("Page.setLifecycleEventsEnabled", json!({ "enabled": true }));
         let offline = json!({ "offline": true, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0 });
         page.call("Network.emulateNetworkConditions", offline);
         let View { width, is_phone, .. } = view;
@@ -109,8 +113,11 @@ impl Browser {
         let scheme = if view.is_dark { "dark" } else { "light" };
         page.media("", scheme);
         page.call("Emulation.setScriptExecutionDisabled", json!({ "value": !view.has_script }));
-        page.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
-        page.wait_for("Page.loadEventFired");
+        let navigated = page.call("Page.navigate", json!({ "url": format!("file://{}", file.display()) }));
+        // Not any page's: the empty one that was there before may only be loaded by now.
+        let loader = &navigated["loaderId"];
+        assert!(loader.is_string(), "{navigated}");
+        page.wait_for("Page.lifecycleEvent", |event| event["name"] == "load" && event["loaderId"] == *loader);
         page
     }
 
@@ -174,11 +181,12 @@ impl Page<'_> {
         result
     }
 
-    /// Waits for an event of this page, or of the browser. One that came already counts.
+    /// Waits for an event that is `wanted`. One that came already counts.
     #[track_caller]
-    pub(crate) fn wait_for(&mut self, method: &str) -> Value {
+    pub(crate) fn wait_for(&mut self, method: &str, wanted: impl Fn(&Value) -> bool) -> Value {
+        let is_it = |event: &Value| event["method"] == method && wanted(&event["params"]);
         loop {
-            if let Some(at) = self.events.iter().position(|event| event["method"] == method) {
+            if let Some(at) = self.events.iter().position(is_it) {
                 return self.events.remove(at)["params"].clone();
             }
             let event = self.browser.next(method);
@@ -266,8 +274,10 @@ impl Page<'_> {
     #[track_caller]
     pub(crate) fn download(&mut self, element: &str, folder: &Path) -> (String, PathBuf) {
         self.value(&format!("{element}.click()"));
-        let begun = self.wait_for("Browser.downloadWillBegin");
-        while self.wait_for("Browser.downloadProgress")["state"] != "completed" {}
+        let begun = self.wait_for("Browser.downloadWillBegin", |_| true);
+        self.wait_for("Browser.downloadProgress", |event| {
+            event["guid"] == begun["guid"] && event["state"] == "completed"
+        });
         let name = begun["suggestedFilename"].as_str().expect("a name").to_owned();
         (name.clone(), folder.join(name))
     }

@@ -3,7 +3,8 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 #[path = "../../../../../fixtures/on_disk.rs"]
 mod on_disk;
@@ -86,8 +87,25 @@ pub(crate) fn isolate(command: &mut Command) {
             command.env_remove(name);
         }
     }
+    for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LANGUAGE", "LD_PRELOAD", "NO_COLOR"] {
+        command.env_remove(name);
+    }
     command.env("HOME", "/nonexistent").env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent");
     command.env("LC_ALL", "C").env("TZ", "UTC");
+}
+
+/// Waits until `is_there`, which is for `program` to bring about. The time is only to end a test that would hang.
+#[track_caller]
+pub(crate) fn wait_for(program: &mut Child, is_there: impl Fn() -> bool) {
+    let started = Instant::now();
+    while !is_there() {
+        let ended = program.try_wait().expect("the program's state");
+        if ended.is_some() || started.elapsed() > Duration::from_secs(1800) {
+            let _ = program.kill();
+            panic!("what was waited for did not come; the program has ended: {ended:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }
 
 /// A folder that vanishes at the end of the test. It lies outside the checkout, so no repository surrounds it.
@@ -95,7 +113,9 @@ pub(crate) struct Scratch(tempfile::TempDir);
 
 impl Scratch {
     pub(crate) fn new() -> Self {
-        Scratch(tempfile::tempdir().expect("a temporary folder"))
+        // By the name that programs find when they ask where they are: the way there may lead through links.
+        let place = std::env::temp_dir().canonicalize().expect("the folder for temporary files");
+        Scratch(tempfile::tempdir_in(place).expect("a temporary folder"))
     }
 
     /// One that lies on a disk wherever temporary files lie: what is in memory never becomes cold.
