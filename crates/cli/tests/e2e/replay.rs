@@ -106,14 +106,18 @@ fn split_patches(log: &[u8]) -> BTreeMap<String, Vec<u8>> {
     patches
 }
 
+/// How many patches are applied of a long history: each takes three starts of git.
+const MOST: &str = "100";
+
 /// Applies every patch to the tree of its commit's parent, and fails the test unless the commit's own tree comes out.
 /// Gives the number of patches.
 #[track_caller]
 fn patches_apply(repo: &Path) -> usize {
     let scratch = Scratch::new();
-    let outcome = program::run(command().args(["replay", "--workload", "diff:patch"]).arg(repo)).exits(exit::OK);
+    let replay = ["replay", "--workload", "diff:patch", "--commits", MOST];
+    let outcome = program::run(command().args(replay).arg(repo)).exits(exit::OK);
     let patches = split_patches(&outcome.stdout);
-    let commits = git_lines(repo, &["log", "--format=%H %T %P"]);
+    let commits = git_lines(repo, &["log", "--format=%H %T %P", "--max-count", MOST]);
     assert_eq!(patches.len(), commits.len(), "{}", repo.display());
     // What git writes goes into a folder of its own: fixtures are shared.
     let objects = scratch.join("objects");
