@@ -33,10 +33,19 @@ fn a_repository_without_configuration_is_legal() {
     assert_eq!(GitRepository::open(&path).unwrap().object_hash(), gix_hash::Kind::Sha1);
 }
 
+/// Sets a value from outside: git does nothing in a repository with extensions that are newer than itself.
+fn configure(repository: &Path, key: &str, value: &str) {
+    let file = repository.join(".git/config");
+    git(repository.parent().unwrap(), &["config", "--file", file.to_str().unwrap(), key, value]);
+}
+
 #[test]
 fn reftable_is_refused_by_name() {
     let scratch = Scratch::new();
-    let path = scratch.repository("r", &["--ref-format=reftable"]);
+    // By hand: before 2.45 git makes none. What is refused is the configuration.
+    let path = scratch.repository("r", &[]);
+    configure(&path, "core.repositoryformatversion", "1");
+    configure(&path, "extensions.refStorage", "reftable");
     assert!(
         refusal(&path).ends_with("config: extensions.refStorage = reftable is not supported"),
         "{}",
@@ -107,11 +116,11 @@ fn harmless_extensions_are_known() {
         ("extensions.preciousObjects", "true"),
         ("extensions.refStorage", "files"),
     ] {
-        git(&path, &["config", key, value]);
+        configure(&path, key, value);
     }
     let format = GitRepository::open(&path).unwrap().format().clone();
     assert!(format.noop && format.noop_v1 && format.precious_objects);
-    git(&path, &["config", "extensions.relativeWorktrees", "true"]);
+    configure(&path, "extensions.relativeWorktrees", "true");
     assert!(GitRepository::open(&path).is_ok());
 }
 

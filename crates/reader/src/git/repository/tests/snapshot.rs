@@ -25,7 +25,10 @@ fn commits_repacks_and_edits_are_noticed() {
     let git_dir = path.join(".git");
     assert!(after(&path, || commit(&path, "third")).is_some());
     assert_eq!(after(&path, || drop(git(&path, &["tag", "new"]))), Some(git_dir.join("refs/tags/new")));
-    assert_eq!(after(&path, || drop(git(&path, &["tag", "-d", "new"]))), Some(git_dir.join("refs/tags/new")));
+    // Older gits write the packed refs anew for it.
+    let deleted = after(&path, || drop(git(&path, &["tag", "-d", "new"])));
+    let [loose, packed] = ["refs/tags/new", "packed-refs"].map(|name| Some(git_dir.join(name)));
+    assert!(deleted == loose || deleted == packed, "{deleted:?}");
     assert_eq!(after(&path, || drop(git(&path, &["config", "a.b", "c"]))), Some(git_dir.join("config")));
     assert_eq!(after(&path, || drop(git(&path, &["pack-refs", "--all"]))), Some(git_dir.join("packed-refs")));
     assert_eq!(after(&path, || drop(git(&path, &["checkout", "-q", "-b", "side"]))), Some(git_dir.join("HEAD")));
