@@ -34,39 +34,50 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
 
 /// As [`install`], in another folder and by another Python.
 pub(crate) fn install_in(folder: &Path, python: &Path) -> Outcome<Vec<(&'static str, OsString)>> {
-    let make = || VERSIONS.iter().map(|hg| Ok((hg.variable, hg.find_or_make(folder, python)?))).collect();
-    locked(folder, make)
+    let variables = VERSIONS.iter().map(|hg| hg.variable);
+    Ok(variables.zip(find_or_make(&VERSIONS, folder, python)?).collect())
 }
 
 /// Makes the newest alone, if it is missing. Gives the path of the program.
 pub(crate) fn newest() -> Outcome<OsString> {
-    let [newest, ..] = &VERSIONS;
-    let folder = crate::target_dir().join("hg");
-    locked(&folder, || newest.find_or_make(&folder, Path::new(PYTHON)))
+    let [newest, ..] = VERSIONS;
+    let found = find_or_make(&[newest], &crate::target_dir().join("hg"), Path::new(PYTHON))?;
+    found.into_iter().next().ok_or_else(|| Failure("no hg is pinned".to_owned()))
 }
 
-/// Calls `make` while no other run makes the environments in `folder`.
-fn locked<T>(folder: &Path, make: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
+/// Takes those that variables name, and makes the others while no other run makes environments in `folder`. Nothing is written where
+/// all are named.
+fn find_or_make(versions: &[Hg], folder: &Path, python: &Path) -> Outcome<Vec<OsString>> {
+    let named = versions.iter().map(Hg::named).collect::<Outcome<Vec<_>>>()?;
+    if let Some(all) = named.iter().cloned().collect() {
+        return Ok(all);
+    }
     let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
     fs::create_dir_all(folder).map_err(failure)?;
     // The lock goes with the open file.
     let lock = File::create(folder.join("lock")).map_err(failure)?;
     lock.lock().map_err(failure)?;
-    make()
+    versions.iter().zip(named).map(|(hg, named)| named.map_or_else(|| hg.find_or_make(folder, python), Ok)).collect()
 }
 
 impl Hg {
-    /// The path of the program.
+    /// What the variable names, which has to run.
+    fn named(&self) -> Outcome<Option<OsString>> {
+        let Some(named) = std::env::var_os(self.variable) else { return Ok(None) };
+        if self.program(self.release).runs(Path::new(&named)) {
+            return Ok(Some(named));
+        }
+        Err(Failure(format!("{} names {}, which does not run", self.variable, named.to_string_lossy())))
+    }
+
+    fn program(&self, release: &'static str) -> PythonProgram {
+        PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] }
+    }
+
+    /// The path of the program in `folder`.
     fn find_or_make(&self, folder: &Path, python: &Path) -> Outcome<OsString> {
         let release = if is_3_12_or_later(python) { self.from_python_3_12 } else { self.release };
-        let hg = PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] };
-        if let Some(named) = std::env::var_os(self.variable) {
-            return if hg.runs(Path::new(&named)) {
-                Ok(named)
-            } else {
-                Err(Failure(format!("{} names {}, which does not run", self.variable, named.to_string_lossy())))
-            };
-        }
+        let hg = self.program(release);
         let environment = folder.join(self.series);
         if release != self.release && !hg.is_made(&environment) {
             eprintln!("note: hg {} does not compile for Python 3.12 and later: {release} stands in", self.release);

@@ -237,8 +237,9 @@ fn extensions_of_work_trees_are_dropped_and_the_others_kept() {
         ("extensions.partialClone", "origin"),
         ("extensions.preciousObjects", "true"),
         ("extensions.worktreeConfig", "true"),
-        ("extensions.refStorage", "files"),
         ("core.useReplaceRefs", "false"),
+        // The last: before 2.45 git knows it not, and sets no more.
+        ("extensions.refStorage", "files"),
     ] {
         git(&source, &["config", key, value]);
     }
