@@ -24,7 +24,7 @@ fn the_experiment_runs_to_its_end() {
         assert_eq!(row.measured.len(), reading.columns.len());
         let elapsed = row.measured[0].as_ref().unwrap();
         assert_eq!(elapsed.samples.len(), 2, "{}", row.label);
-        assert!(elapsed.value > 0.0);
+        assert!(elapsed.value.is_finite());
         assert_eq!(row.published[0].is_some(), ["1", "2", "3"].iter().any(|number| row.label.ends_with(number)));
     }
     let decoding = table("Reading and decompressing");

@@ -225,12 +225,9 @@ fn files_below(folder: &Path) -> Result<Vec<PathBuf>, ColdError> {
 
 #[cfg(test)]
 mod tests {
-    use std::{
-        os::unix::fs::MetadataExt,
-        sync::{
-            Mutex,
-            atomic::{AtomicU64, Ordering},
-        },
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
     };
 
     use repackbench_writer::NoProgress;
@@ -254,20 +251,21 @@ mod tests {
     fn copies_are_whole_separate_and_written_in_turns() {
         let scratch = scratch();
         let (first, second) = (repository(scratch.path(), ".hg"), repository(scratch.path(), "second"));
-        let copies = ColdCopies::make(&[&first, &second], FEWEST_COPIES, scratch.path(), &NoProgress).unwrap();
+        // The second one is known by the length of its last file.
+        fs::write(second.join("store/data/b.i"), [3; 7]).unwrap();
+        let progress = StopsAt::default();
+        let copies = ColdCopies::make(&[&first, &second], FEWEST_COPIES, scratch.path(), &progress).unwrap();
         let data = |copy: &PathBuf| copy.join("store/data/a.i");
         for at in 0..2 {
             assert_eq!(copies.of(at).len(), FEWEST_COPIES);
             assert!(copies.of(at).iter().all(|copy| fs::read(data(copy)).unwrap() == vec![3; 50_000]));
         }
         assert!(copies.of(0).iter().all(|copy| copy.file_name().unwrap() == ".hg"));
-        let made = |copy: &PathBuf| {
-            let metadata = fs::metadata(data(copy)).unwrap();
-            (metadata.mtime(), metadata.mtime_nsec())
-        };
-        let (of_first, of_second) = (copies.of(0), copies.of(1));
-        assert!(made(&of_first[0]) <= made(&of_second[0]) && made(&of_second[1]) <= made(&of_first[1]), "in turns");
-        let folder = of_first[0].parent().unwrap().to_owned();
+        let written = progress.pieces.into_inner().unwrap();
+        let (one, other) = ([6, 50_000], [6, 50_000, 7]);
+        let turns = [&one[..], &other, &other, &one].concat();
+        assert_eq!(written, [turns.clone(), turns].concat(), "in turns");
+        let folder = copies.of(0)[0].parent().unwrap().to_owned();
         drop(copies);
         assert!(!folder.exists());
     }
@@ -277,6 +275,7 @@ mod tests {
     struct StopsAt {
         limit: Option<u64>,
         copied: AtomicU64,
+        pieces: Mutex<Vec<u64>>,
         notes: Mutex<Vec<String>>,
     }
 
@@ -287,6 +286,7 @@ mod tests {
 
         fn advance(&self, amount: u64) {
             self.copied.fetch_add(amount, Ordering::Relaxed);
+            self.pieces.lock().unwrap().push(amount);
         }
 
         fn finish(&self) {}

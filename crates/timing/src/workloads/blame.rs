@@ -84,6 +84,8 @@ mod tests {
     fn git(folder: &Path, arguments: &[&str]) {
         let mut command = Command::new("git");
         command.current_dir(folder).args(["-c", "user.name=A", "-c", "user.email=a@example.com"]).args(arguments);
+        // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
         assert!(command.status().unwrap().success(), "git {arguments:?}");
     }

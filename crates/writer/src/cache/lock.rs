@@ -24,7 +24,15 @@ pub(super) enum WhenBusy {
 #[derive(Debug)]
 pub(super) struct VariantLock {
     /// Held open, for the lock goes when it closes.
-    _file: File,
+    file: File,
+}
+
+impl Drop for VariantLock {
+    fn drop(&mut self) {
+        // Closing alone may not be enough: a process that another thread is starting just now holds the file, too, until it runs its
+        // program. What cannot be unlocked goes with the last of them.
+        let _ = self.file.unlock();
+    }
 }
 
 impl VariantLock {
@@ -32,7 +40,7 @@ impl VariantLock {
     pub(super) fn shared(path: &Path) -> Result<Self, CacheError> {
         let file = open(path)?;
         file.lock_shared().map_err(CacheError::io("lock", path))?;
-        Ok(VariantLock { _file: file })
+        Ok(VariantLock { file })
     }
 
     /// Takes the lock of `path` alone.
@@ -45,7 +53,7 @@ impl VariantLock {
                 TryLockError::Error(source) => CacheError::io("lock", path)(source),
             })?,
         }
-        Ok(VariantLock { _file: file })
+        Ok(VariantLock { file })
     }
 }
 

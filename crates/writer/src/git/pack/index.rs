@@ -168,6 +168,8 @@ mod tests {
     /// Runs git in `folder`, without the user's configuration, and gives back what it prints.
     fn git(folder: &Path, arguments: &[&str], input: Option<&Path>) -> String {
         let mut command = Command::new("git");
+        // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
         command.current_dir(folder).args(arguments).env("GIT_CONFIG_NOSYSTEM", "1").env("HOME", folder);
         command.env("GIT_AUTHOR_NAME", "A").env("GIT_AUTHOR_EMAIL", "a@b").env("GIT_COMMITTER_NAME", "A");
         command.env("GIT_COMMITTER_EMAIL", "a@b");
