@@ -146,10 +146,10 @@ pub(super) fn measure_little_memory(
     let Some(mut set) = Set::new(corpus, root, LEAST_SET, page_len) else {
         return refused("all files are empty".to_owned());
     };
-    if let Some(share) = share {
-        if let Some(why) = super::does_not_fit(set.foreseen(context)?, share) {
-            return refused(why);
-        }
+    if let Some(share) = share
+        && let Some(why) = super::does_not_fit(set.foreseen(context)?, share)
+    {
+        return refused(why);
     }
     let mut found = LittleMemory {
         files: set.names.len() as u64,
