@@ -94,6 +94,7 @@ pub(crate) fn isolated(program: impl AsRef<OsStr>) -> Command {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::executable;
 
     #[test]
     fn an_environment_counts_as_made_when_its_program_runs_and_its_note_names_the_release() {
@@ -103,7 +104,7 @@ mod tests {
         let program =
             |release| PythonProgram { package: "mercurial", program: "hg", release, probe: &["version", "--quiet"] };
         let path = program("7.2").path(&environment);
-        let write = |body: &str| process::write_program(&path, &format!("#!/bin/sh\n{body}\n"));
+        let write = |body: &str| executable::write(&path, &format!("#!/bin/sh\n{body}\n"));
         write("test \"$*\" = 'version --quiet'");
         let halfway = program("7.2").is_made(&environment);
         fs::write(note(&environment), "7.2").expect("a note");
@@ -119,13 +120,13 @@ mod tests {
         let bin = folder.path().join("with a space").join("x".repeat(250));
         fs::create_dir_all(&bin).expect("a folder");
         let (python, script) = (bin.join("python3"), bin.join("hg"));
-        process::write_program(&python, "#!/bin/sh\nexec python3 \"$@\"\n");
+        executable::write(&python, "#!/bin/sh\nexec python3 \"$@\"\n");
         let text = "#!/nonexistent/python3\n# A comment.\nimport sys\nsys.exit(sys.argv[1:] != ['a b'])\n";
-        process::write_program(&script, text);
+        executable::write(&script, text);
         start_by_shell(&script, &python).expect("to change it");
         // A copy that this process never had open for writing.
         let copy = bin.join("copy");
-        process::write_program(&copy, &fs::read_to_string(&script).expect("the script"));
+        executable::write(&copy, &fs::read_to_string(&script).expect("the script"));
         assert!(succeeds(Command::new(&copy).arg("a b")));
     }
 }

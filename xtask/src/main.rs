@@ -10,6 +10,9 @@ mod corpus;
 mod demo;
 mod dist;
 mod environment;
+#[cfg(test)]
+#[path = "../../fixtures/executable.rs"]
+mod executable;
 mod fixtures;
 mod git_perf;
 mod hg_extension;

@@ -161,6 +161,7 @@ mod tests {
     use std::fs;
 
     use super::*;
+    use crate::executable;
 
     /// A folder of scripts that stand for the programs of a machine; it vanishes with the test.
     struct Pretended {
@@ -182,7 +183,7 @@ mod tests {
         }
 
         fn write(&self, name: &str, body: &str) {
-            process::write_program(&self.folder.join(name), &format!("#!/bin/sh\n{body}\n"));
+            executable::write(&self.folder.join(name), &format!("#!/bin/sh\n{body}\n"));
         }
 
         fn install(&self) -> Result<(), String> {

@@ -53,11 +53,3 @@ pub(crate) fn shown(command: &Command) -> String {
     let words: Vec<_> = std::iter::once(name).chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     words.join(" ")
 }
-
-/// Writes a program for a test to start. Another process writes it: one that a neighbouring test starts meanwhile would hold on to our
-/// open file for a moment, in which nobody could start the program (`Text file busy`).
-#[cfg(test)]
-pub(crate) fn write_program(path: &std::path::Path, text: &str) {
-    let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    assert!(succeeds(Command::new("sh").args(["-c", script]).arg(path).arg(text)), "{}", path.display());
-}

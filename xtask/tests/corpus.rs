@@ -13,6 +13,8 @@ use tempfile::TempDir;
 
 #[path = "../../fixtures/built.rs"]
 mod built;
+#[path = "../../fixtures/executable.rs"]
+mod executable;
 
 /// Nobody has such a commit.
 const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
@@ -310,10 +312,7 @@ fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
         edited.display(),
         manifest.display()
     );
-    // Written by another process: one that a neighbouring test starts meanwhile would hold on to our open file, and nobody could start
-    // the script (`Text file busy`).
-    let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    succeed(Command::new("sh").args(["-c", write]).arg(&edit).arg(script));
+    executable::write(&edit, &script);
     let variable = format!("{}:{path}", programs.display());
     let mut other = corpus.entry("other");
     let entries = [corpus.entry("small"), other.clone()];

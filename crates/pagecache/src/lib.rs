@@ -180,8 +180,12 @@ mod tests {
     fn file() -> (tempfile::TempDir, PathBuf) {
         let folder = on_disk::folder();
         let path = folder.path().join("file");
-        File::create(&path).unwrap().write_all(&vec![7; 40 * 4096 + 1]).unwrap();
+        File::create(&path).unwrap().write_all(&vec![7; file_len()]).unwrap();
         (folder, path)
+    }
+
+    fn file_len() -> usize {
+        40 * usize::try_from(page_len().unwrap()).unwrap() + 1
     }
 
     #[test]
@@ -190,7 +194,7 @@ mod tests {
         let is_read = || {
             let mut content = Vec::new();
             File::open(&path).unwrap().read_to_end(&mut content).unwrap();
-            assert_eq!(content.len(), 40 * 4096 + 1);
+            assert_eq!(content.len(), file_len());
             residency(&path).unwrap() == Residency { pages: 41, resident: 41 }
         };
         assert!(comes_true(is_read));
@@ -207,7 +211,7 @@ mod tests {
         expect_random_reads(&file).unwrap();
         let is_alone = || {
             assert!(comes_true(|| evict(&path).unwrap().is_cold()));
-            file.read_exact_at(&mut [0; 10], 20 * 4096).unwrap();
+            file.read_exact_at(&mut [0; 10], 20 * page_len().unwrap()).unwrap();
             residency(&path).unwrap().resident == 1
         };
         assert!(comes_true(is_alone));

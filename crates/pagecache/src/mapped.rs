@@ -81,25 +81,27 @@ fn map(file: &File, len: usize) -> io::Result<*const u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{comes_true, evict, residency};
+    use crate::{comes_true, evict, page_len, residency};
 
     #[test]
     fn touching_brings_pages_in_and_mapping_does_not() {
         // On a disk: file systems in memory have nothing to evict to.
         let folder = crate::on_disk::folder();
         let path = folder.path().join("file");
-        std::fs::write(&path, vec![7; 40 * 4096 + 1]).unwrap();
+        let page_len = page_len().unwrap();
+        let len = 40 * page_len + 1;
+        std::fs::write(&path, vec![7; usize::try_from(len).unwrap()]).unwrap();
         assert!(comes_true(|| evict(&path).unwrap().is_cold()));
         let mapped = MappedFile::open(&path).unwrap();
-        assert_eq!((mapped.len(), mapped.is_empty()), (40 * 4096 + 1, false));
+        assert_eq!((mapped.len(), mapped.is_empty()), (len, false));
         assert!(residency(&path).unwrap().is_cold(), "nothing was touched");
         let is_in = |pages: std::ops::RangeInclusive<u64>, least: u64| {
-            pages.for_each(|page| mapped.touch(page * 4096).unwrap());
+            pages.for_each(|page| mapped.touch(page * page_len).unwrap());
             residency(&path).unwrap().resident >= least
         };
         assert!(comes_true(|| is_in(20..=20, 1)));
         assert!(comes_true(|| is_in(0..=40, 41)));
-        assert_eq!(mapped.touch(40 * 4096 + 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+        assert_eq!(mapped.touch(len).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
         drop(mapped);
         assert!(comes_true(|| evict(&path).unwrap().is_cold()), "no mapping holds its pages");
     }

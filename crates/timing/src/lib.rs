@@ -20,6 +20,9 @@ pub mod bench;
 pub mod chains;
 pub mod clock;
 pub mod cold;
+#[cfg(test)]
+#[path = "../../../fixtures/executable.rs"]
+mod executable;
 pub mod explain;
 pub mod missing;
 #[cfg(test)]

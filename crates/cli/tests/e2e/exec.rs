@@ -214,7 +214,7 @@ fn what_cannot_work_is_refused_by_name() {
     // A git that does not call the zlib that is preloaded: this one calls none.
     let programs = scratch.join("programs");
     fs::create_dir(&programs).unwrap();
-    // By another process, as is told of `program::write_program`.
+    // `cp` writes it: a program that this process has open for writing cannot be started.
     program::run(Command::new("cp").arg("/bin/sh").arg(programs.join("git"))).exits(exit::OK);
     let variant = scratch.join("readable");
     convert(&Fixture::get("history").repo(), "zstd:5", &variant);

@@ -344,28 +344,6 @@ fn checked_out_by_git(repo: &Path, commit: &str, scratch: &Scratch) -> BTreeMap<
 
 /// The project's own history, where the tests run in a clone that has one: a source archive has none.
 #[test]
-fn this_checkout_agrees_with_stock_git() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    // A source archive may lie in a repository of something else.
-    let is_clone = root.join(".git").exists();
-    if !is_clone || git::git(&root, ["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]).code != Some(exit::OK) {
-        eprintln!("not a clone: nothing to compare");
-        return;
-    }
-    // A copy, since commits may be made while the tests run.
-    let scratch = Scratch::new();
-    let copy = scratch.join("copy");
-    program::run(git::command(scratch.path()).args(["clone", "--quiet", "--mirror"]).arg(&root).arg(&copy))
-        .exits(exit::OK);
-    traverse_agrees(&copy);
-    raw_agrees(&copy);
-    patches_agree(&copy);
-    assert!(patches_apply(&copy) > 0);
-    pickaxe_agrees(&copy, "foo");
-    pickaxe_agrees(&copy, "unwrap");
-}
-
-#[test]
 fn every_decoder_sees_the_same() {
     let scratch = Scratch::new();
     for (source, workload) in

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 
 use super::support::program::{self, Outcome, command, exit};
-use super::support::{Fixture, Scratch, git, preload, snapshot};
+use super::support::{Fixture, Scratch, executable, git, preload, snapshot};
 
 /// `bench` with its cache in the scratch folder.
 fn bench(scratch: &Scratch, repo: &Path, options: &[&str]) -> Command {
@@ -37,7 +37,7 @@ fn fake_git(scratch: &Scratch, script: &str) -> PathBuf {
     let file = scratch.join("fake-git");
     // Not the git of the PATH: where that is a copy, nobody knows that it is git when it writes.
     let git = git::output(scratch.path(), ["--exec-path"]);
-    program::write_program(&file, &format!("#!/bin/sh\n{script}\nexec '{}/git' \"$@\"\n", git.trim_end()));
+    executable::write(&file, &format!("#!/bin/sh\n{script}\nexec '{}/git' \"$@\"\n", git.trim_end()));
     file
 }
 
@@ -168,7 +168,7 @@ fn hooks_of_the_source_do_not_run() {
     fs::create_dir_all(&hooks).unwrap();
     for name in ["post-checkout", "reference-transaction", "pre-auto-gc", "post-index-change", "update"] {
         let hook = hooks.join(name);
-        program::write_program(&hook, &format!("#!/bin/sh\ntouch '{}'\n", path(&ran)));
+        executable::write(&hook, &format!("#!/bin/sh\ntouch '{}'\n", path(&ran)));
     }
     let jobs = ["checkout", "repack", "fetch:zlib", "clone:zlib"].map(|name| ["--workload", name]).concat();
     let options = [&["--client", "stock", "--codec", "zlib:9", "--commits", "2", "--blocks", "1"], &jobs[..]].concat();

@@ -255,7 +255,7 @@ fn a_benchmark_models_the_same_cold_start_as_a_trace() {
     }
 }
 
-/// Traces, and fails the test if that leaves a group behind. What other processes make meanwhile is theirs.
+/// Traces, and fails the test if a control group is left that the program made. Other programs may make theirs meanwhile.
 #[track_caller]
 fn trace_in_groups(repo: &Path, scratch: &Scratch, options: &[&str]) -> Outcome {
     let mut trace = trace_command(repo, scratch, options);

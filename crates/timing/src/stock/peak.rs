@@ -59,6 +59,7 @@ mod tests {
     use super::*;
     use crate::{
         clock::SystemClock,
+        executable,
         stock::{Made, child, output::OutputForm},
     };
 
@@ -68,10 +69,7 @@ mod tests {
         let (meter, input) = (folder.path().join("meter"), folder.path().join("input"));
         let text = "#!/bin/sh\ntest \"$1\" = peak-memory && test -z \"$PRELOADED\" || exit 9\n\
                     told=$2\nshift 2\n\"$@\" || exit\necho 4096 > \"$told\"\n";
-        // Written by another process: one that a neighbouring test starts meanwhile would hold on to our open file, and nobody could
-        // start the program (`Text file busy`).
-        let write = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-        assert!(Command::new("sh").args(["-c", write]).arg(&meter).arg(text).status().unwrap().success());
+        executable::write(&meter, text);
         fs::write(&input, "from stdin").unwrap();
         // Its path looks like an assignment.
         let program = folder.path().join("version=1");

@@ -9,8 +9,8 @@ use super::document::{Example, checkout};
 use super::limits::{ONLY_UNDERSTOOD, OnlyUnderstood, limited};
 use crate::support::fixture::{self, Fixture};
 use crate::support::hg::Version;
-use crate::support::program::{self, exit, isolate, write_program};
-use crate::support::{Scratch, git, hg_extension, preload};
+use crate::support::program::{self, exit, isolate};
+use crate::support::{Scratch, executable, git, hg_extension, preload};
 
 /// The programs that stand in for others.
 const STAND_INS: [(&str, &str); 3] = [
@@ -102,7 +102,7 @@ impl Stage {
         symlink(Version::V72.program(), programs.join("hg")).expect("a link");
         symlink(hg_extension::folder(), self.extension()).expect("a link");
         for (name, text) in STAND_INS {
-            write_program(&programs.join(name), text);
+            executable::write(&programs.join(name), text);
         }
     }
 
@@ -112,7 +112,7 @@ impl Stage {
         for (name, text) in GIT_SOURCE {
             let file = source.join(name);
             fs::create_dir_all(file.parent().expect("its folder")).expect("a folder");
-            write_program(&file, text);
+            executable::write(&file, text);
         }
         git::output(&source, ["add", "."]);
         git::output(&source, ["commit", "--quiet", "--message", "what the examples need"]);

@@ -3,6 +3,8 @@
 pub(crate) mod browser;
 #[path = "../../../../../fixtures/built.rs"]
 pub(crate) mod built;
+#[path = "../../../../../fixtures/executable.rs"]
+pub(crate) mod executable;
 pub(crate) mod fixture;
 pub(crate) mod git;
 pub(crate) mod hg;

@@ -146,14 +146,6 @@ impl Scratch {
     }
 }
 
-/// Writes a program for a test to start. Another process does it: one that a neighbouring test starts meanwhile would hold on to our
-/// open file for a moment, in which nobody could start the program (`Text file busy`).
-#[track_caller]
-pub(crate) fn write_program(path: &Path, text: &str) {
-    let script = "printf %s \"$1\" > \"$0\" && chmod 755 \"$0\"";
-    run(Command::new("sh").args(["-c", script]).arg(path).arg(text)).exits(exit::OK);
-}
-
 /// Converts, quietly, and fails the test unless that worked without a word.
 #[track_caller]
 pub(crate) fn convert(source: &Path, codec: &str, out: &Path) {
