@@ -41,7 +41,9 @@ fn group(controllers: &str, handed_down: &str) -> tempfile::TempDir {
 /// The groups below `folder`, which stands for the root of a mount of either version.
 fn below(folder: &Path, version: u32) -> Result<MemoryGroups, NoGroup> {
     let (kind, groups) = if version == 1 { ("cgroup", "4:memory:/\n0::/\n") } else { ("cgroup2", "0::/\n") };
-    MemoryGroups::by(&format!("35 31 0:32 / {} rw - {kind} group rw,memory\n", folder.display()), groups)
+    // As the kernel tells it: a space would end the field.
+    let place = folder.display().to_string().replace(' ', "\\040");
+    MemoryGroups::by(&format!("35 31 0:32 / {place} rw - {kind} group rw,memory\n"), groups)
 }
 
 #[test]
