@@ -42,7 +42,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     let names: Vec<String> = arguments.variants.iter().map(|variant| name_of(variant)).collect();
     for (variant, name) in arguments.variants.iter().zip(&names) {
         let copy = scratch.join(name);
-        let ran = copy_unguarded(variant, &copy).and_then(|()| measure(&arguments, variant, name, &copy, &git));
+        let ran = copy_unguarded(variant, &copy).and_then(|()| measure(&arguments, name, &copy, &git));
         fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
         ran?;
     }
@@ -125,7 +125,7 @@ fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
 }
 
 /// Runs the scripts on the copy, as a section of git's own results.
-fn measure(arguments: &Arguments, variant: &Path, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
+fn measure(arguments: &Arguments, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
     let earlier = arguments.perf.join(RESULTS).join(name);
     if earlier.exists() {
         fs::remove_dir_all(&earlier).map_err(|error| failed(&earlier, &error))?;
@@ -134,7 +134,7 @@ fn measure(arguments: &Arguments, variant: &Path, name: &str, copy: &Path, git: 
     fs::write(&sections, format!("[perf \"{name}\"]\n\tuseScalar = false\n"))
         .map_err(|error| failed(&sections, &error))?;
     let mut perf = Command::new(crate::target_dir().join("release").join("repackbench"));
-    perf.current_dir(&arguments.perf).arg("exec").arg(variant).arg("--");
+    perf.current_dir(&arguments.perf).args(["exec", "--"]);
     perf.args(["./run", "--config"]).arg(&sections).args(["--subsection", name]).arg(git).arg("--");
     perf.args(&arguments.scripts);
     perf.env("GIT_PERF_REPO", copy).env("GIT_PERF_LARGE_REPO", copy).env("GIT_PERF_REPEAT_COUNT", &arguments.repeat);

@@ -25,16 +25,11 @@ use signal_hook::{
 
 use crate::failure::{FAILED, Failure};
 
-/// What would end this program before the child's work is brought back.
+/// What would end this program before it has told of the child.
 const PASSED_ON: [i32; 4] = [SIGHUP, SIGINT, SIGQUIT, SIGTERM];
 
 /// What a shell adds to a signal's number.
 const SIGNALLED: u8 = 128;
-
-/// Runs the command to its end, and ends alike.
-pub(crate) fn run(command: Command) -> Result<ExitCode, Failure> {
-    end_alike(wait(command)?)
-}
 
 /// Runs the command to its end; signals that arrive meanwhile go to it, once.
 pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {

@@ -110,7 +110,6 @@ impl From<ClientError> for Failure {
             ClientError::Io(_) => (FAILED, None),
             ClientError::Refused { hint, .. } => (FAILED, hint),
             ClientError::Usage { .. } => (USAGE, None),
-            ClientError::Busy { hint, .. } => (TRY_AGAIN, hint),
         };
         Failure { message, hint, code }
     }

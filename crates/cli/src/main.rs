@@ -109,6 +109,7 @@ fn run(arguments: Arguments) -> Result<ExitCode, Failure> {
         Command::Replay(arguments) => commands::replay::run(&arguments),
         Command::Serve(arguments) => commands::serve::run(&arguments),
         Command::Exec(arguments) => commands::exec::run(&arguments),
+        Command::Env(arguments) => commands::exec::print_environment(&arguments),
         Command::Payloads(arguments) => commands::payloads::run(&arguments),
         Command::Train(arguments) => commands::train::run(&arguments),
         Command::Chains(arguments) => commands::chains::run(&arguments),

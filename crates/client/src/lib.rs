@@ -1,20 +1,14 @@
 //! The user's own git and hg, unpatched, on repositories under any codec.
 //!
-//! git gets a library preloaded that stands in for zlib, and of a variant a view without the guard that stops plain git; hg gets an
-//! extension.
+//! git gets a library preloaded that stands in for zlib, and hides the guard of variants from it; hg gets an extension.
 
 #![forbid(unsafe_code)]
 
-mod exec_path;
 mod git;
 mod hg;
 mod hg_writing;
 mod library;
 mod probe;
-mod shown_folder;
-mod submodules;
-mod view;
-mod work_trees;
 mod writing;
 
 use std::{fmt::Display, io, path::Path};
@@ -26,11 +20,10 @@ pub use self::{
     hg::{check_hg, hg_command},
     hg_writing::hg_codec,
     library::{Preload, Zlib},
-    work_trees::abandoned_view,
     writing::{clients_write, refuse_what_needs_more_than_the_payload},
 };
 
-/// Why a client cannot be run on a repository, or what it did not be brought back.
+/// Why a client cannot be run on a repository.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The repository cannot be read.
@@ -53,14 +46,6 @@ pub enum ClientError {
         /// What was expected and what found.
         message: String,
     },
-    /// Another program changed the repository meanwhile.
-    #[error("{message}")]
-    Busy {
-        /// What was changed.
-        message: String,
-        /// Where what the command did is kept.
-        hint: Option<String>,
-    },
 }
 
 impl ClientError {
@@ -71,7 +56,7 @@ impl ClientError {
     /// Says what the user can do, where there is room for it.
     fn with_hint(mut self, text: impl Into<String>) -> Self {
         match &mut self {
-            ClientError::Refused { hint, .. } | ClientError::Busy { hint, .. } => *hint = Some(text.into()),
+            ClientError::Refused { hint, .. } => *hint = Some(text.into()),
             ClientError::Io(error) => self = ClientError::refused(error).with_hint(text),
             ClientError::Reader(_) | ClientError::Usage { .. } => {}
         }

@@ -3,12 +3,16 @@
 use std::{
     env,
     ffi::OsString,
-    os::unix::{ffi::OsStrExt, fs::symlink},
+    fs::{self, DirBuilder},
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, MetadataExt, symlink},
+    },
     path::{Path, PathBuf},
     process::Command,
 };
-
-use tempfile::TempDir;
 
 use crate::{ClientError, git::absolute, name_of};
 
@@ -50,15 +54,13 @@ impl Zlib {
     }
 }
 
-/// Folders for temporary files, of which one has a name that [`PRELOAD`] can hold.
-const PLAIN_FOLDERS: [&str; 2] = ["/tmp", "/var/tmp"];
+/// The folder of links to libraries whose own paths [`PRELOAD`] cannot hold.
+const LINKS: &str = "/tmp";
 
 /// The stand-in's file.
 #[derive(Debug)]
 pub struct Preload {
     path: PathBuf,
-    /// The folder of links that `path` is in, where the library itself lies at a path that [`PRELOAD`] cannot hold.
-    _links: Option<TempDir>,
 }
 
 impl Preload {
@@ -88,23 +90,33 @@ impl Preload {
         }
     }
 
-    /// The library at `path`. If [`PRELOAD`] cannot hold that path, a temporary folder gets links to the library and its codecs.
+    /// The library at `path`. If [`PRELOAD`] cannot hold that path, a folder gets links to the library and its codecs. It lasts: commands
+    /// may need it longer than this process, and the next one finds it again.
     fn at(path: PathBuf) -> Result<Self, ClientError> {
         if fits_preload(&path) {
-            return Ok(Preload { path, _links: None });
+            return Ok(Preload { path });
         }
-        let temporary = env::temp_dir();
-        let plain = PLAIN_FOLDERS.iter().map(Path::new);
-        let place =
-            std::iter::once(temporary.as_path()).chain(plain).find(|place| fits_preload(place) && place.is_dir());
-        let Some(place) = place else {
-            let message = format!("{}: a path that {PRELOAD} cannot hold", name_of(&path));
-            return Err(ClientError::refused(message).with_hint("move it where no name has a space or a colon"));
-        };
-        let links = tempfile::Builder::new().prefix("repackbench-preload-").tempdir_in(place)?;
-        symlink(&path, links.path().join(FILES[0]))?;
-        symlink(path.with_file_name(FILES[1]), links.path().join(FILES[1]))?;
-        Ok(Preload { path: links.path().join(FILES[0]), _links: Some(links) })
+        let mut hasher = DefaultHasher::new();
+        path.hash(&mut hasher);
+        let user = fs::metadata("/proc/self")?.uid();
+        let folder = Path::new(LINKS).join(format!("repackbench-preload-{user}-{:016x}", hasher.finish()));
+        match DirBuilder::new().mode(0o700).create(&folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+            _ => {}
+        }
+        // Anybody may make folders there: one that another user can write to would hold whatever library that user likes.
+        let found = fs::symlink_metadata(&folder)?;
+        if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+            let message = format!("{}: expected a folder of this user's alone", name_of(&folder));
+            return Err(ClientError::refused(message));
+        }
+        for (file, library) in FILES.into_iter().zip([path.clone(), path.with_file_name(FILES[1])]) {
+            match symlink(library, folder.join(file)) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error.into()),
+                _ => {}
+            }
+        }
+        Ok(Preload { path: folder.join(FILES[0]) })
     }
 
     /// Lets `command`, and what it starts, load it before anything else.
@@ -131,19 +143,18 @@ mod tests {
     fn a_library_whose_path_has_a_space_is_named_by_a_link() {
         let folder = tempfile::Builder::new().prefix("with a space").tempdir().unwrap();
         for file in FILES {
-            std::fs::write(folder.path().join(file), file).unwrap();
+            fs::write(folder.path().join(file), file).unwrap();
         }
         let preload = Preload::at(folder.path().join(FILES[0])).unwrap();
         assert!(fits_preload(&preload.path), "{}", preload.path.display());
         for file in FILES {
-            assert_eq!(std::fs::read_to_string(preload.path.with_file_name(file)).unwrap(), file);
+            assert_eq!(fs::read_to_string(preload.path.with_file_name(file)).unwrap(), file);
         }
         let mut command = Command::new("true");
         preload.set(&mut command);
         let set = command.get_envs().find(|(name, _)| *name == PRELOAD).and_then(|(_, value)| value).unwrap();
         assert!(set.as_bytes().starts_with(preload.path.as_os_str().as_bytes()));
-        let links = preload.path.clone();
-        drop(preload);
-        assert!(!links.exists(), "the links go with it");
+        assert_eq!(Preload::at(folder.path().join(FILES[0])).unwrap().path, preload.path, "the same links serve again");
+        fs::remove_dir_all(preload.path.parent().unwrap()).unwrap();
     }
 }

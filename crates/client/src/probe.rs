@@ -2,39 +2,43 @@
 //! own, or not be allowed to preload anything. And the library may lack the zlib that was asked for.
 
 use std::{
-    fs,
-    path::{Path, PathBuf},
+    io::Write,
+    path::Path,
     process::{Command, Stdio},
 };
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
 use repackbench_preload_abi::ZLIB_VARIABLE;
 
-use crate::library::{Preload, Zlib};
-use crate::{ClientError, name_of};
+use crate::{
+    ClientError,
+    library::{Preload, Zlib},
+    name_of,
+};
 
-/// The content of a blob.
-pub(crate) const CONTENT: &str = "probe\n";
-/// Its name, in the two parts of which git makes a path.
-const ID: (&str, &str) = ("da", "0c4eb8d9a48d171a33574b380752e183286751");
+/// The content of a file that a patch adds.
+const CONTENT: &str = "probe\n";
 /// A codec that git itself cannot read.
 const CODEC: &str = "store";
 /// What the library's own messages begin with.
 const COMPLAINT: &str = "repackbench: ";
 
-/// Lets `git` read an object that it can only read through the library; `scratch` is a folder for it.
-pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib, scratch: &Path) -> Result<(), ClientError> {
-    let repository = make_repository(scratch)?;
-    fs::write(object_file(&repository), chunk()?)?;
+/// Lets `git` read a patch that it can only read through the library. No file is made for that.
+pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), ClientError> {
+    let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
     let mut command = Command::new(git);
-    command.arg("--git-dir").arg(&repository).args(["cat-file", "blob", &[ID.0, ID.1].concat()]);
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").stdin(Stdio::null());
+    command.args(["apply", "--numstat"]).current_dir("/").env_remove("GIT_DIR");
+    without_configuration(&mut command);
     preload.set(&mut command);
     command.env(ZLIB_VARIABLE, zlib.name());
-    let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
-    let output = command.output().map_err(|error| failed(&error.to_string()))?;
-    fs::remove_dir_all(&repository)?;
-    if output.status.success() && output.stdout == CONTENT.as_bytes() {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed(&error.to_string()))?;
+    if let Some(mut input) = child.stdin.take() {
+        // Who does not read it fails in another way.
+        let _ = input.write_all(patch()?.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed(&error.to_string()))?;
+    if output.status.success() && output.stdout.ends_with(b"\tprobe\n") {
         return Ok(());
     }
     let said = String::from_utf8_lossy(&output.stderr);
@@ -46,30 +50,41 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib, scratch: &Path) -
     Err(failed(why).with_hint(hint))
 }
 
-/// Makes an empty repository in the folder, with room for the blob.
-pub(crate) fn make_repository(scratch: &Path) -> Result<PathBuf, ClientError> {
-    let repository = scratch.join("probe");
-    fs::create_dir_all(repository.join("objects").join(ID.0))?;
-    fs::create_dir(repository.join("refs"))?;
-    fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
-    Ok(repository)
+/// Keeps the user's configuration, and that of the system, away from `command`.
+pub(crate) fn without_configuration(command: &mut Command) {
+    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
 }
 
-/// The file of the blob.
-pub(crate) fn object_file(repository: &Path) -> PathBuf {
-    repository.join("objects").join(ID.0).join(ID.1)
-}
-
-/// What is compressed of the blob.
-pub(crate) fn payload() -> String {
-    format!("blob {}\0{CONTENT}", CONTENT.len())
-}
-
-fn chunk() -> Result<Vec<u8>, ClientError> {
+/// A patch that adds a file of this content, compressed with a codec that no zlib knows.
+fn patch() -> Result<String, ClientError> {
     let failed = |error: String| ClientError::refused(error);
     let spec: CodecSpec = CODEC.parse().map_err(|error: repackbench_codec::SpecError| failed(error.to_string()))?;
     let mut encoder = ChunkEncoder::new(&spec).map_err(|error| failed(error.to_string()))?;
     let mut stored = Vec::new();
-    encoder.encode(payload().as_bytes(), &mut stored).map_err(|error| failed(error.to_string()))?;
-    Ok(stored)
+    encoder.encode(CONTENT.as_bytes(), &mut stored).map_err(|error| failed(error.to_string()))?;
+    Ok(format!(
+        "diff --git a/probe b/probe\nnew file mode 100644\nindex {}..{}\nGIT binary patch\nliteral {}\n{}\n\nliteral 0\nHcmV?d00001\n\n",
+        "0".repeat(40),
+        "da0c4eb8d9a48d171a33574b380752e183286751",
+        CONTENT.len(),
+        line_of(&stored)
+    ))
+}
+
+/// A line of a binary patch, in git's base 85: at most 26 bytes, of which the first letter is the number.
+fn line_of(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 85] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz!#$%&()*+-;<=>?@^_`{|}~";
+    let letters = b'A'..=b'Z';
+    let length = letters.clone().nth(bytes.len().saturating_sub(1)).unwrap_or(*letters.end());
+    let mut line = String::from(char::from(length));
+    for group in bytes.chunks(4) {
+        let mut number = group.iter().chain(&[0; 4]).take(4).fold(0_u32, |number, byte| number << 8 | u32::from(*byte));
+        let mut digits = [0; 5];
+        for digit in digits.iter_mut().rev() {
+            *digit = DIGITS[(number % 85) as usize];
+            number /= 85;
+        }
+        line.extend(digits.map(char::from));
+    }
+    line
 }

@@ -1,92 +1,61 @@
-//! A codec for what git writes to the object store.
+//! A codec for what git writes to object stores.
 
 use std::{
     fs,
     io::Write,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
-use repackbench_preload_abi::{CODEC_VARIABLE, REPOSITORY_VARIABLE, WRITERS_VARIABLE};
 use repackbench_reader::git::GitRepository;
 
-use crate::{ClientError, exec_path, git::absolute, library::Preload, name_of, probe};
+use crate::{ClientError, name_of, probe};
 
-/// What the library is told.
-#[derive(Debug)]
-pub(crate) struct Writing {
-    spec: CodecSpec,
-    /// git's executables, each as `DEVICE:INODE`.
-    writers: String,
-    /// The git directory with the object store, as commands see it: not that of a linked work tree.
-    common_dir: PathBuf,
+/// The content of a blob, and its name in the two parts of which git makes a path.
+const CONTENT: &str = "probe\n";
+const ID: (&str, &str) = ("da", "0c4eb8d9a48d171a33574b380752e183286751");
+
+/// The configuration of a repository that any codec may be written to.
+const GUARDED: &str = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trepackbench = \"1;store\"\n";
+
+/// Lets `command`, which is `git` with all that it is told, write an object: who is told to write with a codec and does not would be
+/// measured as if it did.
+pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Result<(), ClientError> {
+    let repository = tempfile::Builder::new().prefix("repackbench-probe-").tempdir()?;
+    let folder = repository.path();
+    fs::create_dir_all(folder.join("objects"))?;
+    fs::create_dir(folder.join("refs"))?;
+    fs::write(folder.join("HEAD"), "ref: refs/heads/main\n")?;
+    fs::write(folder.join("config"), GUARDED)?;
+    command.env("GIT_DIR", folder).env_remove("GIT_WORK_TREE").args(["hash-object", "-w", "--stdin"]);
+    probe::without_configuration(&mut command);
+    let failed = |why: &dyn std::fmt::Display| ClientError::refused(format!("{}: {why}", name_of(git)));
+    command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().map_err(|error| failed(&error))?;
+    if let Some(mut input) = child.stdin.take() {
+        // Who does not read it fails in another way.
+        let _ = input.write_all(CONTENT.as_bytes());
+    }
+    let output = child.wait_with_output().map_err(|error| failed(&error))?;
+    let written = fs::read(folder.join("objects").join(ID.0).join(ID.1));
+    let expected = loose_chunk(codec).map_err(|error| failed(&error))?;
+    if output.status.success() && written.is_ok_and(|written| written == expected) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let hint = format!(
+        "a program that starts git in its own place has to be passed over: name git itself; this one said {:?}",
+        said.trim_end()
+    );
+    Err(failed(&format!("told to write with {codec}, it does not")).with_hint(hint))
 }
 
-impl Writing {
-    /// Lets `git` write with `spec` to the repository that it sees at `common_dir`, after a try in a folder of `scratch`.
-    pub(crate) fn new(
-        repository: &GitRepository,
-        common_dir: &Path,
-        spec: &CodecSpec,
-        git: &Path,
-        preload: &Preload,
-        scratch: &Path,
-    ) -> Result<Self, ClientError> {
-        refuse_what_needs_more_than_the_payload(spec)?;
-        refuse_ordinary_repository(repository, spec)?;
-        let writing = Writing { spec: spec.clone(), writers: writers(git)?, common_dir: common_dir.to_owned() };
-        writing.try_out(git, preload, scratch)?;
-        Ok(writing)
-    }
-
-    /// Tells the library about it.
-    pub(crate) fn set(&self, command: &mut Command) {
-        self.set_for(command, &self.common_dir);
-    }
-
-    /// Tells the library about it, for the repository at `common_dir`.
-    pub(crate) fn set_for(&self, command: &mut Command, common_dir: &Path) {
-        command.env(CODEC_VARIABLE, self.spec.canonical());
-        command.env(WRITERS_VARIABLE, &self.writers);
-        command.env(REPOSITORY_VARIABLE, common_dir);
-    }
-
-    /// Lets git write an object: who is told to write and does not would be measured as if it did.
-    fn try_out(&self, git: &Path, preload: &Preload, scratch: &Path) -> Result<(), ClientError> {
-        let repository = probe::make_repository(scratch)?;
-        let mut command = Command::new(git);
-        command.env("GIT_DIR", &repository).args(["hash-object", "-w", "--stdin"]).stdin(Stdio::piped());
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
-        preload.set(&mut command);
-        self.set_for(&mut command, &repository);
-        let failed = |why: &dyn std::fmt::Display| ClientError::refused(format!("{}: {why}", name_of(git)));
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().map_err(|error| failed(&error))?;
-        if let Some(mut input) = child.stdin.take() {
-            // Who does not read it fails in another way.
-            let _ = input.write_all(probe::CONTENT.as_bytes());
-        }
-        let output = child.wait_with_output().map_err(|error| failed(&error))?;
-        let written = fs::read(probe::object_file(&repository));
-        fs::remove_dir_all(&repository)?;
-        let expected = self.loose_chunk().map_err(|error| failed(&error))?;
-        if output.status.success() && written.is_ok_and(|written| written == expected) {
-            return Ok(());
-        }
-        let said = String::from_utf8_lossy(&output.stderr);
-        let hint = format!(
-            "a program that starts git in its own place has to be passed over: name git itself; this one said {:?}",
-            said.trim_end()
-        );
-        Err(failed(&format!("told to write with {}, it does not", self.spec)).with_hint(hint))
-    }
-
-    fn loose_chunk(&self) -> Result<Vec<u8>, repackbench_codec::CodecError> {
-        let mut stored = Vec::new();
-        ChunkEncoder::new(&self.spec.for_loose_objects())?.encode(probe::payload().as_bytes(), &mut stored)?;
-        Ok(stored)
-    }
+fn loose_chunk(codec: &CodecSpec) -> Result<Vec<u8>, repackbench_codec::CodecError> {
+    let payload = format!("blob {}\0{CONTENT}", CONTENT.len());
+    let mut stored = Vec::new();
+    ChunkEncoder::new(&codec.for_loose_objects())?.encode(payload.as_bytes(), &mut stored)?;
+    Ok(stored)
 }
 
 /// Whether git and hg can be told to write with `spec`: it takes nothing but the payload.
@@ -113,7 +82,7 @@ pub fn refuse_what_needs_more_than_the_payload(spec: &CodecSpec) -> Result<(), C
 }
 
 /// Refuses to put chunks where plain git would meet them unwarned.
-fn refuse_ordinary_repository(repository: &GitRepository, spec: &CodecSpec) -> Result<(), ClientError> {
+pub(crate) fn refuse_ordinary_repository(repository: &GitRepository, spec: &CodecSpec) -> Result<(), ClientError> {
     if repository.extension_spec().is_some() || spec.is_read_by_git() {
         return Ok(());
     }
@@ -123,18 +92,4 @@ fn refuse_ordinary_repository(repository: &GitRepository, spec: &CodecSpec) -> R
          read with objects under {spec} in it"
     );
     Err(ClientError::refused(message).with_hint(format!("`repackbench convert --codec {spec}` makes a variant of it")))
-}
-
-/// The executables that are this git: the one that is run, and the one of its folder of programs, which may be a copy.
-fn writers(git: &Path) -> Result<String, ClientError> {
-    let programs: PathBuf = exec_path::programs(git)?.join("git");
-    let mut identities = Vec::new();
-    for program in [absolute(git)?, programs] {
-        let Ok(found) = fs::metadata(&program) else { continue };
-        let identity = format!("{}:{}", found.dev(), found.ino());
-        if !identities.contains(&identity) {
-            identities.push(identity);
-        }
-    }
-    Ok(identities.join(","))
 }

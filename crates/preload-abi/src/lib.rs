@@ -8,13 +8,10 @@
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, c_void};
 
 /// Changes when anything here does: a stand-in refuses codecs of another build.
-pub const ABI_VERSION: u32 = 2;
+pub const ABI_VERSION: u32 = 3;
 
 /// The one symbol that the library with the codecs exports, a [`CodecsFunction`].
 pub const CODECS_SYMBOL: &std::ffi::CStr = c"repackbench_preload_codecs";
-
-/// The folder with the dictionaries, uncompressed, in files `0`, `1` and so on.
-pub const DICTIONARIES_VARIABLE: &str = "REPACKBENCH_DICTIONARIES";
 
 /// Names the zlib that reads and writes zlib streams.
 pub const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
@@ -22,17 +19,11 @@ pub const ZLIB_VARIABLE: &str = "REPACKBENCH_ZLIB";
 /// The file of the library with the codecs, if it is not beside the stand-in.
 pub const CODECS_VARIABLE: &str = "REPACKBENCH_PRELOAD_CODECS";
 
-/// The codec of what git writes to its object store, in canonical form.
+/// The codec of what git writes to the object stores of variants, whatever their configuration says.
 pub const CODEC_VARIABLE: &str = "REPACKBENCH_CODEC";
 
 /// The environment variable that says how long a payload may be that is collected to be encoded, in bytes.
 pub const COLLECT_LIMIT_VARIABLE: &str = "REPACKBENCH_COLLECT_LIMIT";
-
-/// The executables that write with it, each as `DEVICE:INODE`, with commas between them.
-pub const WRITERS_VARIABLE: &str = "REPACKBENCH_WRITERS";
-
-/// The git directory whose object store is meant.
-pub const REPOSITORY_VARIABLE: &str = "REPACKBENCH_REPOSITORY";
 
 /// `Z_OK`
 pub const OK: c_int = 0;
@@ -219,8 +210,10 @@ pub struct Bytes {
 pub struct Codecs {
     /// [`ABI_VERSION`]
     pub abi_version: u32,
-    /// A decoder for one chunk after the other; null where there is no memory for it.
-    pub open: unsafe extern "C" fn() -> *mut c_void,
+    /// The dictionaries in a folder, whose path is a C string; null where they cannot be read. They last as long as the process.
+    pub dictionaries: unsafe extern "C" fn(*const c_char) -> *const c_void,
+    /// A decoder for one chunk after the other that knows these dictionaries, or none if null; null where there is no memory for it.
+    pub open: unsafe extern "C" fn(*const c_void) -> *mut c_void,
     /// Forgets what a decoder was about.
     pub restart: unsafe extern "C" fn(*mut c_void),
     /// Goes on with a chunk: bytes and how many, room and how much.
@@ -229,16 +222,19 @@ pub struct Codecs {
     pub close: unsafe extern "C" fn(*mut c_void),
     /// Decodes a whole zlib stream with libdeflate if all of it is there and the room suffices; [`STREAM_END`] then.
     pub libdeflate: unsafe extern "C" fn(*const u8, usize, *mut u8, usize) -> Progress,
-    /// The repository's dictionary with that Adler-32.
-    pub dictionary: unsafe extern "C" fn(u32) -> Bytes,
+    /// The one of these dictionaries that has that Adler-32; without a start if there is none.
+    pub dictionary: unsafe extern "C" fn(*const c_void, u32) -> Bytes,
     /// The functions of zlib-ng, if it is built in.
     pub zlib_ng: Option<&'static ZlibFunctions>,
     /// The functions of stock zlib.
     pub stock: ZlibFunctions,
     /// The functions of zlib-rs.
     pub zlib_rs: ZlibFunctions,
-    /// A place to collect one payload after the other that is to be written; null where there is no memory for it, or no codec.
-    pub open_payload: unsafe extern "C" fn() -> *mut c_void,
+    /// What writes with a codec, a C string, into a repository with a guard or without one; null where that cannot be. It lasts as
+    /// long as the process.
+    pub writer: unsafe extern "C" fn(*const c_char, bool) -> *const c_void,
+    /// A place to collect one payload after the other that this writes; null where there is no memory for it.
+    pub open_payload: unsafe extern "C" fn(*const c_void) -> *mut c_void,
     /// Forgets what was collected and encoded.
     pub restart_payload: unsafe extern "C" fn(*mut c_void),
     /// Adds bytes: [`OK`], or an error, and then nothing was added.

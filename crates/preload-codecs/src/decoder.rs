@@ -7,14 +7,25 @@ use std::{
 };
 
 use libc::{c_int, c_void};
-use repackbench_codec::{CodecError, PushDecoder};
+use repackbench_codec::{CodecError, Dictionaries, PushDecoder};
 use repackbench_preload_abi::{DATA_ERROR, MEM_ERROR, OK, Progress, STREAM_END, STREAM_ERROR};
 
 use crate::dictionaries;
 
+/// A decoder, and the dictionaries that it knows.
+struct Decoder {
+    decoder: PushDecoder,
+    dictionaries: &'static Dictionaries,
+}
+
 /// See [`Codecs::open`](repackbench_preload_abi::Codecs).
-pub(crate) unsafe extern "C" fn open() -> *mut c_void {
-    let opened = catch_unwind(|| Box::new(PushDecoder::new(dictionaries::all())));
+///
+/// # Safety
+/// `tables` must be null, or what [`dictionaries::read`] gave.
+pub(crate) unsafe extern "C" fn open(tables: *const c_void) -> *mut c_void {
+    // SAFETY: as the caller vouches.
+    let dictionaries = unsafe { dictionaries::behind(tables) };
+    let opened = catch_unwind(|| Box::new(Decoder { decoder: PushDecoder::new(dictionaries), dictionaries }));
     opened.map_or(ptr::null_mut(), |decoder| Box::into_raw(decoder).cast())
 }
 
@@ -24,8 +35,8 @@ pub(crate) unsafe extern "C" fn open() -> *mut c_void {
 /// `decoder` must be from [`open`], not closed, and in use by no other thread.
 pub(crate) unsafe extern "C" fn restart(decoder: *mut c_void) {
     // SAFETY: the caller vouches for it.
-    let decoder = unsafe { &mut *decoder.cast::<PushDecoder>() };
-    decoder.restart();
+    let decoder = unsafe { &mut *decoder.cast::<Decoder>() };
+    decoder.decoder.restart();
 }
 
 /// See [`Codecs::step`](repackbench_preload_abi::Codecs).
@@ -40,7 +51,7 @@ pub(crate) unsafe extern "C" fn step(
     output_len: usize,
 ) -> Progress {
     // SAFETY: the caller vouches for it.
-    let decoder = unsafe { &mut *decoder.cast::<PushDecoder>() };
+    let Decoder { decoder, dictionaries } = unsafe { &mut *decoder.cast::<Decoder>() };
     // SAFETY: likewise; a null pointer is replaced where there is nothing. Room that was never written is only written to by
     // every codec, and is plain bytes.
     let input = if input_len == 0 { &[][..] } else { unsafe { slice::from_raw_parts(input, input_len) } };
@@ -55,7 +66,7 @@ pub(crate) unsafe extern "C" fn step(
         Ok(Err(error)) => failed(code_of(&error), message_of(&error)),
         Err(_) => {
             // Whatever state the panic left behind is not used again.
-            std::mem::forget(std::mem::replace(decoder, PushDecoder::new(dictionaries::all())));
+            std::mem::forget(std::mem::replace(decoder, PushDecoder::new(dictionaries)));
             failed(STREAM_ERROR, c"repackbench: a defect in the decoder")
         }
     }
@@ -67,7 +78,7 @@ pub(crate) unsafe extern "C" fn step(
 /// As for [`restart`]; `decoder` must not be used afterwards.
 pub(crate) unsafe extern "C" fn close(decoder: *mut c_void) {
     // SAFETY: the caller vouches that it is from `open`, which gave up ownership.
-    let decoder = unsafe { Box::from_raw(decoder.cast::<PushDecoder>()) };
+    let decoder = unsafe { Box::from_raw(decoder.cast::<Decoder>()) };
     let _ = catch_unwind(AssertUnwindSafe(move || drop(decoder)));
 }
 

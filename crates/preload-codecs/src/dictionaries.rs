@@ -1,54 +1,58 @@
-//! The repository's dictionaries, which whoever preloads the stand-in has put into a folder, uncompressed and checked.
+//! The dictionaries of the repositories that a process reads.
 
-use std::{env, fs::File, io::Read, path::Path, sync::OnceLock};
+use std::{
+    ffi::{CStr, OsStr},
+    os::unix::ffi::OsStrExt,
+    panic::catch_unwind,
+    path::Path,
+    ptr,
+    sync::OnceLock,
+};
 
-use repackbench_codec::{Dictionaries, Dictionary};
-use repackbench_preload_abi::{Bytes, DICTIONARIES_VARIABLE};
+use libc::{c_char, c_void};
+use repackbench_codec::Dictionaries;
+use repackbench_preload_abi::Bytes;
+use repackbench_reader::dictionaries::read_dictionaries;
 
-/// The most dictionaries that one byte can number.
-const MOST: usize = 1 << 8;
+use crate::complain;
 
-/// The longest dictionary that is read, in bytes.
-const LONGEST: u64 = 16 << 20;
-
-/// Those that the environment names, read once.
-pub(crate) fn all() -> &'static Dictionaries {
-    static ALL: OnceLock<Dictionaries> = OnceLock::new();
-    ALL.get_or_init(|| env::var_os(DICTIONARIES_VARIABLE).map(|folder| read(Path::new(&folder))).unwrap_or_default())
-}
-
-/// The files `0`, `1` and so on, up to the first that cannot be read: a chunk that needs it is an error that names it.
-fn read(folder: &Path) -> Dictionaries {
-    Dictionaries::new((0..MOST).map_while(|number| read_one(&folder.join(number.to_string()))))
-}
-
-fn read_one(path: &Path) -> Option<Dictionary> {
-    let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= LONGEST).then(|| Dictionary::new(bytes))
-}
-
-/// See [`Codecs::dictionary`](repackbench_preload_abi::Codecs).
-pub(crate) unsafe extern "C" fn with_adler32(adler32: u32) -> Bytes {
-    let found = std::panic::catch_unwind(|| all().by_adler32(adler32).map(|(_, dictionary)| dictionary.bytes()));
-    match found {
-        Ok(Some(bytes)) => Bytes { start: bytes.as_ptr(), len: bytes.len() },
-        _ => Bytes { start: std::ptr::null(), len: 0 },
+/// See [`Codecs::dictionaries`](repackbench_preload_abi::Codecs).
+///
+/// # Safety
+/// `folder` must be a C string.
+pub(crate) unsafe extern "C" fn read(folder: *const c_char) -> *const c_void {
+    // SAFETY: as the caller vouches.
+    let folder = Path::new(OsStr::from_bytes(unsafe { CStr::from_ptr(folder) }.to_bytes()));
+    match catch_unwind(|| read_dictionaries(folder)) {
+        Ok(Ok(dictionaries)) => ptr::from_ref(Box::leak(Box::new(dictionaries))).cast(),
+        Ok(Err(error)) => {
+            complain(&error.to_string());
+            ptr::null()
+        }
+        Err(_) => ptr::null(),
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// What `tables` stands for.
+///
+/// # Safety
+/// It must be null, or what [`read`] gave.
+pub(crate) unsafe fn behind(tables: *const c_void) -> &'static Dictionaries {
+    static NONE: OnceLock<Dictionaries> = OnceLock::new();
+    // SAFETY: as the caller vouches; it is never freed.
+    unsafe { tables.cast::<Dictionaries>().as_ref() }.unwrap_or_else(|| NONE.get_or_init(Dictionaries::default))
+}
 
-    #[test]
-    fn files_are_read_in_order_until_one_is_missing() {
-        let folder = tempfile::tempdir().unwrap();
-        for (name, bytes) in [("0", "one"), ("1", "two"), ("3", "four")] {
-            std::fs::write(folder.path().join(name), bytes).unwrap();
-        }
-        let read = read(folder.path());
-        let bytes: Vec<&[u8]> = read.iter().map(Dictionary::bytes).collect();
-        assert_eq!(bytes, [b"one", b"two"]);
+/// See [`Codecs::dictionary`](repackbench_preload_abi::Codecs).
+///
+/// # Safety
+/// As for [`behind`].
+pub(crate) unsafe extern "C" fn with_adler32(tables: *const c_void, adler32: u32) -> Bytes {
+    // SAFETY: as the caller vouches.
+    let dictionaries = unsafe { behind(tables) };
+    let found = catch_unwind(|| dictionaries.by_adler32(adler32).map(|(_, dictionary)| dictionary.bytes()));
+    match found {
+        Ok(Some(bytes)) => Bytes { start: bytes.as_ptr(), len: bytes.len() },
+        _ => Bytes { start: ptr::null(), len: 0 },
     }
 }

@@ -2,16 +2,16 @@
 
 use std::{
     cell::RefCell,
-    env,
-    io::Write,
+    ffi::CStr,
     panic::{AssertUnwindSafe, catch_unwind},
     ptr, slice,
-    sync::OnceLock,
 };
 
-use libc::{c_int, c_void};
+use libc::{c_char, c_int, c_void};
 use repackbench_codec::{ChunkEncoder, CodecError, CodecSpec};
-use repackbench_preload_abi::{Bytes, CODEC_VARIABLE, MEM_ERROR, OK};
+use repackbench_preload_abi::{Bytes, MEM_ERROR, OK};
+
+use crate::complain;
 
 /// How many places a thread keeps: git has more than one stream open only for moments.
 const KEPT: usize = 4;
@@ -20,59 +20,78 @@ const KEPT: usize = 4;
 const KEPT_LEN: usize = 4 << 20;
 
 /// Where a payload is collected, and its chunk put.
-#[derive(Default)]
 struct Payload {
+    writer: &'static Writer,
+    buffers: Buffers,
+}
+
+#[derive(Default)]
+struct Buffers {
     bytes: Vec<u8>,
     chunk: Vec<u8>,
 }
 
-/// One thread's encoders, made when first needed.
-#[derive(Default)]
+/// One thread's encoders for what one writer writes, made when first needed.
 struct Encoders {
+    writer: &'static Writer,
     packed: Option<ChunkEncoder>,
     loose: Option<ChunkEncoder>,
 }
 
 thread_local! {
-    #[allow(clippy::vec_box, reason = "C holds the box's address: nothing is copied between it and the pool")]
-    static POOL: RefCell<Vec<Box<Payload>>> = const { RefCell::new(Vec::new()) };
-    static ENCODERS: RefCell<Encoders> = RefCell::default();
+    static POOL: RefCell<Vec<Buffers>> = const { RefCell::new(Vec::new()) };
+    /// Mostly of one writer: that of the repository that git works on.
+    static ENCODERS: RefCell<Vec<Encoders>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The specs of packed and of loose objects that the environment names; none, with a complaint, if that names none.
-fn specs() -> Option<&'static (CodecSpec, CodecSpec)> {
-    static SPECS: OnceLock<Option<(CodecSpec, CodecSpec)>> = OnceLock::new();
-    let read = || {
-        let typed = env::var_os(CODEC_VARIABLE)?;
-        let spec = typed.to_str().and_then(|typed| typed.parse::<CodecSpec>().ok());
-        match spec.filter(|spec| spec.is_uniform() && !spec.uses_bases()) {
-            Some(spec) => Some((spec.clone(), spec.for_loose_objects())),
+/// What goes to one object store is written with this: the specs of packed and of loose objects.
+struct Writer {
+    packed: CodecSpec,
+    loose: CodecSpec,
+}
+
+impl Writer {
+    /// None where no object can be written with `typed`, which is complained about; and where plain git would meet what it cannot read.
+    fn of(typed: &str, is_guarded: bool) -> Option<Self> {
+        match typed.parse::<CodecSpec>().ok().filter(|spec| spec.is_uniform() && !spec.uses_bases()) {
+            Some(spec) if is_guarded || spec.is_read_by_git() => {
+                let loose = spec.for_loose_objects();
+                Some(Writer { packed: spec, loose })
+            }
+            Some(_) => None,
             None => {
-                complain(&format!(
-                    "{CODEC_VARIABLE}: expected a codec that takes nothing but the payload, found {}",
-                    typed.display()
-                ));
+                complain(&format!("expected a codec that takes nothing but the payload, found {typed}"));
                 None
             }
         }
-    };
-    SPECS.get_or_init(read).as_ref()
+    }
 }
 
-/// Says on stderr why zlib will write in a codec's place. Where even that fails there is nobody to tell.
-fn complain(message: &str) {
-    let _ = writeln!(std::io::stderr(), "repackbench: {message}");
+/// See [`Codecs::writer`](repackbench_preload_abi::Codecs).
+///
+/// # Safety
+/// `typed` must be a C string.
+pub(crate) unsafe extern "C" fn writer(typed: *const c_char, is_guarded: bool) -> *const c_void {
+    // SAFETY: as the caller vouches.
+    let typed = unsafe { CStr::from_ptr(typed) }.to_string_lossy();
+    let made = catch_unwind(|| Writer::of(&typed, is_guarded));
+    made.ok().flatten().map_or(ptr::null(), |writer| ptr::from_ref(Box::leak(Box::new(writer))).cast())
 }
 
 /// See [`Codecs::open_payload`](repackbench_preload_abi::Codecs).
-pub(crate) unsafe extern "C" fn open() -> *mut c_void {
+///
+/// # Safety
+/// `writer` must be what [`writer`] gave, and not null.
+pub(crate) unsafe extern "C" fn open(writer: *const c_void) -> *mut c_void {
+    // SAFETY: as the caller vouches; it is never freed.
+    let writer = unsafe { &*writer.cast::<Writer>() };
     let opened = catch_unwind(|| {
-        specs()?;
         // A thread that is ending has no pool any more.
         let kept = POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten();
-        Some(kept.unwrap_or_default())
+        let buffers = kept.unwrap_or_default();
+        Box::new(Payload { writer, buffers })
     });
-    opened.ok().flatten().map_or(ptr::null_mut(), |payload| Box::into_raw(payload).cast())
+    opened.map_or(ptr::null_mut(), |payload| Box::into_raw(payload).cast())
 }
 
 /// See [`Codecs::restart_payload`](repackbench_preload_abi::Codecs).
@@ -82,7 +101,7 @@ pub(crate) unsafe extern "C" fn open() -> *mut c_void {
 pub(crate) unsafe extern "C" fn restart(payload: *mut c_void) {
     // SAFETY: the caller vouches for it.
     let payload = unsafe { &mut *payload.cast::<Payload>() };
-    payload.forget();
+    payload.buffers.forget();
 }
 
 /// See [`Codecs::append`](repackbench_preload_abi::Codecs).
@@ -92,10 +111,11 @@ pub(crate) unsafe extern "C" fn restart(payload: *mut c_void) {
 pub(crate) unsafe extern "C" fn append(payload: *mut c_void, bytes: *const u8, len: usize) -> c_int {
     // SAFETY: the caller vouches for both.
     let (payload, bytes) = unsafe { (&mut *payload.cast::<Payload>(), view(bytes, len)) };
-    if payload.bytes.try_reserve(len).is_err() {
+    let collected = &mut payload.buffers.bytes;
+    if collected.try_reserve(len).is_err() {
         return MEM_ERROR;
     }
-    payload.bytes.extend_from_slice(bytes);
+    collected.extend_from_slice(bytes);
     OK
 }
 
@@ -105,8 +125,8 @@ pub(crate) unsafe extern "C" fn append(payload: *mut c_void, bytes: *const u8, l
 /// As for [`restart`].
 pub(crate) unsafe extern "C" fn collected(payload: *mut c_void) -> Bytes {
     // SAFETY: the caller vouches for it.
-    let payload = unsafe { &*payload.cast::<Payload>() };
-    Bytes { start: payload.bytes.as_ptr(), len: payload.bytes.len() }
+    let collected = unsafe { &(*payload.cast::<Payload>()).buffers.bytes };
+    Bytes { start: collected.as_ptr(), len: collected.len() }
 }
 
 /// See [`Codecs::encode`](repackbench_preload_abi::Codecs).
@@ -122,10 +142,11 @@ pub(crate) unsafe extern "C" fn encode(
 ) -> Bytes {
     // SAFETY: the caller vouches for both.
     let (payload, rest) = unsafe { (&mut *payload.cast::<Payload>(), view(rest, len)) };
-    let before = payload.bytes.len();
+    let before = payload.buffers.bytes.len();
     match catch_unwind(AssertUnwindSafe(|| payload.encode(is_loose, rest))) {
-        Ok(Ok(())) if payload.chunk.len() <= longest => {
-            return Bytes { start: payload.chunk.as_ptr(), len: payload.chunk.len() };
+        Ok(Ok(())) if payload.buffers.chunk.len() <= longest => {
+            let chunk = &payload.buffers.chunk;
+            return Bytes { start: chunk.as_ptr(), len: chunk.len() };
         }
         Ok(Ok(())) => complain("zlib writes this object, since its codec's chunk is longer than git makes room for"),
         Ok(Err(error)) => complain(&format!("zlib writes this object, since its codec failed: {error}")),
@@ -135,33 +156,36 @@ pub(crate) unsafe extern "C" fn encode(
             complain("zlib writes this object, because of a defect in the encoder");
         }
     }
-    payload.bytes.truncate(before);
+    payload.buffers.bytes.truncate(before);
     Bytes { start: ptr::null(), len: 0 }
 }
 
-impl Payload {
+impl Buffers {
     fn forget(&mut self) {
         for buffer in [&mut self.bytes, &mut self.chunk] {
             buffer.clear();
             buffer.shrink_to(KEPT_LEN);
         }
     }
+}
 
+impl Payload {
     fn encode(&mut self, is_loose: bool, rest: &[u8]) -> Result<(), CodecError> {
+        let Buffers { bytes, chunk } = &mut self.buffers;
         // Mostly everything arrives at once, and needs no copy.
-        let whole = if self.bytes.is_empty() {
+        let whole = if bytes.is_empty() {
             rest
         } else {
             let wanted = rest.len() as u64;
-            self.bytes.try_reserve(rest.len()).map_err(|_| CodecError::NoMemory { codec: "payload", wanted })?;
-            self.bytes.extend_from_slice(rest);
-            &self.bytes
+            bytes.try_reserve(rest.len()).map_err(|_| CodecError::NoMemory { codec: "payload", wanted })?;
+            bytes.extend_from_slice(rest);
+            bytes
         };
-        self.chunk.clear();
-        ENCODERS.with_borrow_mut(|encoders| {
-            encoders.get(is_loose)?.encode(whole, &mut self.chunk)?;
+        chunk.clear();
+        ENCODERS.with_borrow_mut(|all| {
+            Encoders::of(all, self.writer).get(is_loose)?.encode(whole, chunk)?;
             if cfg!(debug_assertions) {
-                assert_faithful(whole, &self.chunk);
+                assert_faithful(whole, chunk);
             }
             Ok(())
         })
@@ -169,8 +193,18 @@ impl Payload {
 }
 
 impl Encoders {
+    /// The ones of `writer` among all.
+    fn of<'a>(all: &'a mut Vec<Encoders>, writer: &'static Writer) -> &'a mut Encoders {
+        let known = all.iter().position(|encoders| ptr::eq(encoders.writer, writer));
+        let at = known.unwrap_or_else(|| {
+            all.push(Encoders { writer, packed: None, loose: None });
+            all.len() - 1
+        });
+        &mut all[at]
+    }
+
     fn get(&mut self, is_loose: bool) -> Result<&mut ChunkEncoder, CodecError> {
-        let Some((packed, loose)) = specs() else { unreachable!("no payload is opened without a codec") };
+        let Writer { packed, loose } = self.writer;
         let (slot, spec) = if is_loose { (&mut self.loose, loose) } else { (&mut self.packed, packed) };
         match slot {
             Some(encoder) => Ok(encoder),
@@ -193,13 +227,14 @@ fn assert_faithful(payload: &[u8], chunk: &[u8]) {
 /// As for [`restart`]; `payload` must not be used afterwards.
 pub(crate) unsafe extern "C" fn close(payload: *mut c_void) {
     // SAFETY: the caller vouches that it is from `open`, which gave up ownership.
-    let mut payload = unsafe { Box::from_raw(payload.cast::<Payload>()) };
+    let payload = unsafe { Box::from_raw(payload.cast::<Payload>()) };
     let _ = catch_unwind(AssertUnwindSafe(move || {
-        payload.forget();
+        let mut buffers = payload.buffers;
+        buffers.forget();
         let _ = POOL.try_with(|pool| {
             let mut pool = pool.borrow_mut();
             if pool.len() < KEPT {
-                pool.push(payload);
+                pool.push(buffers);
             }
         });
     }));

@@ -13,7 +13,7 @@ mod libdeflate;
 mod zlib_ng;
 mod zlibs;
 
-use std::sync::OnceLock;
+use std::{io::Write, sync::OnceLock};
 
 use repackbench_preload_abi::{ABI_VERSION, Codecs};
 
@@ -23,6 +23,7 @@ static CODECS: OnceLock<Option<Codecs>> = OnceLock::new();
 fn codecs() -> Option<Codecs> {
     Some(Codecs {
         abi_version: ABI_VERSION,
+        dictionaries: dictionaries::read,
         open: decoder::open,
         restart: decoder::restart,
         step: decoder::step,
@@ -35,6 +36,7 @@ fn codecs() -> Option<Codecs> {
         zlib_ng: None,
         stock: zlibs::stock()?,
         zlib_rs: zlibs::zlib_rs()?,
+        writer: encoder::writer,
         open_payload: encoder::open,
         restart_payload: encoder::restart,
         append: encoder::append,
@@ -42,6 +44,11 @@ fn codecs() -> Option<Codecs> {
         encode: encoder::encode,
         close_payload: encoder::close,
     })
+}
+
+/// Says on stderr what no return code can say. Where even that fails there is nobody to tell.
+fn complain(message: &str) {
+    let _ = writeln!(std::io::stderr(), "repackbench: {message}");
 }
 
 /// The table of functions; null if it cannot be made. It lasts as long as the process.

@@ -1,5 +1,7 @@
 //! Which of its commands a git is running, from the words that it was started with.
 
+use std::sync::OnceLock;
+
 /// What stands between git's name and the command's, and has a value in the next word.
 const WITH_VALUE: [&[u8]; 9] = [
     b"-C",
@@ -12,6 +14,9 @@ const WITH_VALUE: [&[u8]; 9] = [
     b"--attr-source",
     b"--shallow-file",
 ];
+
+/// The option that names the git directory.
+const GIT_DIR: &[u8] = b"--git-dir";
 
 /// As much of `--stdout` as git takes for it.
 const TO_STDOUT: &[u8] = b"--stdo";
@@ -28,8 +33,18 @@ pub(crate) enum PackWriter {
 }
 
 /// A running git.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitCommand {
+    /// The program is called git, or after one of its commands.
+    pub(crate) is_git: bool,
+    /// The command; empty if there is none.
+    pub(crate) name: Vec<u8>,
+    /// How many words stand before the command's own.
+    pub(crate) at: usize,
+    /// The folders that git goes to first, one after the other.
+    pub(crate) folders: Vec<Vec<u8>>,
+    /// The git directory that it is told.
+    pub(crate) git_dir: Option<Vec<u8>>,
     /// The writer of packs that it is, if it is one.
     pub(crate) writer: Option<PackWriter>,
     /// What it writes leaves the repository.
@@ -41,34 +56,64 @@ pub(crate) struct GitCommand {
 impl GitCommand {
     /// From all words, each with a NUL behind it, as the kernel tells them.
     pub(crate) fn of(command_line: &[u8]) -> Self {
-        let mut words = command_line.strip_suffix(b"\0").unwrap_or(command_line).split(|byte| *byte == 0);
-        let program = words.next().unwrap_or_default();
+        let words = command_line.strip_suffix(b"\0").unwrap_or(command_line).split(|byte| *byte == 0);
+        GitCommand::of_words(&words.collect::<Vec<_>>())
+    }
+
+    /// From all words, the program's first.
+    pub(crate) fn of_words(words: &[&[u8]]) -> Self {
+        let program = words.first().copied().unwrap_or_default();
         let program = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        let command = match program.strip_prefix(b"git-") {
-            Some(command) => command,
-            None => command_behind(&mut words),
-        };
-        let writer = match command {
+        let mut command = GitCommand { at: 1, ..GitCommand::default() };
+        match program.strip_prefix(b"git-") {
+            Some(name) => (command.is_git, command.name) = (true, name.to_vec()),
+            None => {
+                command.is_git = program == b"git";
+                command.read_own_words(words);
+            }
+        }
+        command.writer = match command.name.as_slice() {
             b"pack-objects" => Some(PackWriter::PackObjects),
             b"index-pack" => Some(PackWriter::IndexPack),
             b"fast-import" => Some(PackWriter::FastImport),
             _ => None,
         };
-        let words: Vec<&[u8]> = words.collect();
-        let sends = writer == Some(PackWriter::PackObjects) && words.iter().any(|word| word.starts_with(TO_STDOUT));
-        let operands = words.iter().filter(|word| !word.starts_with(b"-")).map(|word| word.to_vec()).collect();
-        GitCommand { writer, sends, operands }
+        let words = words.get(command.at..).unwrap_or_default();
+        let to_stdout = words.iter().any(|word| word.starts_with(TO_STDOUT));
+        command.sends = command.writer == Some(PackWriter::PackObjects) && to_stdout;
+        command.operands = words.iter().filter(|word| !word.starts_with(b"-")).map(|word| word.to_vec()).collect();
+        command
+    }
+
+    /// Reads git's own words up to the command's name: the first that is neither an option nor an option's value.
+    fn read_own_words(&mut self, words: &[&[u8]]) {
+        while let Some(word) = words.get(self.at).copied() {
+            self.at += 1;
+            if WITH_VALUE.contains(&word) {
+                let value = words.get(self.at).copied().unwrap_or_default().to_vec();
+                self.at += 1;
+                match word {
+                    b"-C" => self.folders.push(value),
+                    GIT_DIR => self.git_dir = Some(value),
+                    _ => {}
+                }
+            } else if let Some(value) = word.strip_prefix(GIT_DIR).and_then(|rest| rest.strip_prefix(b"=")) {
+                self.git_dir = Some(value.to_vec());
+            } else if !word.starts_with(b"-") {
+                self.name = word.to_vec();
+                return;
+            }
+        }
     }
 }
 
-/// The first of git's own words that is neither an option nor an option's value.
-fn command_behind<'a>(words: &mut impl Iterator<Item = &'a [u8]>) -> &'a [u8] {
-    while let Some(word) = words.next() {
-        if WITH_VALUE.contains(&word) {
-            words.next();
-        } else if !word.starts_with(b"-") {
-            return word;
-        }
-    }
-    b""
+/// This process's command line; none if the kernel does not tell it.
+pub(crate) fn this() -> Option<&'static GitCommand> {
+    static THIS: OnceLock<Option<GitCommand>> = OnceLock::new();
+    THIS.get_or_init(|| std::fs::read("/proc/self/cmdline").ok().map(|line| GitCommand::of(&line))).as_ref()
+}
+
+/// Whether this process is a git.
+pub(crate) fn is_git() -> bool {
+    this().is_some_and(|command| command.is_git)
 }

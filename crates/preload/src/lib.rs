@@ -1,6 +1,15 @@
 //! A library to preload into git, or into any program that is linked with zlib dynamically: it answers zlib's own functions, and so
 //! lets that program read every codec of repackbench whose chunks can be decoded by themselves.
 //!
+//! It takes the place of some functions of the C library as well, and keeps nothing outside the process:
+//!
+//! | functions | what they do besides |
+//! |---|---|
+//! | `open`, `fopen` and the like | hide a variant's guard, and tell what file of which object store is open |
+//! | `rename` and the like | put the guard back |
+//! | `mmap`, `munmap`, `read`, `pread` | tell where in memory which store's content lies, and so whose dictionaries a chunk needs |
+//! | `__libc_start_main` | sees to it that what leaves a variant is zlib |
+//!
 //! The first bytes of a stream decide, when they arrive: one with a tag byte and a standard zstd frame are decoded by the codecs, in
 //! a library of their own that is loaded when the first such stream is met. Everything else, and every stream that was opened as gzip
 //! or raw DEFLATE, goes to a real zlib: the one that the program is linked with, unless the environment names another.
@@ -8,12 +17,9 @@
 //! | variable | meaning |
 //! |---|---|
 //! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, `zlib-ng`, or `libdeflate` for streams that are read whole |
-//! | `REPACKBENCH_DICTIONARIES` | the folder with the repository's dictionaries, uncompressed, in files `0`, `1` and so on |
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
-//! | `REPACKBENCH_CODEC` | the codec of what git writes to its object store: packs and loose objects; all else stays zlib |
+//! | `REPACKBENCH_CODEC` | the codec of what git writes to object stores of variants: packs and loose objects; all else stays zlib. Without it, what `repackbench.codec` says in the variant's configuration |
 //! | `REPACKBENCH_COLLECT_LIMIT` | the longest payload that is collected for that codec, in bytes (default 512 MiB); a longer one stays zlib |
-//! | `REPACKBENCH_WRITERS` | the executables that are git, each as `DEVICE:INODE`, with commas between them |
-//! | `REPACKBENCH_REPOSITORY` | the git directory whose object store is meant |
 //!
 //! A zlib calls its own functions by name, and so comes back here. That does no harm, because every function tells by the state in the
 //! stream whether it is one of ours, and hands over those that are not. No panic leaves this library.
@@ -25,9 +31,16 @@
 mod caller;
 mod codecs;
 mod deflate;
+mod files;
 mod git_command;
+mod guard;
+mod host;
 mod inflate;
+mod memory;
 mod object_store;
+mod objects;
+mod repository;
+mod start;
 mod stream;
 mod written;
 mod zlib;

@@ -16,6 +16,7 @@ use crate::{
     caller::{show_new, take},
     codecs::codecs,
     object_store::{self, Purpose},
+    objects::Writer,
     zlib::zlib,
 };
 
@@ -112,10 +113,10 @@ pub(crate) fn bound(payload_len: c_ulong) -> c_ulong {
 
 /// Makes a new stream one of ours, if it may go to the object store; false if it is zlib's.
 pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
-    let Some(purpose) = object_store::purpose() else { return false };
+    let Some((purpose, Writer(writer))) = object_store::purpose() else { return false };
     let Some(codecs) = codecs() else { return false };
-    // SAFETY: takes nothing.
-    let payload = unsafe { (codecs.open_payload)() };
+    // SAFETY: what the codecs gave.
+    let payload = unsafe { (codecs.open_payload)(writer) };
     if payload.is_null() {
         return false;
     }

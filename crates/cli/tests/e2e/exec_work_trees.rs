@@ -80,11 +80,6 @@ fn work_trees_outlive_the_command_that_made_them() {
     assert!(!first.exists() && !folder.exists());
     assert_eq!(output(&scratch, &variant, &["rev-parse", "further"]), head);
 
-    // Of a command that was killed the work tree still names the view, which is gone.
-    fs::write(moved.join(".git"), "gitdir: /nonexistent/git/worktrees/second\n").unwrap();
-    output(&scratch, &variant, &["worktree", "list"]);
-    assert_eq!(named(&moved), fs::canonicalize(variant.join("worktrees/second")).unwrap().to_str().unwrap());
-
     // Removed by hand.
     fs::remove_dir_all(&moved).unwrap();
     output(&scratch, &variant, &["worktree", "prune"]);
@@ -125,23 +120,6 @@ fn a_command_that_cannot_run_leaves_work_trees_as_they_were() {
         assert_ne!(exec(&scratch, repo, &["cat-file", "-e", "no-such-object"]).code, Some(exit::OK));
         assert_eq!(named(&tree), before);
     }
-}
-
-#[test]
-fn a_work_tree_that_names_the_view_of_a_killed_command_says_how_it_is_set_right() {
-    let scratch = Scratch::new();
-    let variant = scratch.join("variant");
-    convert(&Fixture::get("history").repo(), "lz4", &variant);
-    let tree = scratch.join("tree");
-    output(&scratch, &variant, &["worktree", "add", "-q", "--detach", tree.to_str().unwrap()]);
-    let view = scratch.join("repackbench-exec-killed/git/worktrees/tree");
-    fs::write(tree.join(".git"), format!("gitdir: {}\n", view.display())).unwrap();
-
-    let refused = exec(&scratch, &tree, &["status"]).exits(exit::BAD_INPUT);
-    assert!(refused.stderr.contains(view.to_str().unwrap()), "{refused:?}");
-    assert!(refused.stderr.contains("hint: `repackbench exec VARIANT -- git worktree list`"), "{refused:?}");
-    output(&scratch, &variant, &["worktree", "list"]);
-    assert_eq!(output(&scratch, &tree, &["status", "--porcelain"]), "");
 }
 
 /// Where `git` itself, without `exec`, finds the git directory of a submodule, and its work tree.

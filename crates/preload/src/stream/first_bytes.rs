@@ -27,6 +27,14 @@ pub(crate) fn is_plainly_zlib(first: u8) -> bool {
     first != ZSTD_MAGIC[0] && !IS_TAG[usize::from(first)]
 }
 
+/// The flag of tag bytes that says that a chunk needs a dictionary.
+const DICTIONARY: u8 = 0x40;
+
+/// Whether a chunk of ours that begins so needs a dictionary.
+pub(crate) fn needs_dictionary(first: u8) -> bool {
+    IS_TAG[usize::from(first)] && first & DICTIONARY != 0
+}
+
 /// What a stream's first bytes say about it.
 pub(crate) enum Opening {
     Zlib,

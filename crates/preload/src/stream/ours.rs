@@ -5,22 +5,30 @@ use std::ptr;
 use libc::{c_int, c_void};
 use repackbench_preload_abi::{BUF_ERROR, Codecs, DATA_ERROR, FINISH, MEM_ERROR, OK, STREAM_END, ZStream};
 
-use super::{Phase, Stream, advance, first_bytes::ZSTD_MAGIC};
-use crate::codecs::codecs;
+use super::{
+    Phase, Stream, advance,
+    first_bytes::{ZSTD_MAGIC, needs_dictionary},
+};
+use crate::{
+    codecs::codecs,
+    objects::{self, Tables},
+};
 
 /// A decoder of the codecs' library. Its contexts are dear: it is kept as long as the state that it belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder {
     codecs: &'static Codecs,
     decoder: *mut c_void,
+    /// The dictionaries that it knows.
+    tables: Option<Tables>,
 }
 
 impl Decoder {
     /// None where there is no memory for it.
-    fn open(codecs: &'static Codecs) -> Option<Self> {
-        // SAFETY: takes nothing.
-        let decoder = unsafe { (codecs.open)() };
-        (!decoder.is_null()).then_some(Decoder { codecs, decoder })
+    fn open(codecs: &'static Codecs, tables: Option<Tables>) -> Option<Self> {
+        // SAFETY: null, or what the codecs gave.
+        let decoder = unsafe { (codecs.open)(tables.map_or(ptr::null(), |tables| tables.0)) };
+        (!decoder.is_null()).then_some(Decoder { codecs, decoder, tables })
     }
 
     pub(super) fn close(self) {
@@ -38,7 +46,18 @@ impl Stream {
             self.phase = Phase::Failed;
             return DATA_ERROR;
         };
-        let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs)) else { return MEM_ERROR };
+        let begins = matches!(self.phase, Phase::New) && caller.avail_in != 0;
+        // SAFETY: a stream that begins here has its first byte here.
+        let tables = match begins && needs_dictionary(unsafe { *caller.next_in }) {
+            true => objects::tables_for(caller.next_in),
+            false => None,
+        };
+        if tables.is_some()
+            && let Some(other) = self.decoder.take_if(|decoder| decoder.tables != tables)
+        {
+            other.close();
+        }
+        let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs, tables)) else { return MEM_ERROR };
         self.decoder = Some(decoder);
         if let Phase::FirstByteOfMagic = self.phase {
             // SAFETY: a new decoder, one byte, and no room.
@@ -71,7 +90,7 @@ impl Stream {
 
     /// Lets the decoder forget what it was about, and what it took much memory for.
     pub(super) fn rest_decoder(&mut self) {
-        if let (Phase::Ours, Some(Decoder { codecs, decoder })) = (self.phase, self.decoder) {
+        if let (Phase::Ours, Some(Decoder { codecs, decoder, .. })) = (self.phase, self.decoder) {
             // SAFETY: open.
             unsafe { (codecs.restart)(decoder) };
             self.phase = Phase::New;

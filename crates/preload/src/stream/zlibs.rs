@@ -4,15 +4,13 @@
 //! Where contexts are kept, and where a stream turns out to be zlib's by another way, a second `z_stream` in our state is the real one, and what
 //! the caller sees is copied.
 
-use std::{env, ptr, sync::OnceLock};
+use std::ptr;
 
 use libc::{c_int, c_uint, c_ulong};
-use repackbench_preload_abi::{
-    DICTIONARIES_VARIABLE, FINISH, MEM_ERROR, NEED_DICT, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions,
-};
+use repackbench_preload_abi::{FINISH, MEM_ERROR, NEED_DICT, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions};
 
 use super::{LONGEST_WINDOW, Phase, Stream, advance, first_bytes::ZSTD_MAGIC, is_plain, place, pool};
-use crate::{codecs::codecs, zlib::zlib};
+use crate::{codecs::codecs, objects, zlib::zlib};
 
 /// The version that zlibs are asked for: one that each takes.
 const VERSION: &std::ffi::CStr = c"1.2.11";
@@ -127,17 +125,17 @@ pub(crate) fn end_zlibs(caller: &mut ZStream) -> c_int {
 /// As zlib.h has it.
 unsafe fn inflate_with_dictionaries(functions: &ZlibFunctions, stream: *mut ZStream, flush: c_int) -> c_int {
     // SAFETY: as the caller vouches; the stream is copied.
-    let before = unsafe { ((*stream).avail_in, (*stream).total_in) };
+    let before = unsafe { ((*stream).avail_in, (*stream).total_in, (*stream).next_in) };
     // SAFETY: as the caller vouches.
     let code = unsafe { (functions.inflate)(stream, flush) };
-    if code != NEED_DICT || !has_dictionaries() {
+    if code != NEED_DICT {
         return code;
     }
-    let Some(codecs) = codecs() else { return code };
+    let (Some(codecs), Some(tables)) = (codecs(), objects::tables_for(before.2)) else { return code };
     // SAFETY: as the caller vouches; nothing else refers to the stream until the next call.
     let seen = unsafe { &mut *stream };
-    // SAFETY: takes a number.
-    let dictionary = unsafe { (codecs.dictionary)(u32::try_from(seen.adler).unwrap_or_default()) };
+    // SAFETY: what the codecs gave, and a number.
+    let dictionary = unsafe { (codecs.dictionary)(tables.0, u32::try_from(seen.adler).unwrap_or_default()) };
     let Ok(length) = c_uint::try_from(dictionary.len) else { return code };
     if dictionary.start.is_null() {
         return code;
@@ -291,10 +289,4 @@ impl Stream {
         // SAFETY: it was opened, and is closed only here.
         unsafe { (zlib.functions.inflate_end)(&mut self.inner) }
     }
-}
-
-/// Whether the environment names dictionaries, without which no zlib stream of ours has any.
-fn has_dictionaries() -> bool {
-    static HAS: OnceLock<bool> = OnceLock::new();
-    *HAS.get_or_init(|| env::var_os(DICTIONARIES_VARIABLE).is_some())
 }

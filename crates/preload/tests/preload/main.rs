@@ -5,6 +5,7 @@ mod chunks;
 mod consumers;
 mod fuzzed;
 mod git_commands;
+mod guard_text;
 mod handed_over;
 mod library;
 mod same_as_zlib;

@@ -2,7 +2,8 @@
 //!
 //! The stand-in looks at the process around it, so these tests run in one that looks like git.
 
-use std::os::unix::{fs::MetadataExt, process::CommandExt};
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 use rand::rngs::SmallRng;
@@ -13,7 +14,7 @@ use repackbench_preload_abi::{
 };
 
 use crate::calls::{Stream as ReadStream, outcome, read};
-use crate::library::{ours, zlibs};
+use crate::library::{make_file, ours, zlibs};
 use crate::samples::{deflated, payload};
 
 const NO_FLUSH: i32 = 0;
@@ -32,14 +33,10 @@ fn run_as(git_command: &str, name: &str, codec: &str) {
 fn run_with(git_command: &str, name: &str, codec: &str, environment: &[(&str, &str)]) {
     let repository = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(repository.path().join("objects/pack")).unwrap();
-    let program = std::env::current_exe().unwrap();
-    let found = program.metadata().unwrap();
-    let mut command = Command::new(program);
+    std::fs::write(repository.path().join("config"), "[extensions]\n\trepackbench = \"1;store\"\n").unwrap();
+    let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg0(git_command).args(["--ignored", "--exact", name]).arg(repository.path().join("objects/pack/pack"));
-    command.env(CODEC, codec).env("REPACKBENCH_WRITERS", format!("1:1,{}:{}", found.dev(), found.ino()));
-    command.env("REPACKBENCH_REPOSITORY", repository.path()).env("GIT_DIR", repository.path());
-    // A git that runs the tests, as `rebase --exec` does, names places of its own.
-    command.env_remove("GIT_COMMON_DIR").env_remove("GIT_OBJECT_DIRECTORY");
+    command.env(CODEC, codec);
     command.envs(environment.iter().copied());
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
@@ -353,6 +350,11 @@ fn loose_objects_alone() {
         ours == zlibs
     };
     let content = payload(900);
+    assert!(is_zlibs(&[(b"blob 900\0", NO_FLUSH), (&content, FINISH)]), "no object is being made");
+    let packs = std::env::args_os().next_back().map(PathBuf::from).unwrap();
+    let folder = packs.ancestors().nth(2).unwrap().join("56");
+    std::fs::create_dir(&folder).unwrap();
+    make_file(&folder.join("tmp_obj_1"));
     for header in [&b"blob 900\0"[..], b"tree 0\0", b"commit 123\0", b"tag 18446744073709551615\0"] {
         assert!(!is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
         // Everything at once: what `diff --binary` does with a file that happens to be so.

@@ -76,16 +76,14 @@ impl GitRow {
         let folder = git.scratch.join(format!("row-{number}"));
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
         let mut library = match zlib {
-            Some(zlib) => Some(GitClient::with_git(repository, &git_dir, Some(git.program.clone()), *zlib)?),
+            Some(zlib) => Some(GitClient::with_git(Some(git.program.clone()), *zlib)?.on(repository, &git_dir)?),
             None => None,
         };
         let is_plain = repository.extension_spec().is_none();
-        let codec = spec.filter(|spec| clients_write(spec));
-        let mut library_writes = false;
-        if let (Some(library), Some(codec)) = (&mut library, codec) {
-            library.write_with(repository, codec)?;
-            library_writes = true;
+        if let Some(codec) = spec.filter(|spec| clients_write(spec)) {
+            library = library.map(|library| library.write_with(Some(repository), codec)).transpose()?;
         }
+        let library_writes = library.as_ref().is_some_and(GitClient::writes);
         let client = Client {
             kind: ClientKind::Stock,
             program: git.name.clone(),
@@ -130,9 +128,6 @@ impl GitRow {
     fn command_on(&self, git_dir: &Path, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.command(caches)?;
         command.env("GIT_DIR", git_dir);
-        if let Some(library) = &self.library {
-            library.write_to(&mut command, git_dir);
-        }
         Ok(command)
     }
 
@@ -146,22 +141,30 @@ impl GitRow {
 
     /// The repository that a job's transport serves from.
     fn served(&self, job: &StockJob) -> Result<PathBuf, StockError> {
-        match (self.caches_of(job), &self.library) {
-            (Caches::Forge, _) => Ok(self.forge()?.to_owned()),
-            (Caches::Off, Some(library)) => Ok(library.git_dir().to_owned()),
-            (Caches::Off, None) => Ok(self.git_dir.clone()),
+        match self.caches_of(job) {
+            Caches::Forge => Ok(self.forge()?.to_owned()),
+            Caches::Off => Ok(self.git_dir.clone()),
         }
     }
 
-    /// A copy at `place` that commands may write to, without the guard.
+    /// A copy at `place` that commands may write to.
     fn copy(&self, place: &Path) -> Result<(), StockError> {
-        copy_repository(&self.git_dir, place)?;
-        if !self.is_plain {
-            let mut command = self.git.command(Caches::Off);
-            command.arg("config").arg("--file").arg(place.join("config"));
-            output(command.args(["--unset-all", "extensions.repackbench"]))?;
+        copy_repository(&self.git_dir, place)
+    }
+
+    /// Gives an ordinary repository the guard of the variant, so that commands write to it what they write to the variant.
+    fn guard(&self, place: &Path) -> Result<(), StockError> {
+        if self.is_plain {
+            return Ok(());
         }
-        Ok(())
+        const KEY: &str = "extensions.repackbench";
+        let config = |folder: &Path, words: &[&str]| {
+            let mut command = self.git.command(Caches::Off);
+            output(command.arg("config").arg("--file").arg(folder.join("config")).args(words))
+        };
+        let guard = config(&self.git_dir, &["--get", KEY])?;
+        config(place, &["core.repositoryFormatVersion", "1"])?;
+        config(place, &[KEY, String::from_utf8_lossy(&guard).trim_end()]).map(drop)
     }
 
     /// Whether the job's caches, or what helps the row, lie beside the packs.
@@ -249,6 +252,7 @@ impl GitRow {
         let old = self.without_newest(job)?;
         made_once(&self.with_loose, self.folder.join("loose"), |place| {
             copy_repository(old, place)?;
+            self.guard(place)?;
             let mut fetch = self.command_on(place, self.caches_of(job))?;
             fetch.env_remove("GIT_INDEX_FILE");
             fetch.args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);

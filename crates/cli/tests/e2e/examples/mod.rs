@@ -28,12 +28,14 @@ const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
 /// chores.
-const OPTIONS_OF_OTHERS: [&str; 11] = [
+const OPTIONS_OF_OTHERS: [&str; 13] = [
     "--check",
     "--config",
     "--cwd",
     "--depth",
     "--features",
+    "--no-local",
+    "--no-reuse-object",
     "--no-walk",
     "--objects",
     "--reference",

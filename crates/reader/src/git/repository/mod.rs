@@ -95,6 +95,13 @@ impl GitRepository {
         &self.location.common_dir
     }
 
+    /// Whether it says that the folder around the git directory is its work tree: it is not bare, and names no other one.
+    #[must_use]
+    pub fn has_work_tree_around(&self) -> bool {
+        let is_bare = matches!(self.config.boolean("core.bare"), Ok(Some(true)));
+        !is_bare && self.config.string("core.worktree").is_none() && self.git_dir() == self.common_dir()
+    }
+
     /// The hash function that names objects.
     #[must_use]
     pub fn object_hash(&self) -> gix_hash::Kind {

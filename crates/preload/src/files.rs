@@ -1,0 +1,214 @@
+//! Opening and renaming files: the C library's functions, but for a variant's configuration.
+//!
+//! They are called before this process has begun and between a fork and what follows it, so they do nothing that needs memory unless
+//! a file is called `config`.
+
+use std::ffi::CStr;
+
+use libc::{AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t};
+
+use crate::{
+    guard, guarded,
+    host::{behind, set_errno},
+    objects,
+};
+
+/// What becomes of a file that is to be opened.
+enum Opening {
+    /// The C library opens it.
+    Ordinary,
+    /// This descriptor is it.
+    Ours(c_int),
+    /// Nobody.
+    Refused,
+}
+
+/// # Safety
+/// `path` must be null or a C string.
+unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
+    if path.is_null() {
+        return Opening::Ordinary;
+    }
+    // SAFETY: not null, so a C string.
+    let path = unsafe { CStr::from_ptr(path) };
+    if !guard::is_config(path) {
+        return Opening::Ordinary;
+    }
+    guarded(Opening::Refused, || match flags & O_ACCMODE {
+        O_RDONLY => guard::hidden(folder, path).map_or(Opening::Ordinary, Opening::Ours),
+        // What is appended takes nothing away.
+        _ if flags & O_APPEND != 0 && flags & O_TRUNC == 0 => Opening::Ordinary,
+        _ if guard::is_protected(folder, path) => Opening::Refused,
+        _ => Opening::Ordinary,
+    })
+}
+
+fn missing() -> c_int {
+    set_errno(ENOSYS);
+    -1
+}
+
+fn refused() -> c_int {
+    set_errno(EACCES);
+    -1
+}
+
+/// A descriptor that the C library gave for `path`.
+///
+/// # Safety
+/// `path` must be a C string if the descriptor is one.
+unsafe fn opened(descriptor: c_int, path: *const c_char) -> c_int {
+    if descriptor >= 0 {
+        // SAFETY: as the caller vouches.
+        objects::opened(descriptor, unsafe { CStr::from_ptr(path) }.to_bytes());
+    }
+    descriptor
+}
+
+macro_rules! opens {
+    ($($symbol:ident = $name:literal ($($folder:ident)?) $($mode:ident)?;)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(
+            $($folder: c_int,)?
+            path: *const c_char,
+            flags: c_int,
+            $($mode: mode_t,)?
+        ) -> c_int {
+            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged. A mode that was
+            // not given is whatever its register holds, and nobody looks at it.
+            unsafe {
+                match opening(opens!(@or_here $($folder)?), path, flags) {
+                    Opening::Ours(descriptor) => descriptor,
+                    Opening::Refused => refused(),
+                    Opening::Ordinary => opened(
+                        behind!(
+                            $name: fn($(opens!(@number $folder),)? *const c_char, c_int $(, opens!(@mode $mode))?) -> c_int,
+                            ($($folder,)? path, flags $(, $mode)?),
+                            missing()
+                        ),
+                        path,
+                    ),
+                }
+            }
+        })*
+    };
+    (@or_here) => { AT_FDCWD };
+    (@or_here $folder:ident) => { $folder };
+    (@number $folder:ident) => { c_int };
+    (@mode $mode:ident) => { mode_t };
+}
+
+opens! {
+    open = c"open" () mode;
+    open64 = c"open64" () mode;
+    openat = c"openat" (folder) mode;
+    openat64 = c"openat64" (folder) mode;
+    __open_2 = c"__open_2" ();
+    __open64_2 = c"__open64_2" ();
+    __openat_2 = c"__openat_2" (folder);
+    __openat64_2 = c"__openat64_2" (folder);
+}
+
+/// The flags that stand for a mode of `fopen`.
+///
+/// # Safety
+/// `mode` must be a C string.
+unsafe fn flags_of(mode: *const c_char) -> c_int {
+    // SAFETY: as the caller vouches.
+    let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
+    let updates = mode.contains(&b'+');
+    match mode.first() {
+        Some(b'r') if !updates => O_RDONLY,
+        Some(b'r') => libc::O_RDWR,
+        Some(b'a') => libc::O_WRONLY | O_APPEND,
+        _ => libc::O_WRONLY | O_TRUNC,
+    }
+}
+
+macro_rules! opens_streams {
+    ($($symbol:ident = $name:literal;)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(path: *const c_char, mode: *const c_char) -> *mut FILE {
+            // SAFETY: the caller's duties are those of the C library's function: two C strings.
+            unsafe {
+                match opening(AT_FDCWD, path, flags_of(mode)) {
+                    Opening::Ours(descriptor) => libc::fdopen(descriptor, mode),
+                    Opening::Refused => {
+                        refused();
+                        std::ptr::null_mut()
+                    }
+                    Opening::Ordinary => behind!(
+                        $name: fn(*const c_char, *const c_char) -> *mut FILE,
+                        (path, mode),
+                        std::ptr::null_mut()
+                    ),
+                }
+            }
+        })*
+    };
+}
+
+opens_streams! {
+    fopen = c"fopen";
+    fopen64 = c"fopen64";
+}
+
+/// Sees to it that no guard is lost when one file replaces another; false if it would be.
+///
+/// # Safety
+/// Both paths must be null or C strings.
+unsafe fn may_replace(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char) -> bool {
+    if from.is_null() || to.is_null() {
+        return true;
+    }
+    // SAFETY: not null, so C strings.
+    let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
+    !guard::is_config(to) || guarded(false, || guard::put_back(from_folder, from, to_folder, to))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
+    // SAFETY: the caller's duties are those of the C library's function.
+    unsafe {
+        match may_replace(AT_FDCWD, from, AT_FDCWD, to) {
+            true => behind!(c"rename": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
+            false => refused(),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn renameat(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        match may_replace(from_folder, from, to_folder, to) {
+            true => behind!(
+                c"renameat": fn(c_int, *const c_char, c_int, *const c_char) -> c_int,
+                (from_folder, from, to_folder, to),
+                missing()
+            ),
+            false => refused(),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn renameat2(
+    from_folder: c_int,
+    from: *const c_char,
+    to_folder: c_int,
+    to: *const c_char,
+    flags: c_uint,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        match may_replace(from_folder, from, to_folder, to) {
+            true => behind!(
+                c"renameat2": fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int,
+                (from_folder, from, to_folder, to, flags),
+                missing()
+            ),
+            false => refused(),
+        }
+    }
+}

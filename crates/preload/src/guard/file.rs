@@ -1,0 +1,111 @@
+//! Files of configuration, read and written past the functions that stand in for the C library's.
+
+use std::{
+    ffi::{CStr, CString},
+    io,
+};
+
+use libc::{c_int, c_void};
+
+/// No configuration is longer, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// A file that is closed when this is dropped.
+pub(super) struct File(c_int);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: open, and ours.
+        unsafe { libc::close(self.0) };
+    }
+}
+
+/// A file's content and its permissions.
+pub(super) struct Content {
+    pub(super) bytes: Vec<u8>,
+    pub(super) mode: libc::mode_t,
+}
+
+fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}
+
+impl File {
+    /// Opens `path`, which starts from `folder` if it is relative.
+    pub(super) fn open(folder: c_int, path: &CStr, flags: c_int) -> io::Result<Self> {
+        let flags = flags | libc::O_CLOEXEC | libc::O_NONBLOCK | libc::O_NOCTTY;
+        // SAFETY: a C string, and numbers.
+        let opened = checked(unsafe { libc::syscall(libc::SYS_openat, folder, path.as_ptr(), flags, 0) })?;
+        Ok(File(c_int::try_from(opened).map_err(io::Error::other)?))
+    }
+
+    /// A new file in memory.
+    fn in_memory(name: &CStr) -> io::Result<Self> {
+        // SAFETY: a C string, and a number.
+        let made = checked(unsafe { libc::syscall(libc::SYS_memfd_create, name.as_ptr(), libc::MFD_CLOEXEC) })?;
+        Ok(File(c_int::try_from(made).map_err(io::Error::other)?))
+    }
+
+    /// Its content, if it is a plain file of ordinary length.
+    pub(super) fn content(&self) -> io::Result<Content> {
+        // SAFETY: plain numbers, all of which may be zero.
+        let mut told: libc::stat = unsafe { std::mem::zeroed() };
+        // SAFETY: an open file, and room for what is told of it.
+        checked(unsafe { libc::fstat(self.0, &mut told) }.into())?;
+        let len = usize::try_from(told.st_size).map_err(io::Error::other)?;
+        if told.st_mode & libc::S_IFMT != libc::S_IFREG || len > LONGEST {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        let mut bytes = vec![0; len];
+        let mut filled = 0;
+        while filled < len {
+            let rest = &mut bytes[filled..];
+            // SAFETY: an open file, and room for as many bytes.
+            let count = unsafe { libc::syscall(libc::SYS_read, self.0, rest.as_mut_ptr(), rest.len()) };
+            match usize::try_from(checked(count)?) {
+                Ok(0) | Err(_) => break,
+                Ok(count) => filled += count,
+            }
+        }
+        bytes.truncate(filled);
+        Ok(Content { bytes, mode: told.st_mode & 0o7777 })
+    }
+
+    /// Writes all of `bytes`.
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            // SAFETY: an open file, and as many bytes.
+            let count = unsafe { libc::syscall(libc::SYS_write, self.0, rest.as_ptr().cast::<c_void>(), rest.len()) };
+            let count = usize::try_from(checked(count)?).map_err(io::Error::other)?;
+            rest = rest.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Gives the descriptor away.
+    pub(super) fn into_descriptor(self) -> c_int {
+        let descriptor = self.0;
+        std::mem::forget(self);
+        descriptor
+    }
+}
+
+/// Whether there is a file at `path`, which starts from `folder` if it is relative.
+pub(super) fn exists(folder: c_int, path: &[u8]) -> bool {
+    let Ok(path) = CString::new(path) else { return false };
+    // SAFETY: a C string, and numbers.
+    unsafe { libc::faccessat(folder, path.as_ptr(), libc::F_OK, 0) == 0 }
+}
+
+/// A file in memory with this content, to be read from its start.
+pub(super) fn in_memory(name: &CStr, content: &Content) -> io::Result<File> {
+    let file = File::in_memory(name)?;
+    file.write(&content.bytes)?;
+    // SAFETY: an open file, and numbers.
+    unsafe {
+        checked(libc::lseek64(file.0, 0, libc::SEEK_SET))?;
+        checked(libc::fchmod(file.0, content.mode).into())?;
+    }
+    Ok(file)
+}

@@ -1,0 +1,125 @@
+//! The guard that stops git from reading a variant, hidden from programs that can read it.
+//!
+//! It is an extension in the repository's `config`, in which git stops at extensions that it does not know. Whoever reads that file in a
+//! process that has loaded a zlib gets it without the guard: such a process reads objects through this library. All others, jj and
+//! git-lfs among them, which have a zlib of their own, meet the guard. Whatever replaces the file has the guard put back.
+
+mod file;
+mod text;
+
+use std::{
+    ffi::{CStr, CString},
+    os::unix::ffi::OsStrExt,
+    path::Path,
+};
+
+use libc::{c_char, c_int, c_void};
+
+use self::file::{Content, File};
+use crate::complain;
+
+/// The name of the file.
+const CONFIG: &[u8] = b"config";
+
+/// Where a variant without packs and loose objects has its objects.
+const BTREE: &[u8] = b"objects/repackbench.btree";
+
+/// The version of the format that this library reads, as guards begin.
+const FORMAT: &[u8] = b"1;";
+
+/// Options of specs whose chunks need the content of a delta's base, which no zlib is told.
+const NEED_BASES: [&[u8]; 2] = [b",prefix", b",patch"];
+
+/// A file to be read in place of the one at `path`, if that is guarded and this process may not see it.
+pub(crate) fn hidden(folder: c_int, path: &CStr) -> Option<c_int> {
+    let content = guarded_config(folder, path)?.0;
+    let shown = Content { bytes: text::without_guard(&content.bytes), mode: content.mode };
+    file::in_memory(c"config", &shown).ok().map(File::into_descriptor)
+}
+
+/// What a repository's configuration says of codecs.
+#[derive(Debug, Default)]
+pub(crate) struct Config {
+    /// Plain git refuses the repository.
+    pub(crate) is_guarded: bool,
+    /// The codec for writing, if one is set.
+    pub(crate) codec: Option<Vec<u8>>,
+}
+
+/// The content of a short file at `path`, as it is.
+pub(crate) fn read_text(path: &Path) -> Option<Vec<u8>> {
+    let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+    Some(File::open(libc::AT_FDCWD, &path, libc::O_RDONLY).ok()?.content().ok()?.bytes)
+}
+
+/// Reads the configuration at `path` as it is.
+pub(crate) fn read(path: &Path) -> Option<Config> {
+    let text = read_text(path)?;
+    Some(Config { is_guarded: text::guard(&text).is_some(), codec: text::codec(&text) })
+}
+
+/// Whether a file may not be written in place: it would lose a guard that the process has not seen.
+pub(crate) fn is_protected(folder: c_int, path: &CStr) -> bool {
+    let is_guarded = guarded_config(folder, path).is_some();
+    if is_guarded {
+        complain(&format!("{}: not written in place, since its guard would be lost", path.to_string_lossy()));
+    }
+    is_guarded
+}
+
+/// Puts the guard of the file at `to` into the one at `from`, which will replace it; false if that failed.
+pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &CStr) -> bool {
+    let Some((_, guard)) = guarded_config(to_folder, to) else { return true };
+    let put = || {
+        let content = File::open(from_folder, from, libc::O_RDONLY)?.content()?;
+        let guarded = text::with_guard(&content.bytes, &guard);
+        if guarded != content.bytes {
+            File::open(from_folder, from, libc::O_WRONLY | libc::O_TRUNC)?.write(&guarded)?;
+        }
+        std::io::Result::Ok(())
+    };
+    put().inspect_err(|error| complain(&format!("{}: {error}", from.to_string_lossy()))).is_ok()
+}
+
+/// The content of a configuration with the guard of a variant that this library reads, and the guard's value; in processes that read
+/// objects through it.
+fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
+    if !is_config(path) || !has_zlib() {
+        return None;
+    }
+    let content = File::open(folder, path, libc::O_RDONLY).ok()?.content().ok()?;
+    let guard = text::guard(&content.bytes)?;
+    let spec = guard.strip_prefix(FORMAT)?;
+    let has = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
+    if NEED_BASES.iter().any(has) {
+        complain("the deltas of this variant need their base's content, which git does not tell zlib");
+        return None;
+    }
+    if path.to_bytes().strip_suffix(CONFIG).is_some_and(|place| file::exists(folder, &[place, BTREE].concat())) {
+        complain("the objects of this variant are in a B-tree, where git looks for none");
+        return None;
+    }
+    Some((content, guard))
+}
+
+pub(crate) fn is_config(path: &CStr) -> bool {
+    let path = path.to_bytes();
+    path.strip_suffix(CONFIG).is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
+}
+
+/// Whether this process has loaded a zlib, and so reads objects through this library.
+fn has_zlib() -> bool {
+    unsafe extern "C" fn is_zlib(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
+        // SAFETY: the loader shows each object, whose name is null or a C string.
+        let name: *const c_char = unsafe { (*info).dlpi_name };
+        if name.is_null() {
+            return 0;
+        }
+        // SAFETY: as above.
+        let name = unsafe { CStr::from_ptr(name) }.to_bytes();
+        let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        c_int::from(file.starts_with(b"libz.") || file.starts_with(b"libz-"))
+    }
+    // SAFETY: the function above looks at what it is shown and at nothing else.
+    unsafe { libc::dl_iterate_phdr(Some(is_zlib), std::ptr::null_mut()) != 0 }
+}

@@ -1,0 +1,77 @@
+//! Mapping and reading files: the C library's functions, which tell [`objects`](crate::objects) where content lies.
+
+use libc::{c_int, c_void, off_t, off64_t, size_t, ssize_t};
+
+use crate::{
+    host::{behind, set_errno},
+    objects,
+};
+
+fn not_there<T>(answer: T) -> T {
+    set_errno(libc::ENOSYS);
+    answer
+}
+
+macro_rules! maps {
+    ($($symbol:ident = $name:literal $offset:ty;)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(
+            start: *mut c_void, len: size_t, protection: c_int, flags: c_int, descriptor: c_int, offset: $offset,
+        ) -> *mut c_void {
+            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged.
+            let mapped = unsafe {
+                behind!(
+                    $name: fn(*mut c_void, size_t, c_int, c_int, c_int, $offset) -> *mut c_void,
+                    (start, len, protection, flags, descriptor, offset),
+                    not_there(libc::MAP_FAILED)
+                )
+            };
+            if mapped != libc::MAP_FAILED && descriptor >= 0 {
+                objects::mapped(descriptor, mapped as usize, len);
+            }
+            mapped
+        })*
+    };
+}
+
+maps! {
+    mmap = c"mmap" off_t;
+    mmap64 = c"mmap64" off64_t;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn munmap(start: *mut c_void, len: size_t) -> c_int {
+    // Before it is gone: another thread may get the same place at once.
+    objects::unmapped(start as usize, len);
+    // SAFETY: the caller's duties are those of the C library's function.
+    unsafe { behind!(c"munmap": fn(*mut c_void, size_t) -> c_int, (start, len), not_there(-1)) }
+}
+
+macro_rules! reads {
+    ($($symbol:ident = $name:literal ($($argument:ident: $type:ty),*);)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(descriptor: c_int, buffer: *mut c_void, len: size_t $(, $argument: $type)*) -> ssize_t {
+            // SAFETY: as above.
+            let count = unsafe {
+                behind!(
+                    $name: fn(c_int, *mut c_void, size_t $(, $type)*) -> ssize_t,
+                    (descriptor, buffer, len $(, $argument)*),
+                    not_there(-1)
+                )
+            };
+            if let Ok(count @ 1..) = usize::try_from(count) {
+                objects::read(descriptor, buffer as usize, count);
+            }
+            count
+        })*
+    };
+}
+
+reads! {
+    read = c"read" ();
+    pread = c"pread" (offset: off_t);
+    pread64 = c"pread64" (offset: off64_t);
+    __read_chk = c"__read_chk" (room: size_t);
+    __pread_chk = c"__pread_chk" (offset: off_t, room: size_t);
+    __pread64_chk = c"__pread64_chk" (offset: off64_t, room: size_t);
+}

@@ -1,0 +1,152 @@
+//! Object stores that this process has opened files of, and their dictionaries.
+
+use std::{
+    env,
+    ffi::{CString, OsStr, OsString},
+    os::unix::ffi::{OsStrExt, OsStringExt},
+    path::{Path, PathBuf},
+    ptr,
+    sync::{
+        OnceLock, RwLock,
+        atomic::{AtomicPtr, Ordering},
+    },
+};
+
+use libc::c_void;
+use repackbench_preload_abi::CODEC_VARIABLE;
+
+use super::path::split;
+use crate::{codecs::codecs, guard};
+
+/// Where a store's dictionaries lie, and the table that is there if it has any.
+const DICTIONARIES: &str = "info/repackbench";
+const TABLE: &str = "dictionaries";
+
+/// What the folder is called in which git keeps what has arrived until it is found good.
+const QUARANTINE: &[u8] = b"tmp_objdir-";
+
+/// An object store.
+pub(crate) struct Folder {
+    /// As the first path led there; absolute.
+    path: PathBuf,
+    /// The folder of its dictionaries, if it has any.
+    dictionaries: Option<PathBuf>,
+    tables: OnceLock<Tables>,
+    writer: OnceLock<Option<Writer>>,
+}
+
+/// What writes into a store with its codec.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Writer(pub(crate) *const c_void);
+
+// SAFETY: the codecs only read it.
+unsafe impl Send for Writer {}
+// SAFETY: as above.
+unsafe impl Sync for Writer {}
+
+/// Dictionaries that the codecs have read; null where they could not. They last as long as the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tables(pub(crate) *const c_void);
+
+// SAFETY: what the codecs have read, they only read from then on.
+unsafe impl Send for Tables {}
+// SAFETY: as above.
+unsafe impl Sync for Tables {}
+
+/// All of them, in the order in which they were met. None is ever removed.
+static FOLDERS: RwLock<Vec<&'static Folder>> = RwLock::new(Vec::new());
+
+/// The last that was asked for: mostly the next, too.
+static LAST: AtomicPtr<Folder> = AtomicPtr::new(ptr::null_mut());
+
+impl Folder {
+    /// The store at `path`.
+    pub(crate) fn at(path: &[u8]) -> &'static Folder {
+        let path = absolute(path);
+        // SAFETY: null, or one that lasts.
+        if let Some(last) = unsafe { LAST.load(Ordering::Acquire).as_ref() }
+            && last.path == path
+        {
+            return last;
+        }
+        let found = Folder::find(path);
+        LAST.store(ptr::from_ref(found).cast_mut(), Ordering::Release);
+        found
+    }
+
+    fn find(path: PathBuf) -> &'static Folder {
+        let known = |folders: &[&'static Folder]| folders.iter().find(|folder| folder.path == path).copied();
+        if let Some(folder) = FOLDERS.read().ok().and_then(|folders| known(&folders)) {
+            return folder;
+        }
+        let dictionaries = store_of(&path).join(DICTIONARIES);
+        let dictionaries = dictionaries.join(TABLE).exists().then_some(dictionaries);
+        let folder =
+            Box::leak(Box::new(Folder { path, dictionaries, tables: OnceLock::new(), writer: OnceLock::new() }));
+        if let Ok(mut folders) = FOLDERS.write() {
+            folders.push(folder);
+        }
+        folder
+    }
+
+    /// Whether its chunks may need dictionaries.
+    pub(crate) fn has_dictionaries(&self) -> bool {
+        self.dictionaries.is_some()
+    }
+
+    /// Its dictionaries, read when first asked for.
+    pub(crate) fn tables(&self) -> Tables {
+        *self.tables.get_or_init(|| {
+            let none = Tables(ptr::null());
+            let (Some(codecs), Some(folder)) = (codecs(), &self.dictionaries) else { return none };
+            let Ok(folder) = CString::new(folder.as_os_str().as_bytes()) else { return none };
+            // SAFETY: a C string.
+            Tables(unsafe { (codecs.dictionaries)(folder.as_ptr()) })
+        })
+    }
+
+    /// What writes into it, if that is not zlib: with the codec that the environment names, or with the one that its repository's
+    /// configuration names. Nothing but what plain git reads is written where no guard keeps plain git away.
+    pub(crate) fn writer(&self) -> Option<Writer> {
+        *self.writer.get_or_init(|| {
+            let config = guard::read(&store_of(&self.path).with_file_name("config"))?;
+            let named = env::var_os(CODEC_VARIABLE).map(OsString::into_vec).filter(|name| !name.is_empty());
+            let name = CString::new(named.or(config.codec)?).ok()?;
+            // SAFETY: a C string.
+            let writer = unsafe { (codecs()?.writer)(name.as_ptr(), config.is_guarded) };
+            (!writer.is_null()).then_some(Writer(writer))
+        })
+    }
+}
+
+/// The only store with dictionaries, if there is exactly one.
+pub(crate) fn only_one_with_dictionaries() -> Option<&'static Folder> {
+    let folders = FOLDERS.read().ok()?;
+    let mut with = folders.iter().filter(|folder| folder.has_dictionaries());
+    let first = with.next()?;
+    // The same by another path is no other.
+    let is_same =
+        |other: &&&Folder| other.dictionaries.as_deref().map(canonical) == first.dictionaries.as_deref().map(canonical);
+    with.all(|other| is_same(&other)).then_some(*first)
+}
+
+fn canonical(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+/// The store that what has arrived in `folder` is for: itself, but where git keeps it apart first.
+fn store_of(folder: &Path) -> &Path {
+    let (_, name) = split(folder.as_os_str().as_bytes());
+    match folder.parent() {
+        Some(store) if name.starts_with(QUARANTINE) => store,
+        _ => folder,
+    }
+}
+
+fn absolute(path: &[u8]) -> PathBuf {
+    if path.starts_with(b"/") {
+        return PathBuf::from(OsStr::from_bytes(path));
+    }
+    let current = env::current_dir().unwrap_or_default();
+    current.join(OsString::from_vec(path.to_vec()))
+}

@@ -1,0 +1,87 @@
+//! The guard in the text of a configuration: hidden, and put back.
+
+// The stand-in itself cannot be linked with tests: its functions have zlib's names.
+#[path = "../../src/guard/text.rs"]
+mod text;
+
+use std::process::Command;
+
+use text::{codec, guard, with_guard, without_guard};
+
+/// A configuration as `convert` writes it.
+const WRITTEN: &str = "[core]\n\trepositoryformatversion = 1\n\tbare = true\n[extensions]\n\trepackbench = \"1;zstd:5\"\n\
+                       [remote \"origin\"]\n\turl = /a\n";
+
+fn hidden(config: &str) -> String {
+    String::from_utf8(without_guard(config.as_bytes())).unwrap()
+}
+
+fn restored(config: &str) -> String {
+    String::from_utf8(with_guard(config.as_bytes(), b"1;zstd:5")).unwrap()
+}
+
+#[test]
+fn the_guard_is_found_as_git_would_find_it() {
+    for config in [
+        WRITTEN,
+        "[extensions]\nrepackbench=\"1;zstd:5\"",
+        "[ExtenSions]\r\n\tRepackBench = \"1;zstd:5\" ; a comment\r\n",
+        "# [extensions]\n[extensions]repackbench = 1\";\"zstd:5\n",
+        "[extensions]\n\tnoop\n\tother = a\\\nb\n\trepackbench = \"1;\\\nzstd:5\"\n",
+        "\u{feff}[extensions]\n\trepackbench = \"0;old\"\n[a]\n[extensions]\n\trepackbench = \"1;zstd:5\"\n",
+    ] {
+        assert_eq!(guard(config.as_bytes()).as_deref(), Some(&b"1;zstd:5"[..]), "{config:?}");
+        assert_eq!(guard(hidden(config).as_bytes()), None, "{config:?}");
+        assert_eq!(says(config), Some("1;zstd:5".to_owned()), "{config:?}");
+        assert_eq!(says(&hidden(config)), None, "{config:?}");
+    }
+    for config in [
+        "",
+        "[extensions]\n",
+        "[extensions \"a\"]\n\trepackbench = 1\n",
+        "[extensions]\n\t# repackbench = 1\n",
+        "[core]\n\trepackbench = 1\n",
+        "[core]\n\tpath = \"a\\nb\" \\\n[extensions]\n\tx = 1\n",
+    ] {
+        assert_eq!((guard(config.as_bytes()), hidden(config).as_str()), (None, config));
+    }
+}
+
+/// What git says of the guard in `config`.
+fn says(config: &str) -> Option<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config");
+    std::fs::write(&file, config).unwrap();
+    let mut git = Command::new("git");
+    let output = git.args(["config", "--file"]).arg(&file).args(["--get", "extensions.repackbench"]).output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap().trim_end().to_owned())
+}
+
+#[test]
+fn nothing_else_is_hidden() {
+    assert_eq!(hidden(WRITTEN), WRITTEN.replace("[extensions]\n\trepackbench = \"1;zstd:5\"\n", ""));
+    let with_others = "[extensions]\n\tobjectFormat = sha256\n\trepackbench = 1\n\tnoop = 1\n[a]\n\tb = 1\n";
+    assert_eq!(hidden(with_others), with_others.replace("\trepackbench = 1\n", ""));
+    let commented = "[extensions]\n\t# ours\n\trepackbench = 1\n";
+    assert_eq!(hidden(commented), "[extensions]\n\t# ours\n");
+}
+
+#[test]
+fn key_and_version_are_put_back() {
+    let once = restored(&hidden(WRITTEN));
+    assert_eq!(once, hidden(WRITTEN) + "[extensions]\n\trepackbench = \"1;zstd:5\"\n");
+    assert_eq!(restored(&hidden(&once)), once, "however often");
+    assert_eq!(restored(&once), once);
+    let lowered = "[core]\n\trepositoryformatversion = 1\n[a]\n\tb = 1\n[core]\n    RepositoryFormatVersion = 0 # old\n\tbare = true";
+    let raised = "[core]\n\trepositoryformatversion = 1\n[a]\n\tb = 1\n[core]\n\trepositoryformatversion = 1\n\tbare = true\n\
+                  [extensions]\n\trepackbench = \"1;zstd:5\"\n";
+    assert_eq!(restored(lowered), raised);
+    assert_eq!(restored(""), "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trepackbench = \"1;zstd:5\"\n");
+}
+
+#[test]
+fn the_codec_for_writing_is_a_setting_like_others() {
+    assert_eq!(codec(WRITTEN.as_bytes()), None);
+    let config = format!("{WRITTEN}[repackbench]\n\tcodec = zstd:5\n\tcodec = lz4:1 # the last counts\n");
+    assert_eq!(codec(config.as_bytes()).as_deref(), Some(&b"lz4:1"[..]));
+}
