@@ -1,0 +1,210 @@
+//! What daily work with git takes beside single commands: naming the repository from anywhere, several processes at once, one that
+//! outlives its parent, one that is killed.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use crate::support::fixture::Fixture;
+use crate::support::program::{self, Outcome, Scratch, convert, exit};
+use crate::support::{git, preload};
+
+/// How many times a command is killed.
+const KILLS: u64 = 10;
+
+/// A work tree whose `.git` is a variant.
+struct Daily {
+    scratch: Scratch,
+}
+
+impl Daily {
+    fn new() -> Self {
+        let scratch = Scratch::new();
+        fs::create_dir_all(scratch.join("tree/some/folder")).unwrap();
+        fs::create_dir(scratch.join("temporary")).unwrap();
+        convert(&Fixture::get("work-tree").repo(), "zstd:5", &scratch.join("tree/.git"));
+        let daily = Daily { scratch };
+        daily.git(&["config", "core.bare", "false"]);
+        daily.git(&["reset", "-q", "--hard"]);
+        daily
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.scratch.join("tree")
+    }
+
+    /// `repackbench exec`, with these words behind it, run in `place`.
+    fn exec(&self, place: &Path, words: &[&str]) -> Command {
+        let mut command = program::command();
+        git::pin(&mut command);
+        command.env("REPACKBENCH_PRELOAD", preload::stand_in()).env("TMPDIR", self.scratch.join("temporary"));
+        command.current_dir(place).arg("exec").args(words);
+        command
+    }
+
+    #[track_caller]
+    fn run(&self, place: &Path, words: &[&str]) -> Outcome {
+        program::run(&mut self.exec(place, words))
+    }
+
+    /// What git says in the work tree, which it finds itself.
+    #[track_caller]
+    fn git(&self, words: &[&str]) -> String {
+        self.run(&self.tree(), &[&["--", "git"], words].concat()).exits(exit::OK).text()
+    }
+
+    #[track_caller]
+    fn shell(&self, place: &Path, script: &str) -> String {
+        self.run(place, &["--", "sh", "-ec", script]).exits(exit::OK).text()
+    }
+
+    fn start(&self, place: &Path, script: &str) -> Child {
+        let mut command = self.exec(place, &["--", "sh", "-ec", script]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap()
+    }
+
+    /// Fails the test unless all is well: objects whole, plain git stopped, nothing left behind.
+    #[track_caller]
+    fn is_well(&self) {
+        let found = self.run(&self.tree(), &["--", "git", "fsck", "--full", "--no-dangling"]);
+        assert_eq!((found.code, found.text().as_str()), (Some(exit::OK), ""), "{}", found.stderr);
+        git::assert_refuses_plainly(&self.tree());
+        assert_eq!(fs::read_dir(self.scratch.join("temporary")).unwrap().count(), 0);
+    }
+}
+
+#[test]
+fn a_repository_is_named_from_anywhere() {
+    let daily = Daily::new();
+    let (tree, folder) = (daily.tree(), daily.tree().join("some/folder"));
+    fs::write(folder.join("new"), "new\n").unwrap();
+    let before = daily.git(&["ls-files"]);
+    // The work tree is the repository's, wherever the command runs, and the folder within it is the one that it runs in.
+    for (place, name) in [(&folder, "../.."), (&folder, "../../.git"), (&tree, "."), (&tree, ".git")] {
+        assert_eq!(
+            daily.run(place, &[name, "--", "git", "rev-parse", "--show-toplevel"]).text().trim_end(),
+            tree.to_str().unwrap()
+        );
+    }
+    daily.run(&folder, &["../..", "--", "git", "add", "-A"]).exits(exit::OK);
+    daily.run(&folder, &["../..", "--", "git", "commit", "-q", "-m", "from a folder"]).exits(exit::OK);
+    assert_eq!(daily.git(&["show", "--format=", "--name-status"]), "A\tsome/folder/new\n");
+    assert_eq!(daily.git(&["ls-files"]).lines().count(), before.lines().count() + 1);
+    assert_eq!(
+        daily.run(daily.scratch.path(), &[tree.to_str().unwrap(), "--", "git", "status", "--porcelain"]).text(),
+        ""
+    );
+    daily.is_well();
+}
+
+#[test]
+fn commands_at_once_see_one_repository() {
+    let daily = Daily::new();
+    let tree = daily.tree();
+    // One shell is open while another one switches: its commit goes where HEAD is.
+    let mut open =
+        daily.start(&tree, "read line; echo mine > mine; git add mine; git commit -q -m mine; git symbolic-ref HEAD");
+    daily.git(&["switch", "-q", "-c", "other"]);
+    std::io::Write::write_all(open.stdin.as_mut().unwrap(), b"now\n").unwrap();
+    let said = open.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&said.stdout), "refs/heads/other\n");
+    assert_eq!(daily.git(&["log", "--format=%s", "-1", "other"]), "mine\n");
+    assert_eq!(daily.git(&["show", "--format=", "--name-status"]), "A\tmine\n");
+    // A commit that no branch names is kept from another one's gc.
+    let mut open = daily.start(
+        &tree,
+        "git switch -q --detach; git commit -q --allow-empty -m lone; echo; read line; git log --format=%s -1",
+    );
+    let mut newline = [0];
+    std::io::Read::read_exact(open.stdout.as_mut().unwrap(), &mut newline).unwrap();
+    daily.git(&["gc", "-q", "--prune=now"]);
+    std::io::Write::write_all(open.stdin.as_mut().unwrap(), b"now\n").unwrap();
+    assert_eq!(String::from_utf8_lossy(&open.wait_with_output().unwrap().stdout), "lone\n");
+    daily.is_well();
+}
+
+#[test]
+fn parallel_commits_in_work_trees_are_all_there() {
+    const COMMITS: usize = 12;
+    let daily = Daily::new();
+    let base = daily.git(&["rev-parse", "HEAD"]);
+    let places = ["first", "second"].map(|name| daily.scratch.join(name));
+    for place in &places {
+        daily.git(&["worktree", "add", "-q", place.to_str().unwrap()]);
+    }
+    let script = format!("for n in $(seq {COMMITS}); do echo $n > new; git add new; git commit -q -m $n; done");
+    let running: Vec<Child> = [&daily.tree(), &places[0], &places[1]].map(|place| daily.start(place, &script)).into();
+    for child in running {
+        assert!(child.wait_with_output().unwrap().status.success());
+    }
+    for place in [&daily.tree(), &places[0], &places[1]] {
+        git::assert_refuses_plainly(place);
+        let counted =
+            daily.shell(place, &format!("git status --porcelain; git rev-list --count {}..HEAD", base.trim_end()));
+        assert_eq!(counted, format!("{COMMITS}\n"));
+    }
+    daily.is_well();
+}
+
+#[test]
+fn a_detached_gc_outlives_the_command() {
+    let daily = Daily::new();
+    let packs = || -> Vec<String> {
+        let entries = fs::read_dir(daily.tree().join(".git/objects/pack")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
+        names.filter(|name| !name.ends_with(".idx") && !name.ends_with(".rev")).collect()
+    };
+    let before = packs();
+    assert!(before.len() > 1, "enough for gc to think that there is something to do: {before:?}");
+    for (key, value) in [("gc.auto", "6700"), ("gc.autoPackLimit", "1"), ("gc.autoDetach", "true")] {
+        daily.git(&["config", key, value]);
+    }
+    daily.git(&["gc", "--auto", "-q"]);
+    let is_done = || !packs().iter().any(|name| before.contains(name)) && !daily.tree().join(".git/gc.pid").exists();
+    // It ends by itself; the limit is only to end a test that would hang.
+    for _ in 0..18_000 {
+        if is_done() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert!(is_done() && !packs().iter().any(|name| name.starts_with("tmp_")), "{:?}", packs());
+    daily.is_well();
+}
+
+/// What is killed in turn, in the middle of anything: each adds a commit and tells of it before it goes on.
+const KILLED: &str = "
+    n=$1
+    git reset -q --hard; git switch -q work || git switch -q -c work
+    while :; do
+        n=$((n + 1)); echo $n > file-$n; git add file-$n; git commit -q -m $n; git rev-parse HEAD >> ../told
+        git gc -q --prune=now; git repack -adfq
+        git switch -q -C side HEAD~1; git commit -q --allow-empty -m side; git rebase -q work; git switch -q work
+        git worktree add -q --detach ../linked; git worktree remove --force ../linked
+    done";
+
+#[test]
+fn nothing_that_was_told_is_lost_by_a_kill() {
+    let daily = Daily::new();
+    fs::write(daily.scratch.join("told"), "").unwrap();
+    for round in 0..KILLS {
+        let mut command = daily.exec(&daily.tree(), &["--", "sh", "-c", KILLED, "sh", &(1000 * round).to_string()]);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).process_group(0);
+        let mut running = command.spawn().unwrap();
+        // Another moment each time.
+        std::thread::sleep(Duration::from_millis(300 + 37 * round));
+        program::run(Command::new("kill").args(["-KILL", "--", &format!("-{}", running.id())])).exits(exit::OK);
+        running.wait().unwrap();
+        // What git asks its users to do after a crash.
+        let locks =
+            "find .git -name '*.lock' -delete; rm -rf .git/rebase-merge .git/worktrees ../linked; git worktree prune";
+        daily.shell(&daily.tree(), locks);
+        daily.is_well();
+        for told in fs::read_to_string(daily.scratch.join("told")).unwrap().lines() {
+            daily.git(&["merge-base", "--is-ancestor", told, "work"]);
+        }
+    }
+    assert!(fs::read_to_string(daily.scratch.join("told")).unwrap().lines().count() > 0);
+}
