@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, DirBuilder},
     hash::{DefaultHasher, Hash, Hasher},
     io,
@@ -122,9 +122,13 @@ impl Preload {
     /// Lets `command`, and what it starts, load it before anything else.
     pub fn set(&self, command: &mut Command) {
         let mut value = OsString::from(&self.path);
-        if let Some(others) = env::var_os(PRELOAD).filter(|others| !others.is_empty()) {
+        let others = env::var_os(PRELOAD).unwrap_or_default();
+        // It is there already in what `exec` or `env` has set up.
+        let is_separator = |byte: &u8| b": \t\n".contains(byte);
+        let is_other = |other: &&[u8]| !other.is_empty() && *other != self.path.as_os_str().as_bytes();
+        for other in others.as_bytes().split(is_separator).filter(is_other) {
             value.push(":");
-            value.push(others);
+            value.push(OsStr::from_bytes(other));
         }
         command.env(PRELOAD, value);
     }

@@ -163,7 +163,7 @@ unsafe fn may_replace(from_folder: c_int, from: *const c_char, to_folder: c_int,
     }
     // SAFETY: not null, so C strings.
     let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
-    !guard::is_config(to) || guarded(false, || guard::put_back(from_folder, from, to_folder, to))
+    !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::put_back(from_folder, from, to_folder, to))
 }
 
 #[unsafe(no_mangle)]

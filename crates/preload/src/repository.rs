@@ -2,7 +2,7 @@
 
 use std::{
     env,
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -25,10 +25,7 @@ pub(crate) fn may_be_a_variant(command: &GitCommand) -> bool {
         None => discover(&start),
     };
     let Some(git_dir) = git_dir else { return true };
-    let common = match guard::read_text(&git_dir.join(COMMON_DIR)) {
-        Some(common) => git_dir.join(OsStr::from_bytes(common.trim_ascii_end())),
-        None => git_dir,
-    };
+    let common = common_dir(git_dir);
     let objects = env::var_os("GIT_OBJECT_DIRECTORY").map_or_else(|| common.join("objects"), PathBuf::from);
     let others = env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES");
     is_guarded(&common) || has_guarded_alternate(&objects) || others.is_some_and(|others| !others.is_empty())
@@ -40,11 +37,26 @@ fn start_folder(command: &GitCommand) -> PathBuf {
     command.folders.iter().fold(start, |folder, next| folder.join(OsStr::from_bytes(next)))
 }
 
+/// Whether the request that a web server hands to `http-backend` is about a variant: the path that it names leads into one.
+pub(crate) fn is_asked_for_a_variant() -> bool {
+    let below_root = |root: OsString| {
+        let mut path = root;
+        path.push(env::var_os("PATH_INFO").unwrap_or_default());
+        path
+    };
+    let asked = env::var_os("GIT_PROJECT_ROOT").map(below_root).or_else(|| env::var_os("PATH_TRANSLATED"));
+    asked.is_some_and(|path| Path::new(&path).ancestors().any(leads_to_a_variant))
+}
+
 /// Whether what a command calls `place` is a variant, or a work tree of one.
 pub(crate) fn is_variant(command: &GitCommand, place: &[u8]) -> bool {
     let place = &start_folder(command).join(OsStr::from_bytes(place));
-    let places = [place.to_owned(), place.join(".git"), with_git(place), with_git(place).join(".git")];
-    places.iter().any(|place| is_guarded(&git_dir_at(place)))
+    [place, &with_git(place)].into_iter().any(|place| leads_to_a_variant(place))
+}
+
+/// Whether `place` is the git directory of a variant, or a work tree of one.
+fn leads_to_a_variant(place: &Path) -> bool {
+    [place, &place.join(".git")].into_iter().any(|place| is_guarded(&common_dir(git_dir_at(place))))
 }
 
 fn with_git(place: &Path) -> PathBuf {
@@ -73,6 +85,14 @@ fn git_dir_at(place: &Path) -> PathBuf {
             place.parent().map_or_else(|| named.to_owned(), |folder| folder.join(named))
         }
         None => place.to_owned(),
+    }
+}
+
+/// The directory that a linked work tree's shares with others; any other is its own.
+fn common_dir(git_dir: PathBuf) -> PathBuf {
+    match guard::read_text(&git_dir.join(COMMON_DIR)) {
+        Some(common) => git_dir.join(OsStr::from_bytes(common.trim_ascii_end())),
+        None => git_dir,
     }
 }
 

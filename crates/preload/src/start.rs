@@ -116,7 +116,7 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
             vec![(end, vec![c"--no-local"])]
         }
         // Files as they are: those of a variant are of use to nobody.
-        b"http-backend" if repository::may_be_a_variant(&command) => {
+        b"http-backend" if repository::is_asked_for_a_variant() => {
             configure("http.getAnyFile=false");
             Vec::new()
         }

@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::dictionary::convert_with_dictionary;
 use crate::support::fixture::Fixture;
 use crate::support::program::{self, Outcome, Scratch, convert, exit};
 use crate::support::{git, preload};
@@ -13,15 +14,15 @@ use crate::support::{git, preload};
 const SPECS: [&str; 17] = [
     "store",
     "zlib:6",
-    "zlib:9,dict=4k",
+    "zlib:9,dict=file",
     "deflate:6",
-    "deflate:6,dict=4k",
+    "deflate:6,dict=file",
     "zstd:5",
     "zstd:3,checksum=no",
     "zstd:3,frame=standard",
-    "zstd:9,dict=4k",
+    "zstd:9,dict=file",
     "lz4",
-    "lz4hc:9,dict=4k",
+    "lz4hc:9,dict=file",
     "snappy",
     "lzo:3",
     "brotli:5",
@@ -74,7 +75,7 @@ fn git_says_the_same_on_every_codec() {
         for typed in SPECS {
             let scratch = Scratch::new();
             let variant = scratch.join("variant");
-            convert(&source, typed, &variant);
+            convert_with_dictionary(&source, typed, &[], &variant);
             for (words, expected) in QUESTIONS.iter().zip(&expected) {
                 let found = sorted(run(&variant, &[&["git"], *words].concat()));
                 assert!(found == *expected, "{fixture} under {typed}, git {words:?}: {found:?}");
@@ -99,10 +100,10 @@ fn every_zlib_reads_streams() {
 
 #[test]
 fn what_git_writes_is_the_variants_and_plain_git_still_stops() {
-    for typed in ["zstd:5", "zstd:9,dict=4k", "lz4"] {
+    for typed in ["zstd:5", "zstd:9,dict=file", "lz4"] {
         let scratch = Scratch::new();
         let variant = scratch.join("variant");
-        convert(&Fixture::get("history").repo(), typed, &variant);
+        convert_with_dictionary(&Fixture::get("history").repo(), typed, &[], &variant);
         let before = output(&variant, &["rev-parse", "HEAD"]).trim().to_owned();
         let tree = format!("{before}^{{tree}}");
         let commit = output(&variant, &["commit-tree", "-p", &before, "-m", "new", &tree]).trim().to_owned();

@@ -6,8 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::dictionary::convert_with_dictionary;
 use crate::support::fixture::Fixture;
-use crate::support::program::{self, Outcome, Scratch, convert, exit};
+use crate::support::program::{self, Outcome, Scratch, exit};
 use crate::support::{git, preload};
 
 /// The command lines, with comments.
@@ -29,7 +30,7 @@ impl Arm {
         let scratch = Scratch::new();
         fs::create_dir(scratch.join("tree")).unwrap();
         fs::create_dir(scratch.join("out")).unwrap();
-        convert(&Fixture::get("work-tree").repo(), spec, &scratch.join("tree/.git"));
+        convert_with_dictionary(&Fixture::get("work-tree").repo(), spec, &[], &scratch.join("tree/.git"));
         let environment = environment.map(|codec| {
             let mut command = program::command();
             command.env("PATH", path).env("REPACKBENCH_PRELOAD", preload::stand_in()).arg("env");
@@ -148,7 +149,7 @@ fn path() -> String {
 
 #[test]
 fn reading_variants_and_writing_zlib() {
-    does_the_same(&path(), &[("lz4hc:9", None), ("zstd:9,dict=4k", None), ("zlib:9,dict=4k", None)]);
+    does_the_same(&path(), &[("lz4hc:9", None), ("zstd:9,dict=file", None), ("zlib:9,dict=file", None)]);
 }
 
 #[test]

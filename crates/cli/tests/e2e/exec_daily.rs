@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::support::dictionary::convert_with_dictionary;
 use crate::support::fixture::Fixture;
 use crate::support::program::{self, Outcome, Scratch, convert, exit};
 use crate::support::{git, preload};
@@ -100,6 +101,100 @@ fn a_repository_is_named_from_anywhere() {
 }
 
 #[test]
+fn the_guard_outlives_whoever_replaces_its_file() {
+    let daily = Daily::new();
+    let config = daily.tree().join(".git/config");
+    let in_place = |mode: &str| {
+        let script = format!("import zlib; open('.git/config', '{mode}').write('[a]\\n\\tb = c\\n')");
+        daily.run(&daily.tree(), &["--", "python3", "-c", &script])
+    };
+    // A program that was not shown the guard would write a file without it.
+    for mode in ["w", "r+"] {
+        let refused = in_place(mode);
+        assert!(refused.code != Some(exit::OK) && refused.stderr.contains("guard"), "{refused:?}");
+    }
+    in_place("a").exits(exit::OK);
+    assert_eq!(daily.git(&["config", "a.b"]), "c\n");
+    daily.is_well();
+    // git replaces what a link leads to, by that file's own name.
+    let settings = daily.scratch.join("settings");
+    fs::rename(&config, &settings).unwrap();
+    std::os::unix::fs::symlink(&settings, &config).unwrap();
+    for (key, value) in [("a.b", "d"), ("core.repositoryFormatVersion", "0")] {
+        daily.git(&["config", key, value]);
+        daily.is_well();
+    }
+    assert!(config.is_symlink() && fs::read_to_string(&settings).unwrap().contains("b = d"));
+}
+
+#[test]
+fn a_clone_by_path_holds_zlib_wherever_the_path_leads() {
+    let daily = Daily::new();
+    let linked = daily.scratch.join("linked");
+    daily.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
+    for (number, place) in [daily.tree(), daily.tree().join(".git"), linked].iter().enumerate() {
+        for options in [&[][..], &["--local"], &["--shared"]] {
+            let clone = daily.scratch.join(&format!("clone-{number}{}", options.concat()));
+            let words =
+                [&["--", "git", "clone", "-q", "--bare"], options, &[place.to_str().unwrap(), clone.to_str().unwrap()]];
+            daily.run(daily.scratch.path(), &words.concat()).exits(exit::OK);
+            git::git(&clone, ["fsck", "--full"]).exits(exit::OK);
+            assert!(!clone.join("objects/info/alternates").exists());
+        }
+    }
+    daily.is_well();
+}
+
+#[test]
+fn dictionaries_are_those_of_the_store_that_a_chunk_lies_in() {
+    let daily = Daily::new();
+    let variants =
+        [("history", "zstd:9,dict=file"), ("work-tree", "lz4hc:9,dict=file"), ("content", "zlib:9,dict=file")];
+    let places = variants.map(|(name, spec)| {
+        let place = daily.scratch.join(name);
+        convert_with_dictionary(&Fixture::get(name).repo(), spec, &[], &place);
+        place
+    });
+    // All of them in one process, besides a store without any.
+    let mixed = daily.scratch.join("mixed");
+    git::output(daily.scratch.path(), ["init", "-q", "--bare", mixed.to_str().unwrap()]);
+    let alternates: Vec<String> = places.iter().map(|place| format!("{}/objects\n", place.display())).collect();
+    fs::write(mixed.join("objects/info/alternates"), alternates.concat()).unwrap();
+    let all = ["--git-dir", mixed.to_str().unwrap(), "cat-file", "--batch-all-objects", "--batch"];
+    let found = daily.run(daily.scratch.path(), &[&["--", "git"], &all[..]].concat()).exits(exit::OK);
+    let sources: Vec<String> =
+        variants.map(|(name, _)| format!("{}/objects\n", git::path(&Fixture::get(name).repo(), "").display())).into();
+    fs::write(mixed.join("objects/info/alternates"), sources.concat()).unwrap();
+    assert_eq!(found.stdout, git::git(&mixed, &all[2..]).exits(exit::OK).stdout);
+}
+
+/// What a program has copied somewhere may be of any store that it has opened a file of.
+#[test]
+fn a_dictionary_that_might_be_another_store_s_is_an_error() {
+    let daily = Daily::new();
+    let [one, other] = ["history", "content"].map(|name| {
+        let place = daily.scratch.join(name);
+        convert_with_dictionary(&Fixture::get(name).repo(), "zstd:9,dict=file", &["--store", "loose"], &place);
+        place
+    });
+    let script = "
+import glob, sys, zlib
+one, other = (sorted(glob.glob(place + '/objects/??/*')) for place in sys.argv[1:])
+copies = [data for data in (open(name, 'rb').read() for name in one) if data[0] & 0x7f == 0x42]
+print(len(copies) > 0, all(zlib.decompress(data[:1] + data[1:]) for data in copies))
+open(other[0], 'rb').close()
+for data in copies:
+    try: zlib.decompress(data[:1] + data[1:])
+    except zlib.error: continue
+    print('decoded')
+";
+    let words = ["--", "python3", "-c", script, one.to_str().unwrap(), other.to_str().unwrap()];
+    let outcome = daily.run(daily.scratch.path(), &words).exits(exit::OK);
+    assert_eq!(outcome.text(), "True True\n", "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("cannot be told of which"), "{}", outcome.stderr);
+}
+
+#[test]
 fn commands_at_once_see_one_repository() {
     let daily = Daily::new();
     let tree = daily.tree();
@@ -177,7 +272,7 @@ fn a_detached_gc_outlives_the_command() {
 /// What is killed in turn, in the middle of anything: each adds a commit and tells of it before it goes on.
 const KILLED: &str = "
     n=$1
-    git reset -q --hard; git switch -q work || git switch -q -c work
+    git reset -q --hard; git clean -fdq; git switch -q work || git switch -q -c work || exit
     while :; do
         n=$((n + 1)); echo $n > file-$n; git add file-$n; git commit -q -m $n; git rev-parse HEAD >> ../told
         git gc -q --prune=now; git repack -adfq

@@ -24,7 +24,11 @@ impl Drop for File {
 pub(super) struct Content {
     pub(super) bytes: Vec<u8>,
     pub(super) mode: libc::mode_t,
+    pub(super) identity: Identity,
 }
+
+/// A file, whatever its name: device and inode.
+pub(super) type Identity = (libc::dev_t, libc::ino_t);
 
 fn checked(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
@@ -48,10 +52,8 @@ impl File {
 
     /// Its content, if it is a plain file of ordinary length.
     pub(super) fn content(&self) -> io::Result<Content> {
-        // SAFETY: plain numbers, all of which may be zero.
-        let mut told: libc::stat = unsafe { std::mem::zeroed() };
         // SAFETY: an open file, and room for what is told of it.
-        checked(unsafe { libc::fstat(self.0, &mut told) }.into())?;
+        let told = told_by(|told| unsafe { libc::fstat(self.0, told) })?;
         let len = usize::try_from(told.st_size).map_err(io::Error::other)?;
         if told.st_mode & libc::S_IFMT != libc::S_IFREG || len > LONGEST {
             return Err(io::ErrorKind::InvalidInput.into());
@@ -68,7 +70,7 @@ impl File {
             }
         }
         bytes.truncate(filled);
-        Ok(Content { bytes, mode: told.st_mode & 0o7777 })
+        Ok(Content { bytes, mode: told.st_mode & 0o7777, identity: (told.st_dev, told.st_ino) })
     }
 
     /// Writes all of `bytes`.
@@ -89,6 +91,20 @@ impl File {
         std::mem::forget(self);
         descriptor
     }
+}
+
+fn told_by(ask: impl FnOnce(&mut libc::stat) -> c_int) -> io::Result<libc::stat> {
+    // SAFETY: plain numbers, all of which may be zero.
+    let mut told: libc::stat = unsafe { std::mem::zeroed() };
+    checked(ask(&mut told).into())?;
+    Ok(told)
+}
+
+/// Which file is at `path`, which starts from `folder` if it is relative.
+pub(super) fn identity(folder: c_int, path: &CStr) -> Option<Identity> {
+    // SAFETY: a C string, numbers, and room for what is told.
+    let told = told_by(|told| unsafe { libc::fstatat(folder, path.as_ptr(), told, 0) });
+    told.ok().map(|told| (told.st_dev, told.st_ino))
 }
 
 /// Whether there is a file at `path`, which starts from `folder` if it is relative.

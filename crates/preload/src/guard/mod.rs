@@ -11,11 +11,15 @@ use std::{
     ffi::{CStr, CString},
     os::unix::ffi::OsStrExt,
     path::Path,
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use libc::{c_char, c_int, c_void};
 
-use self::file::{Content, File};
+use self::file::{Content, File, Identity};
 use crate::complain;
 
 /// The name of the file.
@@ -33,7 +37,8 @@ const NEED_BASES: [&[u8]; 2] = [b",prefix", b",patch"];
 /// A file to be read in place of the one at `path`, if that is guarded and this process may not see it.
 pub(crate) fn hidden(folder: c_int, path: &CStr) -> Option<c_int> {
     let content = guarded_config(folder, path)?.0;
-    let shown = Content { bytes: text::without_guard(&content.bytes), mode: content.mode };
+    remember(content.identity);
+    let shown = Content { bytes: text::without_guard(&content.bytes), ..content };
     file::in_memory(c"config", &shown).ok().map(File::into_descriptor)
 }
 
@@ -67,11 +72,35 @@ pub(crate) fn is_protected(folder: c_int, path: &CStr) -> bool {
     is_guarded
 }
 
-/// Puts the guard of the file at `to` into the one at `from`, which will replace it; false if that failed.
+/// Files whose guard this process was not shown: where `config` is a link, git replaces them by another name.
+static HIDDEN: RwLock<Vec<Identity>> = RwLock::new(Vec::new());
+
+/// Whether there are any.
+static HIDES: AtomicBool = AtomicBool::new(false);
+
+fn remember(file: Identity) {
+    let mut hidden = HIDDEN.write().unwrap_or_else(PoisonError::into_inner);
+    if !hidden.contains(&file) {
+        hidden.push(file);
+    }
+    HIDES.store(true, Ordering::Release);
+}
+
+/// Whether the file at `path` may have a guard that has to be put back when it is replaced.
+pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
+    let is_hidden = || {
+        let file = file::identity(folder, path)?;
+        Some(HIDDEN.read().unwrap_or_else(PoisonError::into_inner).contains(&file))
+    };
+    is_config(path) || HIDES.load(Ordering::Acquire) && is_hidden().unwrap_or(false)
+}
+
+/// Puts the guard of the file at `to`, if it has one, into the one at `from`, which will replace it; false if that failed.
 pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &CStr) -> bool {
-    let Some((_, guard)) = guarded_config(to_folder, to) else { return true };
+    let Some((_, guard)) = guarded_content(to_folder, to) else { return true };
     let put = || {
         let content = File::open(from_folder, from, libc::O_RDONLY)?.content()?;
+        remember(content.identity);
         let guarded = text::with_guard(&content.bytes, &guard);
         if guarded != content.bytes {
             File::open(from_folder, from, libc::O_WRONLY | libc::O_TRUNC)?.write(&guarded)?;
@@ -81,14 +110,19 @@ pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &C
     put().inspect_err(|error| complain(&format!("{}: {error}", from.to_string_lossy()))).is_ok()
 }
 
-/// The content of a configuration with the guard of a variant that this library reads, and the guard's value; in processes that read
-/// objects through it.
-fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
-    if !is_config(path) || !has_zlib() {
+/// The content of a file that has a guard, and the guard's value; in processes that read objects through this library.
+fn guarded_content(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
+    if !has_zlib() {
         return None;
     }
     let content = File::open(folder, path, libc::O_RDONLY).ok()?.content().ok()?;
     let guard = text::guard(&content.bytes)?;
+    Some((content, guard))
+}
+
+/// The same of a configuration, if the guard is that of a variant which this library reads.
+fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
+    let (content, guard) = guarded_content(folder, path)?;
     let spec = guard.strip_prefix(FORMAT)?;
     let has = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
     if NEED_BASES.iter().any(has) {
@@ -102,6 +136,7 @@ fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     Some((content, guard))
 }
 
+/// Whether the path is that of a configuration.
 pub(crate) fn is_config(path: &CStr) -> bool {
     let path = path.to_bytes();
     path.strip_suffix(CONFIG).is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))

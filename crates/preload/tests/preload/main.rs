@@ -8,6 +8,7 @@ mod git_commands;
 mod guard_text;
 mod handed_over;
 mod library;
+mod object_paths;
 mod same_as_zlib;
 mod samples;
 mod written;
