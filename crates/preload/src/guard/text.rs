@@ -1,6 +1,6 @@
 //! The text of a git configuration, as far as the guard needs it: read as git's `config.c` reads it.
 
-use std::ops::Range;
+use std::{iter, ops::Range};
 
 /// The guard's section and key.
 const EXTENSIONS: &[u8] = b"extensions";
@@ -30,16 +30,12 @@ struct Entry {
     value: Vec<u8>,
     /// The whole lines, or what of a line follows the section's header.
     place: Range<usize>,
-    /// The number of its section.
-    section: usize,
 }
 
-/// What stands in a configuration.
+/// The settings of a configuration, in their order.
 #[derive(Debug, Default)]
 struct Contents {
     entries: Vec<Entry>,
-    /// The header of each section, its line's end included, and how much stands in it: entries and comments.
-    sections: Vec<(Range<usize>, usize)>,
 }
 
 /// The guard's value, if it is there.
@@ -58,51 +54,63 @@ fn last(text: &[u8], setting: Setting) -> Option<Vec<u8>> {
     entries.rfind(|entry| entry.setting == setting).map(|entry| entry.value)
 }
 
-/// The configuration without the guard, and without its section's header where nothing else stands there.
+/// What stands in the guard's place where it is hidden: a comment, filled up with points. Some programs look at a file's length before
+/// they read it, so that it has to stay the same.
+const MARK: &[u8] = b"#repackbench";
+const FILLING: u8 = b'.';
+
+/// The configuration with a comment of the same length in place of the guard.
 pub(crate) fn without_guard(text: &[u8]) -> Vec<u8> {
-    let contents = Contents::of(text);
-    let guards: Vec<&Entry> = contents.entries.iter().filter(|entry| entry.setting == Setting::Guard).collect();
-    let mut removed: Vec<Range<usize>> = Vec::new();
-    for (number, (header, count)) in contents.sections.iter().enumerate() {
-        let of_section: Vec<&&Entry> = guards.iter().filter(|guard| guard.section == number).collect();
-        if !of_section.is_empty() && of_section.len() == *count {
-            removed.push(header.clone());
+    let mut hidden = text.to_vec();
+    for entry in Contents::of(text).entries.iter().filter(|entry| entry.setting == Setting::Guard) {
+        let Some(place) = hidden.get_mut(entry.place.clone()) else { continue };
+        let end = place.len() - usize::from(place.ends_with(b"\n"));
+        for (byte, of_mark) in place.iter_mut().take(end).zip(MARK.iter().chain(iter::repeat(&FILLING))) {
+            *byte = *of_mark;
         }
-        removed.extend(of_section.iter().map(|guard| guard.place.clone()));
     }
-    let (mut rest, mut end) = (Vec::with_capacity(text.len()), 0);
-    for range in removed {
-        rest.extend_from_slice(&text[end..range.start.max(end)]);
-        end = range.end.max(end);
-    }
-    rest.extend_from_slice(&text[end..]);
-    rest
+    hidden
 }
 
 /// The configuration with the guard, which has this value unless one is there, and with the format version in which git heeds it.
 pub(crate) fn with_guard(text: &[u8], value: &[u8]) -> Vec<u8> {
-    let mut guarded = text.to_vec();
-    let contents = Contents::of(text);
-    let is = |setting| move |entry: &&Entry| entry.setting == setting;
-    let has_guard = contents.entries.iter().any(|entry| is(Setting::Guard)(&entry));
-    match contents.entries.iter().rfind(is(Setting::Version)) {
+    let mut line = b"\trepackbench = \"".to_vec();
+    for byte in value {
+        if matches!(byte, b'"' | b'\\') {
+            line.push(b'\\');
+        }
+        line.push(*byte);
+    }
+    line.extend_from_slice(b"\"\n");
+    let mut guarded = in_the_marks_place(text, &line);
+    if guard(&guarded).is_none() {
+        // Under another section it would be another key.
+        guarded = in_the_marks_place(text, b"");
+        append(&mut guarded, &[b"[extensions]\n", &line[..]].concat());
+    }
+    let contents = Contents::of(&guarded);
+    match contents.entries.iter().rfind(|entry| entry.setting == Setting::Version) {
         Some(version) if version.value == b"1" => {}
         Some(version) => {
             guarded.splice(version.place.clone(), b"\trepositoryformatversion = 1\n".iter().copied());
         }
         None => append(&mut guarded, b"[core]\n\trepositoryformatversion = 1\n"),
     }
-    if !has_guard {
-        append(&mut guarded, b"[extensions]\n\trepackbench = \"");
-        for byte in value {
-            if matches!(byte, b'"' | b'\\') {
-                guarded.push(b'\\');
-            }
-            guarded.push(*byte);
-        }
-        guarded.extend_from_slice(b"\"\n");
-    }
     guarded
+}
+
+/// The configuration with `line` in place of the first mark, and without others.
+fn in_the_marks_place(text: &[u8], line: &[u8]) -> Vec<u8> {
+    let is_mark = |found: &[u8]| {
+        let rest = found.trim_ascii().strip_prefix(MARK);
+        rest.is_some_and(|rest| rest.iter().all(|byte| *byte == FILLING))
+    };
+    let mut lines = Some(line);
+    let mut replaced = Vec::with_capacity(text.len());
+    for found in text.split_inclusive(|byte| *byte == b'\n') {
+        replaced.extend_from_slice(if is_mark(found) { lines.take().unwrap_or_default() } else { found });
+    }
+    replaced
 }
 
 fn append(text: &mut Vec<u8>, lines: &[u8]) {
@@ -125,14 +133,10 @@ impl Contents {
                 None => break,
                 Some(b'#' | b';') => {
                     reader.skip(|byte| byte != b'\n');
-                    contents.counts_one();
                 }
                 Some(b'[') => {
                     let Some(name) = reader.header() else { break };
                     section = name;
-                    reader.skip(|byte| matches!(byte, b' ' | b'\t' | b'\r'));
-                    reader.skip_one(b'\n');
-                    contents.sections.push((reader.line_start(start)..reader.at, 0));
                 }
                 Some(byte) if byte.is_ascii_alphabetic() => {
                     let Some((key, value)) = reader.entry() else { break };
@@ -142,25 +146,13 @@ impl Contents {
                         (OURS, CODEC) => Setting::Codec,
                         _ => Setting::Other,
                     };
-                    let Some(number) = contents.sections.len().checked_sub(1) else { break };
-                    contents.entries.push(Entry {
-                        setting,
-                        value,
-                        place: reader.line_start(start)..reader.at,
-                        section: number,
-                    });
-                    contents.counts_one();
+                    let place = reader.line_start(start)..reader.at;
+                    contents.entries.push(Entry { setting, value, place });
                 }
                 Some(_) => break,
             }
         }
         contents
-    }
-
-    fn counts_one(&mut self) {
-        if let Some((_, count)) = self.sections.last_mut() {
-            *count += 1;
-        }
     }
 }
 

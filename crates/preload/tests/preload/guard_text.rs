@@ -58,25 +58,33 @@ fn says(config: &str) -> Option<String> {
 }
 
 #[test]
-fn nothing_else_is_hidden() {
-    assert_eq!(hidden(WRITTEN), WRITTEN.replace("[extensions]\n\trepackbench = \"1;zstd:5\"\n", ""));
-    let with_others = "[extensions]\n\tobjectFormat = sha256\n\trepackbench = 1\n\tnoop = 1\n[a]\n\tb = 1\n";
-    assert_eq!(hidden(with_others), with_others.replace("\trepackbench = 1\n", ""));
-    let commented = "[extensions]\n\t# ours\n\trepackbench = 1\n";
-    assert_eq!(hidden(commented), "[extensions]\n\t# ours\n");
+fn what_is_hidden_keeps_its_length_and_nothing_else_is() {
+    let mark = "#repackbench.............";
+    assert_eq!(hidden(WRITTEN), WRITTEN.replace("\trepackbench = \"1;zstd:5\"", mark));
+    let others = "[extensions]\n\tobjectFormat = sha256\n\trepackbench = 1\n\tnoop = 1\n[a]\n\tb = 1\n";
+    assert_eq!(hidden(others), others.replace("\trepackbench = 1", "#repackbench...."));
+    for config in ["[extensions] repackbench=\n[a]\n\tb=1\n", "[extensions]\n\trepackbench = \"1;\\\nzstd:5\""] {
+        assert_eq!((hidden(config).len(), guard(hidden(config).as_bytes())), (config.len(), None), "{config:?}");
+    }
 }
 
 #[test]
 fn key_and_version_are_put_back() {
-    let once = restored(&hidden(WRITTEN));
-    assert_eq!(once, hidden(WRITTEN) + "[extensions]\n\trepackbench = \"1;zstd:5\"\n");
+    assert_eq!(restored(&hidden(WRITTEN)), WRITTEN, "in its place");
+    assert_eq!(restored(WRITTEN), WRITTEN);
+    // Where git has left nothing of it, at the end.
+    let without = WRITTEN.replace("[extensions]\n\trepackbench = \"1;zstd:5\"\n", "");
+    let once = restored(&without);
+    assert_eq!(once, without + "[extensions]\n\trepackbench = \"1;zstd:5\"\n");
     assert_eq!(restored(&hidden(&once)), once, "however often");
-    assert_eq!(restored(&once), once);
+    let moved = "[core]\n\trepositoryformatversion = 1\n[a]\n#repackbench....\n\tb = 1\n";
+    let apart = "[core]\n\trepositoryformatversion = 1\n[a]\n\tb = 1\n[extensions]\n\trepackbench = \"1;zstd:5\"\n";
+    assert_eq!(restored(moved), apart);
     let lowered = "[core]\n\trepositoryformatversion = 1\n[a]\n\tb = 1\n[core]\n    RepositoryFormatVersion = 0 # old\n\tbare = true";
     let raised = "[core]\n\trepositoryformatversion = 1\n[a]\n\tb = 1\n[core]\n\trepositoryformatversion = 1\n\tbare = true\n\
                   [extensions]\n\trepackbench = \"1;zstd:5\"\n";
     assert_eq!(restored(lowered), raised);
-    assert_eq!(restored(""), "[core]\n\trepositoryformatversion = 1\n[extensions]\n\trepackbench = \"1;zstd:5\"\n");
+    assert_eq!(restored(""), "[extensions]\n\trepackbench = \"1;zstd:5\"\n[core]\n\trepositoryformatversion = 1\n");
 }
 
 #[test]
