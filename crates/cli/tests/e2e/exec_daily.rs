@@ -195,6 +195,24 @@ for data in copies:
 }
 
 #[test]
+fn variants_that_git_cannot_read_keep_their_guard() {
+    let daily = Daily::new();
+    for (codec, store, why) in [
+        ("zstd:5,prefix", "pack", "need their base's content"),
+        ("zstd:5,patch", "pack", "need their base's content"),
+        ("zstd:5", "btree", "are in a B-tree"),
+    ] {
+        let variant = daily.scratch.join(&format!("{codec}-{store}"));
+        let mut conversion = program::command();
+        conversion.args(["convert", "--quiet", "--codec", codec, "--store", store]);
+        program::run(conversion.arg(Fixture::get("history").repo()).arg("-o").arg(&variant)).exits(exit::OK);
+        let refused = daily.run(&variant, &["--", "git", "log", "-1"]).exits(128);
+        assert!(refused.stderr.contains("unknown repository extension"), "{}", refused.stderr);
+        assert_eq!(refused.stderr.matches(why).count(), 1, "{}", refused.stderr);
+    }
+}
+
+#[test]
 fn commands_at_once_see_one_repository() {
     let daily = Daily::new();
     let tree = daily.tree();

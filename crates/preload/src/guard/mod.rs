@@ -126,14 +126,22 @@ fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     let spec = guard.strip_prefix(FORMAT)?;
     let has = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
     if NEED_BASES.iter().any(has) {
-        complain("the deltas of this variant need their base's content, which git does not tell zlib");
+        complain_once("the deltas of this variant need their base's content, which git does not tell zlib");
         return None;
     }
     if path.to_bytes().strip_suffix(CONFIG).is_some_and(|place| file::exists(folder, &[place, BTREE].concat())) {
-        complain("the objects of this variant are in a B-tree, where git looks for none");
+        complain_once("the objects of this variant are in a B-tree, where git looks for none");
         return None;
     }
     Some((content, guard))
+}
+
+/// Complains the first time; git reads its configuration several times.
+fn complain_once(message: &str) {
+    static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
+    if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
+        complain(message);
+    }
 }
 
 /// Whether the path is that of a configuration.
