@@ -28,7 +28,7 @@ const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
 /// chores.
-const OPTIONS_OF_OTHERS: [&str; 13] = [
+const OPTIONS_OF_OTHERS: [&str; 12] = [
     "--check",
     "--config",
     "--cwd",
@@ -38,7 +38,6 @@ const OPTIONS_OF_OTHERS: [&str; 13] = [
     "--no-reuse-object",
     "--no-walk",
     "--objects",
-    "--reference",
     "--stdin",
     "--update",
     "--use-bitmap-index",
