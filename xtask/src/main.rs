@@ -15,6 +15,7 @@ mod environment;
 mod executable;
 mod fixtures;
 mod git_perf;
+mod git_suite;
 mod hg_extension;
 mod instructions;
 mod licences;
@@ -48,6 +49,7 @@ chores:
   corpus [NAME...]     fetch the repositories that figures are measured on, and see that they are what they were: --list
                        names them, --check compares the sizes of their variants byte by byte
   git-perf             run git's own performance scripts on variants: see docs/git-perf.md
+  git-suite            run git's own tests as exec runs git, reading by each zlib, and writing: see docs/git-suite.md
 ";
 
 fn main() -> ExitCode {
@@ -65,6 +67,7 @@ fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Some("git-perf") => git_perf::run(&rest),
+        Some("git-suite") => git_suite::run(&rest),
         Some("hg-extension") => hg_extension::run(&rest),
         Some("help" | "--help" | "-h") => {
             print!("{USAGE}");

@@ -117,3 +117,25 @@ pub(crate) fn this() -> Option<&'static GitCommand> {
 pub(crate) fn is_git() -> bool {
     this().is_some_and(|command| command.is_git)
 }
+
+/// The program of git's large files, and those of its commands that read objects with its own zlib.
+const LFS: &[u8] = b"git-lfs";
+const READERS: [&[u8]; 8] = [b"fetch", b"fsck", b"ls-files", b"migrate", b"pre-push", b"prune", b"pull", b"push"];
+
+/// Whether this git answers a program that then reads objects by itself, and so has to meet what stops others: git-lfs learns from
+/// git what the configuration says.
+pub(crate) fn asks_for_a_reader() -> bool {
+    static ASKS: OnceLock<bool> = OnceLock::new();
+    *ASKS.get_or_init(|| {
+        let parent = std::os::unix::process::parent_id();
+        std::fs::read(format!("/proc/{parent}/cmdline")).is_ok_and(|line| is_reader(&line))
+    })
+}
+
+/// Whether a command line, each word with a NUL behind it, is that of such a program.
+fn is_reader(command_line: &[u8]) -> bool {
+    let mut words = command_line.split(|byte| *byte == 0);
+    let program = words.next().unwrap_or_default();
+    let is_lfs = program.rsplit(|byte| *byte == b'/').next() == Some(LFS);
+    is_lfs && words.next().is_some_and(|command| READERS.contains(&command))
+}

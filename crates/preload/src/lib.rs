@@ -19,6 +19,7 @@
 //! | `REPACKBENCH_ZLIB` | who reads and writes zlib streams: `host` (default), `stock`, `zlib-rs`, `zlib-ng`, or `libdeflate` for streams that are read whole |
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
 //! | `REPACKBENCH_CODEC` | the codec of what git writes to object stores of variants: packs and loose objects; all else stays zlib. Without it, what `repackbench.codec` says in the variant's configuration |
+//! | `REPACKBENCH_NEW` | a codec spec: repositories that `git init` and `git clone` make get the guard of variants under it |
 //! | `REPACKBENCH_COLLECT_LIMIT` | the longest payload that is collected for that codec, in bytes (default 512 MiB); a longer one stays zlib |
 //!
 //! A zlib calls its own functions by name, and so comes back here. That does no harm, because every function tells by the state in the

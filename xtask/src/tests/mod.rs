@@ -5,7 +5,7 @@
 //! default build says in its place is tested at the end.
 
 mod arguments;
-mod build;
+pub(crate) mod build;
 mod permissions;
 mod run;
 mod scratch;

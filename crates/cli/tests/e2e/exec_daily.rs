@@ -127,6 +127,25 @@ fn the_guard_outlives_whoever_replaces_its_file() {
     assert!(config.is_symlink() && fs::read_to_string(&settings).unwrap().contains("b = d"));
 }
 
+/// git-lfs learns all that it knows of a repository from git, and then reads objects with a zlib of its own.
+#[test]
+fn git_lfs_meets_the_guard_where_it_reads_objects() {
+    let daily = Daily::new();
+    let asks = "git rev-parse HEAD\nexit $?\n";
+    for (command, code) in [("ls-files", 128), ("pre-push", 128), ("filter-process", exit::OK)] {
+        fs::write(daily.scratch.join(command), asks).unwrap();
+        // A shell under that name, whose script stands where the name of a command does.
+        let script = format!("GIT_DIR='{}' exec -a git-lfs sh {command}", daily.tree().join(".git").display());
+        let said = daily.run(daily.scratch.path(), &["--", "bash", "-c", &script]).exits(code);
+        assert_eq!(
+            said.stderr.contains("unknown repository extension"),
+            code != exit::OK,
+            "{command}: {}",
+            said.stderr
+        );
+    }
+}
+
 #[test]
 fn a_clone_by_path_holds_zlib_wherever_the_path_leads() {
     let daily = Daily::new();

@@ -1,13 +1,14 @@
 //! The guard that stops git from reading a variant, hidden from programs that can read it.
 //!
 //! It is an extension in the repository's `config`, in which git stops at extensions that it does not know. Whoever reads that file in a
-//! process that has loaded a zlib gets it without the guard: such a process reads objects through this library. All others, jj and
-//! git-lfs among them, which have a zlib of their own, meet the guard. Whatever replaces the file has the guard put back.
+//! process that has loaded a zlib gets it without the guard: such a process reads objects through this library. All others, which have a
+//! zlib of their own, meet the guard: jj by itself, git-lfs in what git answers to it. Whatever replaces the file has the guard put back.
 
 mod file;
 mod text;
 
 use std::{
+    env,
     ffi::{CStr, CString},
     os::unix::ffi::OsStrExt,
     path::Path,
@@ -20,7 +21,7 @@ use std::{
 use libc::{c_char, c_int, c_void};
 
 use self::file::{Content, File, Identity};
-use crate::complain;
+use crate::{complain, git_command};
 
 /// The name of the file.
 const CONFIG: &[u8] = b"config";
@@ -31,12 +32,19 @@ const BTREE: &[u8] = b"objects/repackbench.btree";
 /// The version of the format that this library reads, as guards begin.
 const FORMAT: &[u8] = b"1;";
 
+/// The codec spec of the repositories that git makes, and its commands that make some.
+const NEW: &str = "REPACKBENCH_NEW";
+const MAKERS: [&[u8]; 3] = [b"init", b"init-db", b"clone"];
+
 /// Options of specs whose chunks need the content of a delta's base, which no zlib is told.
 const NEED_BASES: [&[u8]; 2] = [b",prefix", b",patch"];
 
 /// A file to be read in place of the one at `path`, if that is guarded and this process may not see it.
 pub(crate) fn hidden(folder: c_int, path: &CStr) -> Option<c_int> {
     let content = guarded_config(folder, path)?.0;
+    if git_command::asks_for_a_reader() {
+        return None;
+    }
     remember(content.identity);
     let shown = Content { bytes: text::without_guard(&content.bytes), ..content };
     file::in_memory(c"config", &shown).ok().map(File::into_descriptor)
@@ -95,9 +103,19 @@ pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
     is_config(path) || HIDES.load(Ordering::Acquire) && is_hidden().unwrap_or(false)
 }
 
-/// Puts the guard of the file at `to`, if it has one, into the one at `from`, which will replace it; false if that failed.
+/// The guard of the repository whose configuration is written to `path`, if git is just making it and the environment says that it
+/// becomes a variant.
+fn of_a_new_repository(path: &CStr) -> Option<Vec<u8>> {
+    let spec = env::var_os(NEW).filter(|spec| !spec.is_empty())?;
+    let makes = git_command::this().is_some_and(|command| command.is_git && MAKERS.contains(&command.name.as_slice()));
+    (makes && is_config(path) && has_zlib()).then(|| [FORMAT, spec.as_bytes()].concat())
+}
+
+/// Puts the guard of the file at `to`, if it has one or is to get one, into the one at `from`, which will replace it; false if that failed.
 pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &CStr) -> bool {
-    let Some((_, guard)) = guarded_content(to_folder, to) else { return true };
+    let Some(guard) = guarded_content(to_folder, to).map(|(_, guard)| guard).or_else(|| of_a_new_repository(to)) else {
+        return true;
+    };
     let put = || {
         let content = File::open(from_folder, from, libc::O_RDONLY)?.content()?;
         remember(content.identity);

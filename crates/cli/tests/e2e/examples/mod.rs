@@ -19,11 +19,13 @@ use crate::support::program::exit;
 use crate::support::repackbench;
 
 /// The documents that have examples, each with a test of its own.
-const WITH_EXAMPLES: [&str; 4] = [README, EXPERIMENTS, GIT_PERF, HG_EXTENSION];
+const WITH_EXAMPLES: [&str; 6] = [README, EXPERIMENTS, GIT_PERF, GIT_SUITE, SERVING, HG_EXTENSION];
 
 const README: &str = "README.md";
 const EXPERIMENTS: &str = "EXPERIMENTS.md";
 const GIT_PERF: &str = "docs/git-perf.md";
+const GIT_SUITE: &str = "docs/git-suite.md";
+const SERVING: &str = "docs/serving.md";
 const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
@@ -74,6 +76,16 @@ fn examples_of_the_experiments_run() {
 #[test]
 fn examples_of_git_perf_run() {
     play(GIT_PERF, &Scene { git: &["ripgrep"], hg: &[], before: "" });
+}
+
+#[test]
+fn examples_of_git_suite_run() {
+    play(GIT_SUITE, &Scene { git: &[], hg: &[], before: "" });
+}
+
+#[test]
+fn examples_of_serving_run() {
+    play(SERVING, &Scene { git: &["ripgrep"], hg: &[], before: "" });
 }
 
 #[test]

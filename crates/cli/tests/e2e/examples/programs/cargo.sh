@@ -35,7 +35,7 @@ case $* in
     options_exist "$@"
     case $chore in
       hg-extension) echo "$HG_EXTENSION" ;;
-      git-perf)
+      git-perf | git-suite)
         for folder in $(values_of --git-source "$@") $(values_of --variant "$@"); do
           [ -d "$folder" ] || fail "no folder $folder"
         done

@@ -1,0 +1,253 @@
+//! `cargo xtask git-suite`: git's own tests, with the stand-in for zlib loaded into every git. `docs/git-suite.md` says what is compared.
+
+mod explained;
+mod loose;
+mod script;
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::fmt::{Display, Write};
+use std::fs;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::process::{Failure, Outcome};
+use crate::tests::build::{Built, Features, Targets, build};
+use explained::Explained;
+use loose::LooseObjects;
+use script::{ScriptRun, Verdict};
+
+const USAGE: &str = "\
+usage: cargo xtask git-suite --git-source DIR [--zlib ZLIB]... [--writing SPEC]... [SCRIPT...]
+  DIR is a checkout of git that was built, SCRIPT the beginning of a file's name in its t. Unless some are named, objects are
+  read by every zlib and written as zstd:5, by the scripts about packs, objects, fetches, clones and gc";
+
+/// Beginnings of the names of scripts about packs, objects, fetches, clones, bitmaps and gc.
+const SCRIPTS: [&str; 12] =
+    ["t0410", "t1006", "t1007", "t1050", "t1060", "t1450", "t53", "t55", "t56", "t65", "t77", "t9300"];
+
+const ZLIBS: [&str; 5] = ["host", "stock", "zlib-rs", "zlib-ng", "libdeflate"];
+const WRITING: &str = "zstd:5";
+
+/// A script that takes longer than this has failed, in seconds.
+const LONGEST: &str = "1800";
+
+/// What git runs under.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Mode {
+    /// Nothing of ours: what the others are compared with.
+    Plain,
+    /// The stand-in, with this zlib behind it.
+    Reading(String),
+    /// The stand-in, and every repository that git makes is a variant under this codec spec.
+    Writing(String),
+}
+
+impl Mode {
+    fn name(&self) -> String {
+        match self {
+            Mode::Plain => "plain git".to_owned(),
+            Mode::Reading(zlib) => format!("reading, {zlib}"),
+            Mode::Writing(spec) => format!("writing {spec}"),
+        }
+    }
+
+    /// The words before a command, and the variables that it gets.
+    fn starter(&self, program: &Path) -> (Vec<OsString>, Vec<(&'static str, String)>) {
+        let exec = |option: &str, value: &str| {
+            let words = [program.as_os_str(), "exec".as_ref(), option.as_ref(), value.as_ref(), OsStr::new("--")];
+            words.map(OsStr::to_owned).to_vec()
+        };
+        match self {
+            Mode::Plain => (Vec::new(), Vec::new()),
+            Mode::Reading(zlib) => (exec("--zlib", zlib), Vec::new()),
+            Mode::Writing(spec) => (exec("--codec", spec), vec![("REPACKBENCH_NEW", spec.clone())]),
+        }
+    }
+}
+
+struct Arguments {
+    /// `t` in git's sources.
+    folder: PathBuf,
+    modes: Vec<Mode>,
+    scripts: Vec<String>,
+}
+
+/// Runs the chore; prints a table on stdout.
+pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
+    let arguments = parse(words)?;
+    let built = build(&Targets::Named { lib: false, tests: vec!["e2e".into()] }, Features::All, &Vec::new())?;
+    let explained = Explained::known()?;
+    let plain = run_all(&arguments, &Mode::Plain, &built)?;
+    let mut report = Report::new(&plain);
+    for mode in &arguments.modes {
+        let runs = run_all(&arguments, mode, &built)?;
+        report.add(mode, &plain, &runs, &explained);
+    }
+    print!("{}", report.text);
+    match report.unexplained {
+        0 => Ok(()),
+        count => Err(Failure(format!("{count} tests have another outcome than under plain git, and no explanation"))),
+    }
+}
+
+fn parse(words: &[OsString]) -> Outcome<Arguments> {
+    let usage = || Failure(USAGE.to_owned());
+    let (mut source, mut modes, mut beginnings) = (None, Vec::new(), Vec::new());
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let mut value = || words.next().ok_or_else(usage);
+        let text = |value: &OsString| value.to_str().map(str::to_owned).ok_or_else(usage);
+        match word.to_str() {
+            Some("--git-source") => source = Some(PathBuf::from(value()?)),
+            Some("--zlib") => modes.push(Mode::Reading(text(value()?)?)),
+            Some("--writing") => modes.push(Mode::Writing(text(value()?)?)),
+            Some(name) if !name.starts_with('-') => beginnings.push(name.to_owned()),
+            _ => return Err(usage()),
+        }
+    }
+    if modes.is_empty() {
+        modes.extend(ZLIBS.map(|zlib| Mode::Reading(zlib.to_owned())));
+        modes.push(Mode::Writing(WRITING.to_owned()));
+    }
+    if beginnings.is_empty() {
+        beginnings = SCRIPTS.map(str::to_owned).to_vec();
+    }
+    let source = source.ok_or_else(usage)?;
+    let built = source.join("bin-wrappers").join("git");
+    if !built.exists() {
+        return Err(Failure(format!("{}: not found: run `make` there, git's tests take a built git", built.display())));
+    }
+    let folder = source.join("t");
+    let folder = fs::canonicalize(&folder).map_err(|error| failed(&folder, &error))?;
+    let scripts = scripts(&folder, &beginnings)?;
+    Ok(Arguments { folder, modes, scripts })
+}
+
+/// The scripts in `folder` whose names begin so.
+fn scripts(folder: &Path, beginnings: &[String]) -> Outcome<Vec<String>> {
+    let mut scripts = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
+        let name = entry.map_err(|error| failed(folder, &error))?.file_name().to_string_lossy().into_owned();
+        let is_script = Path::new(&name).extension().is_some_and(|extension| extension == "sh");
+        if is_script && beginnings.iter().any(|beginning| name.starts_with(beginning.as_str())) {
+            scripts.push(name);
+        }
+    }
+    scripts.sort();
+    if scripts.is_empty() {
+        return Err(Failure(format!("{}: no script begins with {}", folder.display(), beginnings.join(" or "))));
+    }
+    Ok(scripts)
+}
+
+/// What became of the tests of each script.
+type Runs = BTreeMap<String, ScriptRun>;
+
+/// Runs all scripts, as many at once as there are processors.
+fn run_all(arguments: &Arguments, mode: &Mode, built: &Built) -> Outcome<Runs> {
+    let scratch = crate::target_dir().join("git-suite");
+    fs::create_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    let next = AtomicUsize::new(0);
+    let runs = Mutex::new(Ok(Runs::new()));
+    let work = || {
+        while let Some(name) = arguments.scripts.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let run = run_script(&arguments.folder, name, mode, built, &scratch);
+            let Ok(mut runs) = runs.lock() else { return };
+            match (&mut *runs, run) {
+                (Ok(all), Ok(run)) => {
+                    eprintln!("{}: {name}: {} tests, {} failed", mode.name(), run.count(), run.failed());
+                    all.insert(name.clone(), run);
+                }
+                (Ok(_), Err(failure)) => *runs = Err(failure),
+                (Err(_), _) => return,
+            }
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, NonZero::get) {
+            scope.spawn(work);
+        }
+    });
+    fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    runs.into_inner().map_err(|_| Failure("a thread panicked".into()))?
+}
+
+fn run_script(folder: &Path, name: &str, mode: &Mode, built: &Built, scratch: &Path) -> Outcome<ScriptRun> {
+    let output = scratch.join(name);
+    fs::create_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    let (mut words, variables) = mode.starter(&built.programs.join("repackbench"));
+    words.extend(["timeout", LONGEST, "sh", name].map(OsString::from));
+    let mut words = words.into_iter();
+    let mut command = Command::new(words.next().unwrap_or_default());
+    command.args(words).current_dir(folder).envs(variables).env("TEST_OUTPUT_DIRECTORY", &output);
+    // Its repositories stay where they are, to be counted.
+    command.arg("--debug");
+    // Git's own check of the memory allocator is preloaded, too, in the place of whatever was.
+    command.env("TEST_NO_MALLOC_CHECK", "1");
+    let mut run = script::run(&mut command)?;
+    run.loose = LooseObjects::below(&output)?;
+    fs::remove_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    Ok(run)
+}
+
+/// A table of all modes, and below it what differs from plain git.
+struct Report {
+    text: String,
+    unexplained: usize,
+}
+
+impl Report {
+    fn new(plain: &Runs) -> Self {
+        let mut report = Report { text: String::new(), unexplained: 0 };
+        let heads = ["scripts", "tests", "explained", "unexplained", "loose objects", "not zlib"];
+        report.line("", heads);
+        report.row(&Mode::Plain, plain, 0, 0);
+        report
+    }
+
+    fn row(&mut self, mode: &Mode, runs: &Runs, explained: usize, unexplained: usize) {
+        let tests: usize = runs.values().map(ScriptRun::count).sum();
+        let all: usize = runs.values().map(|run| run.loose.all).sum();
+        let not_zlib: usize = runs.values().map(|run| run.loose.not_zlib).sum();
+        self.line(&mode.name(), [runs.len(), tests, explained, unexplained, all, not_zlib]);
+    }
+
+    fn line<T: Display>(&mut self, name: &str, cells: [T; 6]) {
+        let _ = write!(self.text, "{name:24}");
+        for cell in cells {
+            let _ = write!(self.text, "{cell:>15}");
+        }
+        self.text.push('\n');
+    }
+
+    /// Adds a mode's row, and the tests whose outcome is another than under plain git without an explanation.
+    fn add(&mut self, mode: &Mode, plain: &Runs, runs: &Runs, explained: &Explained) {
+        let (mut of_known, mut unknown) = (0, String::new());
+        let mut count = 0;
+        for (script, run) in runs {
+            let under_plain = plain.get(script);
+            for (test, verdict) in run.differing(under_plain) {
+                if matches!(mode, Mode::Writing(_)) && explained.has(script, test) {
+                    of_known += 1;
+                    continue;
+                }
+                count += 1;
+                let was = under_plain.and_then(|run| run.verdict(test)).map_or("not run", Verdict::name);
+                let is = verdict.map_or("not run", Verdict::name);
+                let _ = writeln!(unknown, "    {script}: {test}: {was} under plain git, here {is}");
+            }
+        }
+        self.row(mode, runs, of_known, count);
+        self.text.push_str(&unknown);
+        self.unexplained += count;
+    }
+}
+
+fn failed(path: &Path, error: &dyn Display) -> Failure {
+    Failure(format!("{}: {error}", path.display()))
+}
