@@ -53,14 +53,17 @@ fn refused() -> c_int {
     -1
 }
 
-/// A descriptor that the C library gave for `path`.
+/// A descriptor that the C library gave for `path`, which starts from `folder` if it is relative.
 ///
 /// # Safety
 /// `path` must be a C string if the descriptor is one.
-unsafe fn opened(descriptor: c_int, path: *const c_char) -> c_int {
+unsafe fn opened(descriptor: c_int, folder: c_int, path: *const c_char) -> c_int {
     if descriptor >= 0 {
         // SAFETY: as the caller vouches.
-        objects::opened(descriptor, unsafe { CStr::from_ptr(path) }.to_bytes());
+        let path = unsafe { CStr::from_ptr(path) }.to_bytes();
+        // Where another folder lies is not known: the file is of no store.
+        let is_known = folder == AT_FDCWD || path.starts_with(b"/");
+        objects::opened(descriptor, if is_known { path } else { b"" });
     }
     descriptor
 }
@@ -86,6 +89,7 @@ macro_rules! opens {
                             ($($folder,)? path, flags $(, $mode)?),
                             missing()
                         ),
+                        opens!(@or_here $($folder)?),
                         path,
                     ),
                 }

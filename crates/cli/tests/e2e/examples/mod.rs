@@ -30,7 +30,7 @@ const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
 /// chores.
-const OPTIONS_OF_OTHERS: [&str; 12] = [
+const OPTIONS_OF_OTHERS: [&str; 13] = [
     "--check",
     "--config",
     "--cwd",
@@ -43,6 +43,7 @@ const OPTIONS_OF_OTHERS: [&str; 12] = [
     "--stdin",
     "--update",
     "--use-bitmap-index",
+    "--writing",
 ];
 
 #[track_caller]
