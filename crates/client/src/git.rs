@@ -137,9 +137,11 @@ impl GitClient {
 impl NamedRepository {
     fn new(repository: &GitRepository, place: &Path) -> Result<Self, ClientError> {
         let git_dir = absolute(repository.git_dir())?;
-        let work_tree = if place.join(".git").exists() {
+        let has_place = repository.is_linked_work_tree() || repository.has_work_tree_around();
+        // Where it names another work tree, or has none, git finds that by itself.
+        let work_tree = if has_place && place.join(".git").exists() {
             Some(absolute(place)?)
-        } else if git_dir.ends_with(".git") && repository.has_work_tree_around() {
+        } else if has_place && git_dir.ends_with(".git") {
             git_dir.parent().map(Path::to_owned)
         } else {
             None

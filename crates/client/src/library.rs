@@ -123,9 +123,11 @@ impl Preload {
     pub fn set(&self, command: &mut Command) {
         let mut value = OsString::from(&self.path);
         let others = env::var_os(PRELOAD).unwrap_or_default();
-        // It is there already in what `exec` or `env` has set up.
+        // It is there already in what `exec` or `env` has set up, perhaps another build of it: each would take the other for zlib.
         let is_separator = |byte: &u8| b": \t\n".contains(byte);
-        let is_other = |other: &&[u8]| !other.is_empty() && *other != self.path.as_os_str().as_bytes();
+        let file = OsStr::new(FILES[0]);
+        let is_other =
+            |other: &&[u8]| !other.is_empty() && Path::new(OsStr::from_bytes(other)).file_name() != Some(file);
         for other in others.as_bytes().split(is_separator).filter(is_other) {
             value.push(":");
             value.push(OsStr::from_bytes(other));

@@ -1,4 +1,4 @@
-//! Opening and renaming files: the C library's functions, but for a variant's configuration.
+//! Opening, renaming and linking files: the C library's functions, but for a variant's configuration and object files.
 //!
 //! They are called before this process has begun and between a fork and what follows it, so they do nothing that needs memory unless
 //! a file is called `config`.
@@ -10,7 +10,8 @@ use libc::{AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_RDONLY, O_TRUN
 use crate::{
     guard, guarded,
     host::{behind, set_errno},
-    objects,
+    objects::{self, ObjectFile},
+    repository,
 };
 
 /// What becomes of a file that is to be opened.
@@ -209,6 +210,55 @@ unsafe extern "C" fn renameat2(
         match may_replace(from_folder, from, to_folder, to) {
             true => behind!(
                 c"renameat2": fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int,
+                (from_folder, from, to_folder, to, flags),
+                missing()
+            ),
+            false => refused(),
+        }
+    }
+}
+
+/// Whether a program that sees no guard may make a link.
+///
+/// # Safety
+/// Both paths must be null or C strings.
+unsafe fn may_link(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char) -> bool {
+    if from.is_null() || to.is_null() {
+        return true;
+    }
+    // SAFETY: not null, so C strings.
+    let (from, to) = unsafe { (CStr::from_ptr(from).to_bytes(), CStr::from_ptr(to).to_bytes()) };
+    let is_known = |folder: c_int, path: &[u8]| folder == AT_FDCWD || path.starts_with(b"/");
+    if !is_known(from_folder, from) || !is_known(to_folder, to) || ObjectFile::at(from).is_none() {
+        return true;
+    }
+    guarded(true, || !(repository::would_leave_a_variant(from, to) && guard::is_hidden_from_this_program()))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn link(from: *const c_char, to: *const c_char) -> c_int {
+    // SAFETY: the caller's duties are those of the C library's function.
+    unsafe {
+        match may_link(AT_FDCWD, from, AT_FDCWD, to) {
+            true => behind!(c"link": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
+            false => refused(),
+        }
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn linkat(
+    from_folder: c_int,
+    from: *const c_char,
+    to_folder: c_int,
+    to: *const c_char,
+    flags: c_int,
+) -> c_int {
+    // SAFETY: as above.
+    unsafe {
+        match may_link(from_folder, from, to_folder, to) {
+            true => behind!(
+                c"linkat": fn(c_int, *const c_char, c_int, *const c_char, c_int) -> c_int,
                 (from_folder, from, to_folder, to, flags),
                 missing()
             ),

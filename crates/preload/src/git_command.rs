@@ -1,6 +1,6 @@
 //! Which of its commands a git is running, from the words that it was started with.
 
-use std::sync::OnceLock;
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::OnceLock};
 
 /// What stands between git's name and the command's, and has a value in the next word.
 const WITH_VALUE: [&[u8]; 9] = [
@@ -35,7 +35,7 @@ pub(crate) enum PackWriter {
 /// A running git.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GitCommand {
-    /// The program is called git, or after one of its commands.
+    /// The program is called git, or after one of its commands, or its file is.
     pub(crate) is_git: bool,
     /// The command; empty if there is none.
     pub(crate) name: Vec<u8>,
@@ -68,7 +68,7 @@ impl GitCommand {
         match program.strip_prefix(b"git-") {
             Some(name) => (command.is_git, command.name) = (true, name.to_vec()),
             None => {
-                command.is_git = program == b"git";
+                command.is_git = program == b"git" || is_a_git();
                 command.read_own_words(words);
             }
         }
@@ -83,6 +83,15 @@ impl GitCommand {
         command.sends = command.writer == Some(PackWriter::PackObjects) && to_stdout;
         command.operands = words.iter().filter(|word| !word.starts_with(b"-")).map(|word| word.to_vec()).collect();
         command
+    }
+
+    /// The path that `pack-objects` is given for its packs, less what it adds; none if it is not known.
+    pub(crate) fn pack_place(&self) -> Option<&Path> {
+        // Besides it there may be values of options, which name no folder.
+        let operands = self.operands.iter().map(|operand| Path::new(OsStr::from_bytes(operand)));
+        let mut places = operands.filter(|operand| operand.components().count() > 1);
+        let (place, other) = (places.next()?, places.next());
+        other.is_none().then_some(place)
     }
 
     /// Reads git's own words up to the command's name: the first that is neither an option nor an option's value.
@@ -111,6 +120,21 @@ impl GitCommand {
 pub(crate) fn this() -> Option<&'static GitCommand> {
     static THIS: OnceLock<Option<GitCommand>> = OnceLock::new();
     THIS.get_or_init(|| std::fs::read("/proc/self/cmdline").ok().map(|line| GitCommand::of(&line))).as_ref()
+}
+
+/// Whether this process's file is called as git's are, whatever name it was started by.
+fn is_a_git() -> bool {
+    static IS_GIT: OnceLock<bool> = OnceLock::new();
+    *IS_GIT.get_or_init(|| {
+        let file = std::fs::read_link("/proc/self/exe").unwrap_or_default();
+        is_gits(file.file_name().map(OsStr::as_bytes).unwrap_or_default())
+    })
+}
+
+/// Whether a file of this name is git, of whatever version, one of its commands, or scalar, which is made with git.
+fn is_gits(name: &[u8]) -> bool {
+    let has_end = |rest: &[u8]| rest.first().is_none_or(|byte| byte.is_ascii_digit() || b"-. ".contains(byte));
+    [&b"git"[..], b"scalar"].iter().any(|git| name.strip_prefix(*git).is_some_and(has_end))
 }
 
 /// Whether this process is a git.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `open`, `fopen` and the like | hide a variant's guard, and tell what file of which object store is open |
 //! | `rename` and the like | put the guard back |
+//! | `link`, `linkat` | refuse to link object files of a variant into a repository without a guard |
 //! | `mmap`, `munmap`, `read`, `pread` | tell where in memory which store's content lies, and so whose dictionaries a chunk needs |
 //! | `__libc_start_main` | sees to it that what leaves a variant is zlib |
 //!
@@ -20,6 +21,7 @@
 //! | `REPACKBENCH_PRELOAD_CODECS` | the library with the codecs, if it is not beside this one |
 //! | `REPACKBENCH_CODEC` | the codec of what git writes to object stores of variants: packs and loose objects; all else stays zlib. Without it, what `repackbench.codec` says in the variant's configuration |
 //! | `REPACKBENCH_NEW` | a codec spec: repositories that `git init` and `git clone` make get the guard of variants under it |
+//! | `REPACKBENCH_READER` | `1` says that a program reads objects through this library, so that the guard is hidden from it; git, libgit2 and dulwich are known to |
 //! | `REPACKBENCH_COLLECT_LIMIT` | the longest payload that is collected for that codec, in bytes (default 512 MiB); a longer one stays zlib |
 //!
 //! A zlib calls its own functions by name, and so comes back here. That does no harm, because every function tells by the state in the

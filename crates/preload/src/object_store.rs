@@ -3,7 +3,7 @@
 //! git does not say what a stream is for. What can be seen is enough: the program, its command, the file of an object store that it
 //! makes, and whether a stream begins as a loose object does.
 
-use std::{ffi::OsStr, os::unix::ffi::OsStrExt, path::Path, sync::OnceLock};
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt, sync::OnceLock};
 
 use crate::{
     git_command::{self, GitCommand, PackWriter},
@@ -47,12 +47,7 @@ fn pack_store(command: &GitCommand) -> Option<&'static Folder> {
     // By now git has gone to the folder that relative paths start from.
     static STORE: OnceLock<Option<&'static Folder>> = OnceLock::new();
     *STORE.get_or_init(|| {
-        // Besides the pack's place there may be values of options, which name no folder.
-        let operands = command.operands.iter().map(|operand| Path::new(OsStr::from_bytes(operand)));
-        let mut places = operands.filter(|operand| operand.components().count() > 1);
-        let (place, other) = (places.next()?, places.next());
-        let packs = place.parent().filter(|folder| folder.file_name() == Some(OsStr::new("pack")))?;
-        let store = packs.parent()?;
-        other.is_none().then(|| Folder::at(store.as_os_str().as_bytes()))
+        let packs = command.pack_place()?.parent().filter(|folder| folder.file_name() == Some(OsStr::new("pack")))?;
+        Some(Folder::at(packs.parent()?.as_os_str().as_bytes()))
     })
 }

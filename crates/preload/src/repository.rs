@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{git_command::GitCommand, guard};
+use crate::{git_command::GitCommand, guard, objects::ObjectFile};
 
 /// A file that leads to another git directory: from a work tree, and from the directory of a linked work tree.
 const LINK_PREFIX: &[u8] = b"gitdir:";
@@ -16,19 +16,60 @@ const COMMON_DIR: &str = "commondir";
 /// Other object stores that a store reads.
 const ALTERNATES: &str = "info/alternates";
 
-/// Whether what this git copies out of its object stores may be something other than zlib. In doubt it may.
-pub(crate) fn may_be_a_variant(command: &GitCommand) -> bool {
+/// How far stores that read other stores are followed, as by git.
+const DEEPEST: u32 = 5;
+
+/// A repository as a git finds it.
+struct Found {
+    common: PathBuf,
+    objects: PathBuf,
+    /// Stores that the environment adds.
+    others: Vec<PathBuf>,
+}
+
+/// The repository that a git is about to work on; none if it cannot be told.
+fn find(command: &GitCommand) -> Option<Found> {
     let start = start_folder(command);
     let named = command.git_dir.as_deref().map(OsStr::from_bytes).map(OsStr::to_owned);
     let git_dir = match named.or_else(|| env::var_os("GIT_DIR")) {
-        Some(named) => Some(git_dir_at(&start.join(named))),
-        None => discover(&start),
+        Some(named) => git_dir_at(&start.join(named)),
+        None => discover(&start)?,
     };
-    let Some(git_dir) = git_dir else { return true };
     let common = common_dir(git_dir);
-    let objects = env::var_os("GIT_OBJECT_DIRECTORY").map_or_else(|| common.join("objects"), PathBuf::from);
-    let others = env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES");
-    is_guarded(&common) || has_guarded_alternate(&objects) || others.is_some_and(|others| !others.is_empty())
+    let objects = env::var_os("GIT_OBJECT_DIRECTORY").map_or_else(|| common.join("objects"), |named| start.join(named));
+    let others = env::var_os("GIT_ALTERNATE_OBJECT_DIRECTORIES").unwrap_or_default();
+    // Quoted ones are not understood.
+    if others.as_bytes().contains(&b'"') {
+        return None;
+    }
+    let others = others.as_bytes().split(|byte| *byte == b':').filter(|other| !other.is_empty());
+    let others = others.map(|other| start.join(OsStr::from_bytes(other))).collect();
+    Some(Found { common, objects, others })
+}
+
+/// Whether what this git copies out of its object stores may be something other than zlib. In doubt it may.
+pub(crate) fn may_be_a_variant(command: &GitCommand) -> bool {
+    find(command).is_none_or(|found| is_guarded(&found.common) || found.reads_variants())
+}
+
+/// Whether what `pack-objects` copies into the pack at `place` may be of no use there: in a store other than the repository's own, or
+/// out of one with dictionaries of its own. In doubt it may.
+pub(crate) fn may_be_of_no_use(command: &GitCommand, place: Option<&Path>) -> bool {
+    let Some(found) = find(command) else { return true };
+    let store = place.and_then(|place| start_folder(command).join(place).parent()?.parent()?.canonicalize().ok());
+    let is_own = store.is_some() && store == found.objects.canonicalize().ok();
+    found.borrows_from_variants() || !is_own && (is_guarded(&found.common) || is_guarded_store(&found.objects))
+}
+
+impl Found {
+    fn reads_variants(&self) -> bool {
+        is_guarded_store(&self.objects) || self.borrows_from_variants()
+    }
+
+    fn borrows_from_variants(&self) -> bool {
+        let named = |other: &PathBuf| is_guarded_store(other) || has_guarded_alternate(other, DEEPEST);
+        has_guarded_alternate(&self.objects, DEEPEST) || self.others.iter().any(named)
+    }
 }
 
 /// The folder in which it looks for its repository.
@@ -44,8 +85,10 @@ pub(crate) fn is_asked_for_a_variant() -> bool {
         path.push(env::var_os("PATH_INFO").unwrap_or_default());
         path
     };
-    let asked = env::var_os("GIT_PROJECT_ROOT").map(below_root).or_else(|| env::var_os("PATH_TRANSLATED"));
-    asked.is_some_and(|path| Path::new(&path).ancestors().any(leads_to_a_variant))
+    let root = env::var_os("GIT_PROJECT_ROOT").filter(|root| !root.is_empty());
+    let asked = root.map(below_root).or_else(|| env::var_os("PATH_TRANSLATED"));
+    let is_served = |place: &Path| leads_to_a_variant(place) || leads_to_a_variant(&with_git(place));
+    asked.is_some_and(|path| Path::new(&path).ancestors().any(is_served))
 }
 
 /// Whether what a command calls `place` is a variant, or a work tree of one.
@@ -69,11 +112,29 @@ fn is_guarded(common: &Path) -> bool {
     guard::read(&common.join("config")).is_some_and(|config| config.is_guarded)
 }
 
-fn has_guarded_alternate(objects: &Path) -> bool {
+/// Whether the object store at `objects` is a variant's, whichever way leads to it.
+fn is_guarded_store(objects: &Path) -> bool {
+    is_guarded(&objects.join("..")) || objects.parent().is_some_and(is_guarded)
+}
+
+/// Whether the store at `objects` reads that of a variant, directly or through at most so many others.
+fn has_guarded_alternate(objects: &Path, deepest: u32) -> bool {
     let Some(text) = guard::read_text(&objects.join(ALTERNATES)) else { return false };
     let mut others = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty() && !line.starts_with(b"#"));
-    // Quoted ones are not understood: in doubt.
-    others.any(|line| line.starts_with(b"\"") || is_guarded(&objects.join(OsStr::from_bytes(line)).join("..")))
+    others.any(|line| {
+        let other = objects.join(OsStr::from_bytes(line));
+        // Quoted ones are not understood: in doubt.
+        line.starts_with(b"\"") || is_guarded_store(&other) || deepest > 0 && has_guarded_alternate(&other, deepest - 1)
+    })
+}
+
+/// Whether a link at `to` would bring an object file of a variant, `from`, into a repository without a guard.
+pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
+    let store = |path| ObjectFile::at(path).map(|file| PathBuf::from(OsStr::from_bytes(file.folder)));
+    match (store(from), store(to)) {
+        (Some(from), Some(to)) => from != to && is_guarded_store(&from) && !is_guarded_store(&to),
+        _ => false,
+    }
 }
 
 /// The git directory that `place` is or leads to.
@@ -100,7 +161,8 @@ fn common_dir(git_dir: PathBuf) -> PathBuf {
 fn discover(start: &Path) -> Option<PathBuf> {
     start.ancestors().find_map(|folder| {
         let inside = folder.join(".git");
-        let is_git_dir = |place: &Path| place.join("HEAD").exists() && place.join("objects").is_dir();
+        // Of a branch that is not yet born, a link as HEAD leads nowhere.
+        let is_git_dir = |place: &Path| place.join("HEAD").symlink_metadata().is_ok() && place.join("objects").is_dir();
         let candidates = [git_dir_at(&inside), folder.to_owned()];
         candidates.into_iter().find(|place| is_git_dir(place) || place.join(COMMON_DIR).exists())
     })

@@ -1,13 +1,14 @@
 //! What leaves a variant is zlib, whatever its object store holds.
 //!
-//! git copies stored bytes into the packs that it sends and links packs into clones of a local path, unless its command line or its
-//! configuration says otherwise. So both say so, from the moment at which such a command begins.
+//! git copies stored bytes into the packs that it sends, copies them between stores, and links packs into clones of a local path, unless
+//! its command line or its configuration says otherwise. So both say so, from the moment at which such a command begins. What arrives in a
+//! repository without a guard has to be zlib, too.
 
 use std::{
     env,
     ffi::CStr,
     ptr,
-    sync::atomic::{AtomicPtr, Ordering},
+    sync::atomic::{AtomicBool, AtomicPtr, Ordering},
 };
 
 use libc::{c_char, c_int, c_void};
@@ -18,6 +19,17 @@ type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c
 
 /// The program's own, which ours calls.
 static MAIN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+
+/// Commands that keep what others send as it is; `index-pack` is one where it reads that from its standard input.
+const TAKE_IN: [&[u8]; 4] = [b"unpack-objects", b"remote-http", b"remote-https", b"http-fetch"];
+
+/// Whether what this process takes in goes to a repository without a guard.
+static TAKES_ZLIB_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process may not take chunks of ours: what reads them puts them as they are into a repository that plain git reads.
+pub(crate) fn takes_zlib_alone() -> bool {
+    TAKES_ZLIB_ALONE.load(Ordering::Relaxed)
+}
 
 /// Words that a command lacks, and how many stand before them.
 type Missing = (usize, Vec<&'static CStr>);
@@ -112,10 +124,17 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
                 at => vec![(at - 1, vec![c"-c", c"pack.allowPackReuse=false"]), last],
             }
         }
+        b"pack-objects" if !command.sends && repository::may_be_of_no_use(&command, command.pack_place()) => {
+            vec![(end, vec![c"--no-reuse-object"])]
+        }
+        name if TAKE_IN.contains(&name) || name == b"index-pack" && words.contains(&&b"--stdin"[..]) => {
+            TAKES_ZLIB_ALONE.store(!repository::may_be_a_variant(&command), Ordering::Relaxed);
+            Vec::new()
+        }
         b"clone" if command.operands.iter().any(|place| repository::is_variant(&command, place)) => {
             vec![(end, vec![c"--no-local"])]
         }
-        // Files as they are: those of a variant are of use to nobody.
+        // Files as they are: plain git cannot read those of a variant.
         b"http-backend" if repository::is_asked_for_a_variant() => {
             configure("http.getAnyFile=false");
             Vec::new()

@@ -2,6 +2,7 @@
 //! outlives its parent, one that is killed.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -16,12 +17,12 @@ use crate::support::{git, preload};
 const KILLS: u64 = 10;
 
 /// A work tree whose `.git` is a variant.
-struct Daily {
-    scratch: Scratch,
+pub(crate) struct Daily {
+    pub(crate) scratch: Scratch,
 }
 
 impl Daily {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let scratch = Scratch::new();
         fs::create_dir_all(scratch.join("tree/some/folder")).unwrap();
         fs::create_dir(scratch.join("temporary")).unwrap();
@@ -32,12 +33,12 @@ impl Daily {
         daily
     }
 
-    fn tree(&self) -> PathBuf {
+    pub(crate) fn tree(&self) -> PathBuf {
         self.scratch.join("tree")
     }
 
     /// `repackbench exec`, with these words behind it, run in `place`.
-    fn exec(&self, place: &Path, words: &[&str]) -> Command {
+    pub(crate) fn exec(&self, place: &Path, words: &[&str]) -> Command {
         let mut command = program::command();
         git::pin(&mut command);
         command.env("REPACKBENCH_PRELOAD", preload::stand_in()).env("TMPDIR", self.scratch.join("temporary"));
@@ -46,18 +47,18 @@ impl Daily {
     }
 
     #[track_caller]
-    fn run(&self, place: &Path, words: &[&str]) -> Outcome {
+    pub(crate) fn run(&self, place: &Path, words: &[&str]) -> Outcome {
         program::run(&mut self.exec(place, words))
     }
 
     /// What git says in the work tree, which it finds itself.
     #[track_caller]
-    fn git(&self, words: &[&str]) -> String {
+    pub(crate) fn git(&self, words: &[&str]) -> String {
         self.run(&self.tree(), &[&["--", "git"], words].concat()).exits(exit::OK).text()
     }
 
     #[track_caller]
-    fn shell(&self, place: &Path, script: &str) -> String {
+    pub(crate) fn shell(&self, place: &Path, script: &str) -> String {
         self.run(place, &["--", "sh", "-ec", script]).exits(exit::OK).text()
     }
 
@@ -68,7 +69,7 @@ impl Daily {
 
     /// Fails the test unless all is well: objects whole, plain git stopped, nothing left behind.
     #[track_caller]
-    fn is_well(&self) {
+    pub(crate) fn is_well(&self) {
         let found = self.run(&self.tree(), &["--", "git", "fsck", "--full", "--no-dangling"]);
         assert_eq!((found.code, found.text().as_str()), (Some(exit::OK), ""), "{}", found.stderr);
         git::assert_refuses_plainly(&self.tree());
@@ -101,12 +102,45 @@ fn a_repository_is_named_from_anywhere() {
 }
 
 #[test]
+fn a_repository_s_own_work_tree_or_none_is_heeded() {
+    let daily = Daily::new();
+    let tree = daily.tree();
+    let top = |place: &Path| {
+        daily.run(daily.scratch.path(), &[place.to_str().unwrap(), "--", "git", "rev-parse", "--show-toplevel"])
+    };
+    // Its files are elsewhere: nothing in the named folder is missing.
+    let home = daily.scratch.join("home");
+    fs::create_dir(&home).unwrap();
+    daily.git(&["config", "core.worktree", home.to_str().unwrap()]);
+    assert_eq!(top(&tree).text().trim_end(), home.to_str().unwrap());
+    daily.git(&["config", "--unset", "core.worktree"]);
+    // A bare one beside linked work trees, each of which is one.
+    let linked = daily.scratch.join("linked");
+    daily.git(&["worktree", "add", "-q", "--detach", linked.to_str().unwrap()]);
+    daily.git(&["config", "core.bare", "true"]);
+    assert!(top(&tree).exits(128).stderr.contains("must be run in a work tree"));
+    assert_eq!(top(&linked).text().trim_end(), linked.to_str().unwrap());
+}
+
+#[test]
+fn another_build_of_the_library_that_is_preloaded_gives_way() {
+    let daily = Daily::new();
+    let other = daily.scratch.join("other");
+    fs::create_dir(&other).unwrap();
+    let library = preload::stand_in();
+    let copy = other.join(library.file_name().unwrap());
+    fs::copy(&library, &copy).unwrap();
+    let mut command = daily.exec(&daily.tree(), &["--", "git", "log", "--oneline", "-1"]);
+    assert_eq!(program::run(command.env("LD_PRELOAD", &copy)).exits(exit::OK).text().lines().count(), 1);
+}
+
+#[test]
 fn the_guard_outlives_whoever_replaces_its_file() {
     let daily = Daily::new();
     let config = daily.tree().join(".git/config");
     let in_place = |mode: &str| {
         let script = format!("import zlib; open('.git/config', '{mode}').write('[a]\\n\\tb = c\\n')");
-        daily.run(&daily.tree(), &["--", "python3", "-c", &script])
+        daily.run(&daily.tree(), &["--", "env", "REPACKBENCH_READER=1", "python3", "-c", &script])
     };
     // A program that was not shown the guard would write a file without it.
     for mode in ["w", "r+"] {
@@ -116,6 +150,16 @@ fn the_guard_outlives_whoever_replaces_its_file() {
     in_place("a").exits(exit::OK);
     assert_eq!(daily.git(&["config", "a.b"]), "c\n");
     daily.is_well();
+    // An editor is shown it, and may make the file anew.
+    let anew = "import zlib, os; text = open('.git/config').read(); os.rename('.git/config', '.git/config~'); open('.git/config', 'w').write(text)";
+    daily.git(&["-c", &format!("core.editor=python3 -c \"{anew}\""), "config", "--edit"]);
+    daily.is_well();
+    // git does not mind that the file is read-only.
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o444)).unwrap();
+    daily.git(&["config", "a.b", "e"]);
+    assert_eq!(fs::metadata(&config).unwrap().permissions().mode() & 0o777, 0o444);
+    daily.is_well();
+    fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
     // git replaces what a link leads to, by that file's own name.
     let settings = daily.scratch.join("settings");
     fs::rename(&config, &settings).unwrap();

@@ -150,6 +150,9 @@ fn by_http_and_not_as_files() {
     served.is_served(&url, &[], &[]);
 
     let pack = git_pack_name(&served.variant());
+    // A repository is found without the end of its name, too.
+    fs::rename(served.variant(), served.scratch.join("other.git")).unwrap();
+    let url = format!("{}/other", url.strip_suffix("/served").unwrap());
     for file in ["objects/info/packs", &format!("objects/pack/{pack}"), "HEAD"] {
         let script = "import sys, urllib.request, urllib.error\n\
                       try: print(urllib.request.urlopen(sys.argv[1]).status)\n\

@@ -22,6 +22,7 @@ mod exec_battery;
 mod exec_codec;
 mod exec_codec_places;
 mod exec_daily;
+mod exec_leaving;
 mod exec_serving;
 mod exec_work_trees;
 mod experiment;

@@ -100,6 +100,24 @@ fn told_by(ask: impl FnOnce(&mut libc::stat) -> c_int) -> io::Result<libc::stat>
     Ok(told)
 }
 
+/// Writes `bytes` in place of the content of the file at `path`, which starts from `folder` if it is relative and has these permissions.
+pub(super) fn replace(folder: c_int, path: &CStr, mode: libc::mode_t, bytes: &[u8]) -> io::Result<()> {
+    let open = || File::open(folder, path, libc::O_WRONLY | libc::O_TRUNC);
+    let change = |mode| {
+        // SAFETY: a C string, and numbers.
+        checked(unsafe { libc::fchmodat(folder, path.as_ptr(), mode, 0) }.into()).map(drop)
+    };
+    match open() {
+        // git gives a new configuration the old one's permissions before it puts it in place.
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            change(mode | libc::S_IWUSR)?;
+            open()?.write(bytes)?;
+            change(mode)
+        }
+        opened => opened?.write(bytes),
+    }
+}
+
 /// Which file is at `path`, which starts from `folder` if it is relative.
 pub(super) fn identity(folder: c_int, path: &CStr) -> Option<Identity> {
     // SAFETY: a C string, numbers, and room for what is told.
@@ -107,11 +125,11 @@ pub(super) fn identity(folder: c_int, path: &CStr) -> Option<Identity> {
     told.ok().map(|told| (told.st_dev, told.st_ino))
 }
 
-/// Whether there is a file at `path`, which starts from `folder` if it is relative.
+/// Whether there is a file at `path`, which starts from `folder` if it is relative; a link may lead nowhere.
 pub(super) fn exists(folder: c_int, path: &[u8]) -> bool {
     let Ok(path) = CString::new(path) else { return false };
-    // SAFETY: a C string, and numbers.
-    unsafe { libc::faccessat(folder, path.as_ptr(), libc::F_OK, 0) == 0 }
+    // SAFETY: a C string, numbers, and room for what is told.
+    told_by(|told| unsafe { libc::fstatat(folder, path.as_ptr(), told, libc::AT_SYMLINK_NOFOLLOW) }).is_ok()
 }
 
 /// A file in memory with this content, to be read from its start.

@@ -1,10 +1,11 @@
 //! The guard that stops git from reading a variant, hidden from programs that can read it.
 //!
-//! It is an extension in the repository's `config`, in which git stops at extensions that it does not know. Whoever reads that file in a
-//! process that has loaded a zlib gets it without the guard: such a process reads objects through this library. All others, which have a
-//! zlib of their own, meet the guard: jj by itself, git-lfs in what git answers to it. Whatever replaces the file has the guard put back.
+//! It is an extension in the repository's `config`, in which git stops at extensions that it does not know. git gets that file without
+//! the guard, and so do libgit2 and dulwich: they read objects through this library. All others meet the guard: those that have a zlib of
+//! their own, those that copy the file, and git-lfs in what git answers to it. Whatever git puts in the file's place has the guard put back.
 
 mod file;
+mod readers;
 mod text;
 
 use std::{
@@ -18,13 +19,16 @@ use std::{
     },
 };
 
-use libc::{c_char, c_int, c_void};
+use libc::c_int;
 
 use self::file::{Content, File, Identity};
 use crate::{complain, git_command};
 
 /// The name of the file.
 const CONFIG: &[u8] = b"config";
+
+/// What is beside it in every repository, and in few other folders.
+const BESIDE: [&[u8]; 2] = [b"HEAD", b"objects"];
 
 /// Where a variant without packs and loose objects has its objects.
 const BTREE: &[u8] = b"objects/repackbench.btree";
@@ -108,7 +112,7 @@ pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
 fn of_a_new_repository(path: &CStr) -> Option<Vec<u8>> {
     let spec = env::var_os(NEW).filter(|spec| !spec.is_empty())?;
     let makes = git_command::this().is_some_and(|command| command.is_git && MAKERS.contains(&command.name.as_slice()));
-    (makes && is_config(path) && has_zlib()).then(|| [FORMAT, spec.as_bytes()].concat())
+    (makes && is_config(path) && readers::is_one()).then(|| [FORMAT, spec.as_bytes()].concat())
 }
 
 /// Puts the guard of the file at `to`, if it has one or is to get one, into the one at `from`, which will replace it; false if that failed.
@@ -121,7 +125,7 @@ pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &C
         remember(content.identity);
         let guarded = text::with_guard(&content.bytes, &guard);
         if guarded != content.bytes {
-            File::open(from_folder, from, libc::O_WRONLY | libc::O_TRUNC)?.write(&guarded)?;
+            file::replace(from_folder, from, content.mode, &guarded)?;
         }
         std::io::Result::Ok(())
     };
@@ -130,7 +134,7 @@ pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &C
 
 /// The content of a file that has a guard, and the guard's value; in processes that read objects through this library.
 fn guarded_content(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
-    if !has_zlib() {
+    if !readers::is_one() {
         return None;
     }
     let content = File::open(folder, path, libc::O_RDONLY).ok()?.content().ok()?;
@@ -142,16 +146,27 @@ fn guarded_content(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
 fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     let (content, guard) = guarded_content(folder, path)?;
     let spec = guard.strip_prefix(FORMAT)?;
-    let has = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
-    if NEED_BASES.iter().any(has) {
+    let names = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
+    if NEED_BASES.iter().any(names) {
         complain_once("the deltas of this variant need their base's content, which git does not tell zlib");
         return None;
     }
-    if path.to_bytes().strip_suffix(CONFIG).is_some_and(|place| file::exists(folder, &[place, BTREE].concat())) {
+    let has = |name: &[u8]| {
+        path.to_bytes().strip_suffix(CONFIG).is_some_and(|place| file::exists(folder, &[place, name].concat()))
+    };
+    if !BESIDE.iter().all(|name| has(name)) {
+        return None;
+    }
+    if has(BTREE) {
         complain_once("the objects of this variant are in a B-tree, where git looks for none");
         return None;
     }
     Some((content, guard))
+}
+
+/// Whether this process may be shown a variant as an ordinary repository.
+pub(crate) fn is_hidden_from_this_program() -> bool {
+    readers::is_one()
 }
 
 /// Complains the first time; git reads its configuration several times.
@@ -166,21 +181,4 @@ fn complain_once(message: &str) {
 pub(crate) fn is_config(path: &CStr) -> bool {
     let path = path.to_bytes();
     path.strip_suffix(CONFIG).is_some_and(|folder| folder.is_empty() || folder.ends_with(b"/"))
-}
-
-/// Whether this process has loaded a zlib, and so reads objects through this library.
-fn has_zlib() -> bool {
-    unsafe extern "C" fn is_zlib(info: *mut libc::dl_phdr_info, _size: usize, _data: *mut c_void) -> c_int {
-        // SAFETY: the loader shows each object, whose name is null or a C string.
-        let name: *const c_char = unsafe { (*info).dlpi_name };
-        if name.is_null() {
-            return 0;
-        }
-        // SAFETY: as above.
-        let name = unsafe { CStr::from_ptr(name) }.to_bytes();
-        let file = name.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-        c_int::from(file.starts_with(b"libz.") || file.starts_with(b"libz-"))
-    }
-    // SAFETY: the function above looks at what it is shown and at nothing else.
-    unsafe { libc::dl_iterate_phdr(Some(is_zlib), std::ptr::null_mut()) != 0 }
 }

@@ -12,5 +12,6 @@ mod spans;
 
 pub(crate) use self::{
     folders::{Folder, Tables, Writer},
+    path::ObjectFile,
     spans::{mapped, opened, read, tables_for, unmapped, written},
 };

@@ -135,7 +135,10 @@ pub(crate) fn tables_for(place: *const u8) -> Option<Tables> {
     let read = buffer.filter(|_| git_command::is_git());
     let found = mapped.or(read).or_else(folders::only_one_with_dictionaries);
     if found.is_none() && HAS_FILES.load(Ordering::Relaxed) {
-        complain("a chunk needs a dictionary, and it cannot be told of which of several repositories");
+        static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
+        if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
+            complain("a chunk needs a dictionary, and it cannot be told of which of several repositories");
+        }
     }
     found.map(Folder::tables)
 }

@@ -12,6 +12,7 @@ use super::{
 use crate::{
     codecs::codecs,
     objects::{self, Tables},
+    start,
 };
 
 /// A decoder of the codecs' library. Its contexts are dear: it is kept as long as the state that it belongs to.
@@ -46,15 +47,17 @@ impl Stream {
             self.phase = Phase::Failed;
             return DATA_ERROR;
         };
+        if start::takes_zlib_alone() {
+            caller.msg = c"repackbench: not zlib, and the repository that it is for is no variant".as_ptr();
+            self.phase = Phase::Failed;
+            return DATA_ERROR;
+        }
         let begins = matches!(self.phase, Phase::New) && caller.avail_in != 0;
         // SAFETY: a stream that begins here has its first byte here.
-        let tables = match begins && needs_dictionary(unsafe { *caller.next_in }) {
-            true => objects::tables_for(caller.next_in),
-            false => None,
-        };
-        if tables.is_some()
-            && let Some(other) = self.decoder.take_if(|decoder| decoder.tables != tables)
-        {
+        let needs_tables = begins && needs_dictionary(unsafe { *caller.next_in });
+        let tables = if needs_tables { objects::tables_for(caller.next_in) } else { None };
+        // Where it cannot be told whose they are, those of the chunk before are as wrong as any.
+        if needs_tables && let Some(other) = self.decoder.take_if(|decoder| decoder.tables != tables) {
             other.close();
         }
         let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs, tables)) else { return MEM_ERROR };

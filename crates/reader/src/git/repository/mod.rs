@@ -99,7 +99,13 @@ impl GitRepository {
     #[must_use]
     pub fn has_work_tree_around(&self) -> bool {
         let is_bare = matches!(self.config.boolean("core.bare"), Ok(Some(true)));
-        !is_bare && self.config.string("core.worktree").is_none() && self.git_dir() == self.common_dir()
+        !is_bare && self.config.string("core.worktree").is_none() && !self.is_linked_work_tree()
+    }
+
+    /// Whether it is that of a linked work tree, for which `core.bare` and `core.worktree` do not count.
+    #[must_use]
+    pub fn is_linked_work_tree(&self) -> bool {
+        self.git_dir() != self.common_dir()
     }
 
     /// The hash function that names objects.
