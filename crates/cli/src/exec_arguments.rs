@@ -64,7 +64,7 @@ pub(crate) struct ExecArguments {
 ///
 ///   eval "$(repackbench env)"
 ///
-/// The library is named by its path, so that the program may not be moved meanwhile.
+/// The library is named by its path: leave the program where it is while such a shell is in use.
 #[derive(Debug, Args)]
 #[command(verbatim_doc_comment)]
 pub(crate) struct EnvArguments {

@@ -13,7 +13,7 @@ use repackbench_codec::CodecSpec;
 use repackbench_preload_abi::{CODEC_VARIABLE, ZLIB_VARIABLE};
 use repackbench_reader::git::GitRepository;
 
-use crate::{ClientError, library::Preload, library::Zlib, name_of, probe, writing};
+use crate::{ClientError, absolute, library::Preload, library::Zlib, name_of, probe, writing};
 
 /// What an outer git, a hook of its own or an alias, may have set and would lead a command elsewhere that is about a repository of
 /// its own. What `git -c` sets stays, as it does for every program that git starts.
@@ -200,8 +200,4 @@ fn on_path(name: &OsStr) -> Option<PathBuf> {
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-}
-
-pub(crate) fn absolute(path: &Path) -> Result<PathBuf, ClientError> {
-    fs::canonicalize(path).map_err(|error| ClientError::refused(format!("{}: {error}", name_of(path))))
 }

@@ -11,7 +11,11 @@ mod library;
 mod probe;
 mod writing;
 
-use std::{fmt::Display, io, path::Path};
+use std::{
+    fmt::Display,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use repackbench_reader::ReaderError;
 
@@ -67,4 +71,9 @@ impl ClientError {
 /// A path as the user would name it, for messages.
 fn name_of(path: &Path) -> String {
     path.display().to_string()
+}
+
+/// A path with all links in it followed.
+fn absolute(path: &Path) -> Result<PathBuf, ClientError> {
+    fs::canonicalize(path).map_err(|error| ClientError::refused(format!("{}: {error}", name_of(path))))
 }

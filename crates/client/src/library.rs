@@ -14,7 +14,7 @@ use std::{
     process::Command,
 };
 
-use crate::{ClientError, git::absolute, name_of};
+use crate::{ClientError, absolute, name_of};
 
 /// The variable that names it, if it is not beside the program.
 const VARIABLE: &str = "REPACKBENCH_PRELOAD";

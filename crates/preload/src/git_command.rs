@@ -132,7 +132,7 @@ fn is_a_git() -> bool {
 }
 
 /// Whether a file of this name is git, of whatever version, one of its commands, or scalar, which is made with git.
-fn is_gits(name: &[u8]) -> bool {
+pub(crate) fn is_gits(name: &[u8]) -> bool {
     let has_end = |rest: &[u8]| rest.first().is_none_or(|byte| byte.is_ascii_digit() || b"-. ".contains(byte));
     [&b"git"[..], b"scalar"].iter().any(|git| name.strip_prefix(*git).is_some_and(has_end))
 }

@@ -5,7 +5,7 @@
 #[path = "../../src/git_command.rs"]
 mod git_command;
 
-use git_command::{GitCommand, PackWriter};
+use git_command::{GitCommand, PackWriter, is_gits};
 
 fn parsed(words: &[&str]) -> (Option<PackWriter>, bool, Vec<String>) {
     let line: Vec<u8> = words.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
@@ -52,4 +52,14 @@ fn what_goes_to_stdout_is_sent() {
     }
     assert_eq!(parsed(&["git", "index-pack", "--stdin"]), (Some(PackWriter::IndexPack), false, Vec::new()));
     assert_eq!(parsed(&["git", "fast-import", "--quiet"]), (Some(PackWriter::FastImport), false, Vec::new()));
+}
+
+#[test]
+fn git_is_known_by_the_name_of_its_file() {
+    for name in ["git", "git2.50", "git-2.50", "git-upload-pack", "git.real", "git (deleted)", "scalar"] {
+        assert!(is_gits(name.as_bytes()), "{name}");
+    }
+    for name in ["", "rsync", "gitui", "gitg", "github", "legit", "python3.11"] {
+        assert!(!is_gits(name.as_bytes()), "{name}");
+    }
 }
