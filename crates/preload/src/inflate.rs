@@ -7,7 +7,7 @@ use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunction
 
 use crate::{
     guarded,
-    stream::{self, Stream, Whose, find, is_plain},
+    stream::{self, Stream, Whose, find, is_a_zlibs, is_plain},
     zlib::zlib,
 };
 
@@ -16,8 +16,8 @@ const WINDOW_BITS: c_int = 15;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateInit_(stream: *mut ZStream, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: the caller's duties are those of `inflateInit2_`.
-    unsafe { inflateInit2_(stream, WINDOW_BITS, version, size) }
+    // SAFETY: the caller's duties are those of `open`.
+    unsafe { open(stream, WINDOW_BITS, version, size) }
 }
 
 #[unsafe(no_mangle)]
@@ -33,11 +33,21 @@ unsafe extern "C" fn inflateInit2_(
             (zlib.functions.inflate_init2)(stream, window_bits, version, size)
         });
     }
-    // SAFETY: null or a C string, as zlib.h wants it.
+    // SAFETY: the caller's duties are those of `open`.
+    unsafe { open(stream, window_bits, version, size) }
+}
+
+/// Opens a stream in which chunks of ours may come.
+///
+/// # Safety
+/// As zlib.h wants it: `stream` null or valid, and `version` null or a C string.
+#[inline]
+unsafe fn open(stream: *mut ZStream, window_bits: c_int, version: *const c_char, size: c_int) -> c_int {
+    // SAFETY: as the caller vouches.
     if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
         return VERSION_ERROR;
     }
-    // SAFETY: null or a valid stream, as zlib.h wants it.
+    // SAFETY: as the caller vouches.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
     stream::open(caller, window_bits)
 }
@@ -86,6 +96,9 @@ unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
     unsafe {
+        if is_a_zlibs(stream) {
+            return stream::end_zlibs(stream);
+        }
         match find(stream) {
             Whose::New(caller, _) => stream::end_new(caller),
             Whose::Ours(caller, _) => guarded(STREAM_ERROR, || Stream::end(caller)),
@@ -95,16 +108,28 @@ unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
     }
 }
 
+// zlib resets each stream that it opens, and calls its own functions by name: two of three streams that come here bear no mark of ours.
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
-    unsafe { reset(stream, None) }
+    unsafe {
+        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+            true => by_zlib(|zlib| (zlib.inflate_reset)(stream)),
+            false => reset(stream, None),
+        }
+    }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
-    unsafe { reset(stream, Some(window_bits)) }
+    unsafe {
+        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+            true => by_zlib(|zlib| (zlib.inflate_reset2)(stream, window_bits)),
+            false => reset(stream, Some(window_bits)),
+        }
+    }
 }
 
 /// Prepares a stream for another, with other window bits or with those that it has.

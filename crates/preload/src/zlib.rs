@@ -1,6 +1,14 @@
 //! The zlib that reads and writes zlib streams.
 
-use std::{env, ffi::CStr, sync::OnceLock};
+use std::{
+    env,
+    ffi::CStr,
+    ptr,
+    sync::{
+        OnceLock,
+        atomic::{AtomicPtr, Ordering},
+    },
+};
 
 use libc::c_void;
 use repackbench_preload_abi::{Codecs, ZLIB_VARIABLE, ZlibFunctions};
@@ -23,11 +31,18 @@ pub(crate) struct Zlib {
 #[inline]
 pub(crate) fn zlib() -> Option<&'static Zlib> {
     static ZLIB: OnceLock<Option<Zlib>> = OnceLock::new();
+    // Every function asks for it.
+    static FOUND: AtomicPtr<Zlib> = AtomicPtr::new(ptr::null_mut());
     #[cold]
     fn first() -> Option<&'static Zlib> {
-        guarded(None, || ZLIB.get_or_init(find).as_ref())
+        guarded(None, || {
+            let found = ZLIB.get_or_init(find).as_ref()?;
+            FOUND.store(ptr::from_ref(found).cast_mut(), Ordering::Release);
+            Some(found)
+        })
     }
-    ZLIB.get().map_or_else(first, Option::as_ref)
+    // SAFETY: null, or one that lasts and nobody writes to.
+    unsafe { FOUND.load(Ordering::Acquire).as_ref() }.or_else(first)
 }
 
 fn find() -> Option<Zlib> {

@@ -207,7 +207,9 @@ fn a_btree_is_traced_and_served_and_its_payloads_are_told() {
     let (source, scratch) = (Fixture::get("history").repo(), Scratch::new());
     let btree = scratch.join("btree");
     convert(&source, "btree", "zstd:3", &btree);
-    let trace = program::run(command().args(["trace", "--workload", "cat-all"]).arg(&btree)).exits(exit::OK).text();
+    let mut trace = command();
+    trace.env("XDG_CACHE_HOME", scratch.join("cache")).args(["trace", "--workload", "cat-all"]).arg(&btree);
+    let trace = program::run(&mut trace).exits(exit::OK).text();
     assert!(trace.contains("b-tree"), "{trace}");
     for workload in ["serve:same", "serve:zlib", "encode", "ingest", "floor:cat-all", "floor:traverse"] {
         let (found, expected) = (replay(&btree, workload), replay(&source, workload));

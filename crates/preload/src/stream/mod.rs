@@ -111,6 +111,20 @@ pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> Whose<'a> {
     if state.owner == stream { Whose::Ours(caller, state) } else { Whose::Nobodys }
 }
 
+/// Whether a stream is certainly a zlib's.
+///
+/// # Safety
+/// As for [`find`].
+#[inline]
+pub(crate) unsafe fn is_a_zlibs(stream: *const ZStream) -> bool {
+    // SAFETY: null or valid, as the caller vouches; every state begins with a pointer.
+    unsafe {
+        stream
+            .as_ref()
+            .is_some_and(|caller| !caller.state.is_null() && *caller.state.cast::<*const ZStream>() == stream)
+    }
+}
+
 /// Whether a stream of so many window bits is in zlib's format, in place of which chunks of ours may come.
 pub(crate) fn is_plain(window_bits: c_int) -> bool {
     window_bits == 0 || (8..=15).contains(&window_bits)

@@ -108,15 +108,14 @@ pub(crate) unsafe fn sync_zlibs(caller: &mut ZStream) -> c_int {
     code
 }
 
-/// `inflateEnd` of a stream that is zlib's.
-pub(crate) fn end_zlibs(caller: &mut ZStream) -> c_int {
+/// `inflateEnd` of a stream that is zlib's. A mark stays, with the allocator that zlib chose; whoever opens the stream again finds both.
+///
+/// # Safety
+/// As zlib.h has it.
+pub(crate) unsafe fn end_zlibs(stream: *mut ZStream) -> c_int {
     let Some(zlib) = zlib() else { return STREAM_ERROR };
     // SAFETY: a stream of that zlib, or one that it refuses.
-    let code = unsafe { (zlib.functions.inflate_end)(caller) };
-    if code == OK && place::is_marked(caller) {
-        place::forget(caller);
-    }
-    code
+    unsafe { (zlib.functions.inflate_end)(stream) }
 }
 
 /// `inflate` by a zlib, which gets the dictionary that a stream asks for if it is one of the repository's.

@@ -60,7 +60,7 @@ fn load(path: &Path) -> ZlibFunctions {
 }
 
 /// Functions of the C library that the stand-in has in their place.
-const OF_THE_C_LIBRARY: [&str; 23] = [
+const OF_THE_C_LIBRARY: [&str; 25] = [
     "__libc_start_main",
     "__open64_2",
     "__open_2",
@@ -71,6 +71,8 @@ const OF_THE_C_LIBRARY: [&str; 23] = [
     "__read_chk",
     "fopen",
     "fopen64",
+    "link",
+    "linkat",
     "mmap",
     "mmap64",
     "munmap",

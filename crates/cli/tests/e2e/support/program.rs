@@ -80,6 +80,9 @@ pub(crate) fn repackbench<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I
     run(command().args(arguments))
 }
 
+/// Where nobody, not even root, can make a folder: a test that wants one names its own.
+const NOWHERE: &str = "/dev/null/nowhere";
+
 /// Removes what the user or an outer git set, and pins the rest.
 pub(crate) fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
@@ -90,7 +93,9 @@ pub(crate) fn isolate(command: &mut Command) {
     for name in ["CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LANGUAGE", "LD_PRELOAD", "NO_COLOR"] {
         command.env_remove(name);
     }
-    command.env("HOME", "/nonexistent").env("XDG_CONFIG_HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent");
+    for name in ["HOME", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"] {
+        command.env(name, NOWHERE);
+    }
     command.env("LC_ALL", "C").env("TZ", "UTC");
 }
 
