@@ -30,11 +30,12 @@ const HG_EXTENSION: &str = "integrations/hg/README.md";
 
 /// Options in code spans of the documents that are other programs': git's, hg's, cargo's and those of the project's
 /// chores.
-const OPTIONS_OF_OTHERS: [&str; 13] = [
+const OPTIONS_OF_OTHERS: [&str; 14] = [
     "--check",
     "--config",
     "--cwd",
     "--depth",
+    "--dissociate",
     "--features",
     "--no-local",
     "--no-reuse-object",
