@@ -21,7 +21,7 @@ use crate::{
     report_arguments::ReportArguments,
     repository_path::located,
     serve_arguments::ServeArguments,
-    shared_arguments::{Effort, ProgramArguments, RangeArguments},
+    shared_arguments::{Completeness, Effort, ProgramArguments, RangeArguments},
     spec_arguments::SpecArguments,
     trace_arguments::TraceArguments,
 };
@@ -114,6 +114,9 @@ pub(crate) struct ConvertArguments {
     #[arg(long)]
     pub(crate) force: bool,
 
+    #[command(flatten)]
+    pub(crate) completeness: Completeness,
+
     /// Let git (repack -adF, which no codec changes) or hg (under the codec) choose the deltas again.
     #[arg(long)]
     pub(crate) rechosen: bool,
@@ -145,6 +148,9 @@ pub(crate) struct VerifyArguments {
     pub(crate) second: PathBuf,
 
     #[command(flatten)]
+    pub(crate) completeness: Completeness,
+
+    #[command(flatten)]
     pub(crate) effort: Effort,
 }
 
@@ -159,6 +165,9 @@ pub(crate) struct SizeArguments {
     /// The repositories; ratios are to the first one.
     #[arg(required = true, value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) completeness: Completeness,
 
     /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
     #[arg(long, value_name = "FILE")]

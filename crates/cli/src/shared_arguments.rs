@@ -44,6 +44,15 @@ impl ProgramArguments {
     }
 }
 
+/// What a repository may lack.
+#[derive(Debug, Args)]
+pub(crate) struct Completeness {
+    /// Go on, with a note, where object directories of alternates or objects that refs name are not there. Shallow and partial clones may
+    /// lack objects in any case.
+    #[arg(long)]
+    pub(crate) allow_missing: bool,
+}
+
 /// How much of the machine to use, and how much to say.
 #[derive(Debug, Args)]
 pub(crate) struct Effort {

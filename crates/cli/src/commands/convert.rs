@@ -12,7 +12,7 @@ use repackbench_writer::{
     git, hg,
 };
 
-use super::{name_of, open, print, print_idle_orders};
+use super::{name_of, open_whole, print, print_idle_orders};
 use crate::{
     args::ConvertArguments,
     failure::{Failure, print_note},
@@ -21,7 +21,8 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
-    let source = open(&arguments.repository)?;
+    let allow_missing = arguments.completeness.allow_missing;
+    let source = open_whole(&arguments.repository, allow_missing, arguments.effort.quiet)?;
     let codec = arguments.codec()?;
     let codec = match &source {
         Repository::Git(_) => &codec,

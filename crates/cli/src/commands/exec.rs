@@ -11,7 +11,6 @@ use std::{
 use repackbench_client::{GitClient, hg_codec, hg_command, refuse_what_needs_more_than_the_payload};
 use repackbench_reader::{Repository, git::GitRepository, hg::HgRepository};
 
-use super::open;
 use crate::{
     exec_arguments::{EnvArguments, ExecArguments, GitArguments},
     failure::{FAILED, Failure, USAGE},
@@ -32,7 +31,7 @@ pub(crate) fn run(arguments: &ExecArguments) -> Result<ExitCode, Failure> {
         None if Path::new(program).file_name() == Some(OsStr::new("hg")) => Some(PathBuf::from(".")),
         place => place.clone(),
     };
-    let opened = place.as_deref().map(|place| Ok::<_, Failure>((place, open(place)?))).transpose()?;
+    let opened = place.as_deref().map(|place| Ok::<_, Failure>((place, Repository::open(place)?))).transpose()?;
     become_it(match opened {
         Some((_, Repository::Hg(hg))) => on_hg(&hg, arguments, program, words)?,
         Some((place, Repository::Git(git))) => on_git(Some((&git, place)), &arguments.client, program, words)?,

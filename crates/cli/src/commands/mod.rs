@@ -26,14 +26,44 @@ mod whole_file;
 
 use std::{io::Write, path::Path};
 
-use repackbench_reader::Repository;
+use repackbench_reader::{
+    ReaderError, Repository,
+    git::incomplete::{refuse_dangling_references, refuse_missing_alternates},
+};
 use repackbench_writer::Layout;
 
 use crate::failure::{Failure, print_note};
 
-/// Opens the repository that the user named.
+/// Opens the repository that the user named. One whose alternates are not there may lack any object, and is refused.
 fn open(path: &Path) -> Result<Repository, Failure> {
-    Ok(Repository::open(path)?)
+    let repository = Repository::open(path)?;
+    if let Repository::Git(git) = &repository {
+        refuse_missing_alternates(git).map_err(|error| {
+            Failure::from(error).with_hint("`repackbench convert --allow-missing` makes a variant of what is there")
+        })?;
+    }
+    Ok(repository)
+}
+
+/// Opens a repository of which something is to be said as a whole. What it names has to be there, unless the user allows for less.
+fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Result<Repository, Failure> {
+    let repository = Repository::open(path)?;
+    if let Repository::Git(git) = &repository {
+        for found in [refuse_missing_alternates(git), refuse_dangling_references(git)] {
+            match found {
+                Err(error @ ReaderError::Corrupt { .. }) if allow_missing => {
+                    if !quiet {
+                        print_note(format!("{error}: left aside"));
+                    }
+                }
+                Err(error @ ReaderError::Corrupt { .. }) => {
+                    return Err(Failure::from(error).with_hint("--allow-missing goes on with what is there"));
+                }
+                found => found?,
+            }
+        }
+    }
+    Ok(repository)
 }
 
 /// Says what the repository was found to hold and is left aside, unless the user wants quiet.

@@ -7,7 +7,7 @@ use repackbench_report::{Results, size_table};
 use repackbench_timing::sizes::measure;
 
 use super::{
-    command_line, name_of, open, print_notes,
+    command_line, name_of, open_whole, print_notes,
     report::{Outputs, style},
 };
 use crate::{
@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     };
     let mut results = Results::default();
     for path in &arguments.repositories {
-        let repository = open(path)?;
+        let repository = open_whole(path, arguments.completeness.allow_missing, arguments.quiet)?;
         print_notes(&repository, arguments.quiet);
         let line = SizeLine {
             schema: SCHEMA_VERSION,

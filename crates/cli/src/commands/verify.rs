@@ -8,13 +8,15 @@ use repackbench_reader::{
     hg::{self, HgRepository},
 };
 
-use super::{open, print, print_notes};
+use super::{open_whole, print, print_notes};
 use crate::{
     args::VerifyArguments,
     failure::{FAILED, Failure},
 };
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
+    let allow_missing = arguments.completeness.allow_missing;
+    let open = |path| open_whole(path, allow_missing, arguments.effort.quiet);
     let (first, second) = (open(&arguments.first)?, open(&arguments.second)?);
     print_notes(&first, arguments.effort.quiet);
     print_notes(&second, arguments.effort.quiet);

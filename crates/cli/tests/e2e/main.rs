@@ -28,6 +28,7 @@ mod exec_work_trees;
 mod experiment;
 mod hg;
 mod html;
+mod incomplete;
 mod installed;
 mod loose_sources;
 mod orders;

@@ -109,7 +109,7 @@ fn codecs_tells_levels_origin_dictionaries_and_readers() {
 fn what_is_left_aside_is_said_once_unless_quiet() {
     let scratch = Scratch::new();
     let repo = Fixture::copy("bare", &scratch).repo();
-    std::fs::write(git::path(&repo, "objects/info/alternates"), "/nonexistent/objects\n").expect("alternates");
+    std::fs::create_dir_all(git::path(&repo, "worktrees/other")).expect("a folder");
     let (path, cache) = (repo.to_str().expect("a path in UTF-8"), scratch.join("cache"));
     for arguments in [
         &["size", path][..],
@@ -121,7 +121,7 @@ fn what_is_left_aside_is_said_once_unless_quiet() {
         let repositories = arguments.iter().filter(|argument| **argument == path).count();
         assert_eq!(notes.len(), repositories, "{}", told.stderr);
         for note in notes {
-            assert!(note.starts_with("repackbench: note: ") && note.contains("/nonexistent/objects"), "{note}");
+            assert!(note.starts_with("repackbench: note: ") && note.contains("1 other linked work tree"), "{note}");
         }
         let quiet = program::run(command().env("XDG_CACHE_HOME", &cache).args(arguments).arg("--quiet"));
         assert_eq!(quiet.exits(exit::OK).stderr, "");

@@ -6,6 +6,7 @@ pub mod chunk;
 pub mod delta;
 pub mod hash;
 pub mod history;
+pub mod incomplete;
 pub mod loose;
 pub mod object_store;
 pub mod pack;

@@ -2,12 +2,13 @@
 //!
 //! Each line of `<object directory>/info/alternates` names another object directory: absolute, or relative to the one
 //! that names it. Empty lines and lines that begin with `#` are skipped; a path in double quotes is unescaped as in C.
-//! Git follows the files depth first, five levels below the first, and skips with a message what is not there.
+//! Git follows the files depth first, five levels below the first, and skips with a message what is not there. So does this module, which tells
+//! what that was: without it a repository may lack any part of its objects.
 
 use std::{
     collections::HashSet,
     ffi::OsStr,
-    fs,
+    fs, io,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -18,18 +19,38 @@ use crate::error::{ReaderError, Result};
 /// How far below the repository's own `info/alternates` (level 0) further files are read.
 const MAX_DEPTH: usize = 5;
 
-/// Lists `own` and every object directory that it reaches, in git's search order and without duplicates. The
-/// repository's own is returned as it was given, the others with symbolic links resolved.
-pub(super) fn object_dirs(own: &Path, notes: &mut Vec<String>) -> Result<Vec<PathBuf>> {
+/// An object directory that an alternates file names, and that cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MissingAlternate {
+    /// The alternates file.
+    pub file: PathBuf,
+    /// The directory that it names.
+    pub named: PathBuf,
+    /// What is there instead.
+    pub found: String,
+}
+
+/// The object directories of a repository.
+pub(super) struct ObjectDirs {
+    /// The repository's own as it was given, then every one that it reaches, in git's search order and without duplicates, symbolic
+    /// links resolved.
+    pub(super) dirs: Vec<PathBuf>,
+    /// Those that cannot be read.
+    pub(super) missing: Vec<MissingAlternate>,
+}
+
+/// Lists `own` and every object directory that it reaches.
+pub(super) fn object_dirs(own: &Path, notes: &mut Vec<String>) -> Result<ObjectDirs> {
     let resolved = fs::canonicalize(own).map_err(|error| ReaderError::io("open", own, error))?;
-    let mut chain = Chain { dirs: vec![own.to_owned()], seen: HashSet::from([resolved]), notes };
+    let found = ObjectDirs { dirs: vec![own.to_owned()], missing: Vec::new() };
+    let mut chain = Chain { found, seen: HashSet::from([resolved]), notes };
     chain.follow(own, 0)?;
-    Ok(chain.dirs)
+    Ok(chain.found)
 }
 
 struct Chain<'notes> {
-    dirs: Vec<PathBuf>,
-    /// The directories of `dirs`, symbolic links resolved.
+    found: ObjectDirs,
+    /// The directories that were found, symbolic links resolved.
     seen: HashSet<PathBuf>,
     notes: &'notes mut Vec<String>,
 }
@@ -48,22 +69,27 @@ impl Chain<'_> {
         }
         for entry in parse(&content) {
             let named = object_dir.join(OsStr::from_bytes(&entry));
-            // Git checks nothing but that it is a directory; one that is gone is skipped with a message.
-            let Some(resolved) = fs::canonicalize(&named).ok().filter(|path| path.is_dir()) else {
-                self.notes.push(format!(
-                    "{}: alternate object directory {} is missing",
-                    file.display(),
-                    named.display()
-                ));
-                continue;
+            let resolved = match readable_folder(&named) {
+                Ok(resolved) => resolved,
+                Err(error) => {
+                    self.found.missing.push(MissingAlternate { file: file.clone(), named, found: error.to_string() });
+                    continue;
+                }
             };
             if self.seen.insert(resolved.clone()) {
-                self.dirs.push(resolved.clone());
+                self.found.dirs.push(resolved.clone());
                 self.follow(&resolved, depth + 1)?;
             }
         }
         Ok(())
     }
+}
+
+/// The folder at `path`, links resolved, if it can be listed.
+fn readable_folder(path: &Path) -> io::Result<PathBuf> {
+    let resolved = fs::canonicalize(path)?;
+    fs::read_dir(&resolved)?;
+    Ok(resolved)
 }
 
 /// The paths that an alternates file holds.

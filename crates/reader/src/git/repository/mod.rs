@@ -30,8 +30,8 @@ use std::{
 use gix_hash::ObjectId;
 use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 
-use self::location::Location;
 pub use self::{
+    alternates::MissingAlternate,
     format::{RepositoryFormat, VariantMark},
     loose_listing::{LooseObject, LooseObjects},
     pack_listing::PackFiles,
@@ -39,6 +39,7 @@ pub use self::{
     snapshot::SourceSnapshot,
     tree_files::{TreeFile, read_regular_file},
 };
+use self::{alternates::ObjectDirs, location::Location};
 use crate::{
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
     error::{ReaderError, Result},
@@ -54,6 +55,7 @@ pub struct GitRepository {
     config: gix_config::File,
     format: RepositoryFormat,
     object_dirs: Vec<PathBuf>,
+    missing_alternates: Vec<MissingAlternate>,
     packs: Vec<PackFiles>,
     btree: Option<PathBuf>,
     shallow: Vec<ObjectId>,
@@ -73,13 +75,25 @@ impl GitRepository {
         let config = format::read_config(&config_path)?;
         let format = RepositoryFormat::from_config(&config, &config_path)?;
         let mut notes = Vec::new();
-        let object_dirs = alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
+        let ObjectDirs { dirs: object_dirs, missing: missing_alternates } =
+            alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
         let packs = pack_listing::list(&object_dirs, &mut notes)?;
         let btree = btree_listing::find(&object_dirs)?;
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
         let grafts = grafts::read_grafts(&location.common_dir.join("info/grafts"), format.object_hash, &mut notes)?;
         note_left_aside(&location, &config, &mut notes)?;
-        Ok(GitRepository { location, config, format, object_dirs, packs, btree, shallow, grafts, notes })
+        Ok(GitRepository {
+            location,
+            config,
+            format,
+            object_dirs,
+            missing_alternates,
+            packs,
+            btree,
+            shallow,
+            grafts,
+            notes,
+        })
     }
 
     /// The git directory proper: holds `HEAD` and, for a linked work tree, its private refs.
@@ -124,6 +138,12 @@ impl GitRepository {
     #[must_use]
     pub fn object_dirs(&self) -> &[PathBuf] {
         &self.object_dirs
+    }
+
+    /// Object directories that alternates files name and that cannot be read. Git goes on without them, with a message.
+    #[must_use]
+    pub fn missing_alternates(&self) -> &[MissingAlternate] {
+        &self.missing_alternates
     }
 
     /// Every pack that git would open, ordered by object directory and then by file name.
