@@ -5,7 +5,9 @@
 
 use std::ffi::CStr;
 
-use libc::{AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t};
+use libc::{
+    AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_CREAT, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t,
+};
 
 use crate::{
     guard, guarded,
@@ -33,7 +35,9 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
     // SAFETY: not null, so a C string.
     let path = unsafe { CStr::from_ptr(path) };
     if !guard::is_config(path) {
-        return Opening::Ordinary;
+        let makes = flags & O_CREAT != 0 && guard::has_hidden_any();
+        let leaves = makes && guarded(false, || repository::is_a_copy_without_guard(path.to_bytes()));
+        return if leaves { Opening::Refused } else { Opening::Ordinary };
     }
     guarded(Opening::Refused, || match flags & O_ACCMODE {
         O_RDONLY => guard::hidden(folder, path).map_or(Opening::Ordinary, Opening::Ours),
@@ -126,7 +130,7 @@ unsafe fn flags_of(mode: *const c_char) -> c_int {
         Some(b'r') if !updates => O_RDONLY,
         Some(b'r') => libc::O_RDWR,
         Some(b'a') => libc::O_WRONLY | O_APPEND,
-        _ => libc::O_WRONLY | O_TRUNC,
+        _ => libc::O_WRONLY | O_TRUNC | O_CREAT,
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! | functions | what they do besides |
 //! |---|---|
-//! | `open`, `fopen` and the like | hide a variant's guard, and tell what file of which object store is open |
+//! | `open`, `fopen` and the like | hide a variant's guard, tell what file of which object store is open, and refuse copies of object files in a repository without a guard |
 //! | `rename` and the like | put the guard back |
 //! | `link`, `linkat` | refuse to link object files of a variant into a repository without a guard |
 //! | `mmap`, `munmap`, `read`, `pread` | tell where in memory which store's content lies, and so whose dictionaries a chunk needs |

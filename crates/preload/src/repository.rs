@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{git_command::GitCommand, guard, objects::ObjectFile};
+use crate::{complain, git_command::GitCommand, guard, objects::ObjectFile};
 
 /// A file that leads to another git directory: from a work tree, and from the directory of a linked work tree.
 const LINK_PREFIX: &[u8] = b"gitdir:";
@@ -135,6 +135,18 @@ pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
         (Some(from), Some(to)) => from != to && is_guarded_store(&from) && !is_guarded_store(&to),
         _ => false,
     }
+}
+
+/// Whether a pack or loose object that is made at `path` by its last name is a copy, in a repository without a guard: git and libgit2 give
+/// what they make themselves another name first.
+pub(crate) fn is_a_copy_without_guard(path: &[u8]) -> bool {
+    let is_one = ObjectFile::at(path)
+        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.folder))));
+    if is_one {
+        let path = String::from_utf8_lossy(path);
+        complain(&format!("{path}: not copied out of a variant, without its guard; clone a file:// URL instead"));
+    }
+    is_one
 }
 
 /// The git directory that `place` is or leads to.

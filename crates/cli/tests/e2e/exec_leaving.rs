@@ -134,9 +134,9 @@ fn what_arrives_in_an_ordinary_repository_is_zlib_or_refused() {
     }
 }
 
-/// libgit2 clones a local path so.
+/// libgit2 clones a local path so, by links or by copies.
 #[test]
-fn programs_that_see_no_guard_link_nothing_out_of_a_variant() {
+fn programs_that_see_no_guard_take_nothing_out_of_a_variant() {
     let daily = Daily::new();
     let place = empty(&daily.scratch, "ordinary");
     let script = "
@@ -146,9 +146,17 @@ def link(to):
     try: os.link(pack, to)
     except PermissionError: return 'refused'
     return 'linked'
+def copy(to):
+    try: open(to, 'wb').write(open(pack, 'rb').read())
+    except PermissionError: return 'refused'
+    return 'copied'
+copied = 'ordinary/objects/pack/pack-copied.pack'
+print(copy(copied), end=' '); os.remove(copied)
+open('tree/.git/config').read()
+print(copy(copied), copy('tree/.git/objects/pack/copied.pack'), end=' ')
 print(link('ordinary/objects/pack/' + os.path.basename(pack)), link('tree/.git/objects/pack/' + 'f' * 40 + '.pack'), link('elsewhere'))
 ";
     let said = daily.run(daily.scratch.path(), &["--", "env", "REPACKBENCH_READER=1", "python3", "-c", script]);
-    assert_eq!(said.exits(exit::OK).text(), "refused linked linked\n");
+    assert_eq!(said.exits(exit::OK).text(), "copied refused copied refused linked linked\n");
     assert_eq!(fs::read_dir(place.join("objects/pack")).unwrap().count(), 0);
 }

@@ -98,13 +98,18 @@ fn remember(file: Identity) {
     HIDES.store(true, Ordering::Release);
 }
 
+/// Whether this process was shown any variant without its guard.
+pub(crate) fn has_hidden_any() -> bool {
+    HIDES.load(Ordering::Acquire)
+}
+
 /// Whether the file at `path` may have a guard that has to be put back when it is replaced.
 pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
     let is_hidden = || {
         let file = file::identity(folder, path)?;
         Some(HIDDEN.read().unwrap_or_else(PoisonError::into_inner).contains(&file))
     };
-    is_config(path) || HIDES.load(Ordering::Acquire) && is_hidden().unwrap_or(false)
+    is_config(path) || has_hidden_any() && is_hidden().unwrap_or(false)
 }
 
 /// The guard of the repository whose configuration is written to `path`, if git is just making it and the environment says that it
