@@ -88,7 +88,9 @@ fn one_line(message: &str) -> String {
 impl From<ReaderError> for Failure {
     fn from(error: ReaderError) -> Self {
         match &error {
-            ReaderError::Io { .. } | ReaderError::NoSuchRevision { .. } => Failure::new(FAILED, error),
+            ReaderError::Io { .. } | ReaderError::NoSuchRevision { .. } | ReaderError::Internal { .. } => {
+                Failure::new(FAILED, error)
+            }
             ReaderError::NotARepository { .. } => {
                 Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree, a git directory or .hg")
             }

@@ -112,6 +112,14 @@ pub enum ReaderError {
         /// The object's id.
         id: gix_hash::ObjectId,
     },
+    /// This program contradicts itself: what it has made sure of before does not hold.
+    #[error("{}: internal error: {what}; nothing that was made of it is to be used, please report this", path.display())]
+    Internal {
+        /// The file that it was about.
+        path: PathBuf,
+        /// What was expected, and does not hold.
+        what: String,
+    },
 }
 
 /// Shorthand for this crate's results.
@@ -126,6 +134,11 @@ impl ReaderError {
     /// Damage found in `path` at `place`.
     pub fn corrupt(path: &Path, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
         ReaderError::Corrupt { path: path.to_owned(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// What cannot be, about `path`.
+    pub fn internal(path: &Path, what: impl Into<String>) -> Self {
+        ReaderError::Internal { path: path.to_owned(), what: what.into() }
     }
 
     /// A legal feature, asked for by `path`, that is refused by name.

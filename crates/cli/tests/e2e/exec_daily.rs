@@ -129,7 +129,7 @@ fn another_build_of_the_library_that_is_preloaded_gives_way() {
     fs::create_dir(&other).unwrap();
     let library = preload::stand_in();
     let copy = other.join(library.file_name().unwrap());
-    fs::copy(&library, &copy).unwrap();
+    fs::copy(library, &copy).unwrap();
     let mut command = daily.exec(&daily.tree(), &["--", "git", "log", "--oneline", "-1"]);
     assert_eq!(program::run(command.env("LD_PRELOAD", &copy)).exits(exit::OK).text().lines().count(), 1);
 }

@@ -5,7 +5,7 @@
 
 use repackbench_codec::Decoders;
 
-use super::{GitRepository, ObjectStore, repository::Target};
+use super::{GitRepository, ObjectStore, pack::PackFile, repository::Target};
 use crate::{Place, ReaderError, Result};
 
 /// Fails if an alternates file names an object directory that cannot be read.
@@ -36,9 +36,16 @@ pub fn refuse_dangling_references(repository: &GitRepository) -> Result<()> {
         if let Target::Object(id) = reference.target
             && !store.contains(&id)?
         {
+            check_indexes(repository)?;
             let expected = format!("the object that {} names", reference.name);
             return Err(ReaderError::corrupt(repository.git_dir(), Place::Object(id), expected, "none"));
         }
     }
     Ok(())
+}
+
+/// An object is not found either where an index is damaged: that is then what is wrong.
+fn check_indexes(repository: &GitRepository) -> Result<()> {
+    let check = |files| PackFile::open(files, repository.object_hash())?.check_index_checksum();
+    repository.packs().iter().try_for_each(check)
 }

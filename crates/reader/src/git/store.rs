@@ -8,7 +8,7 @@ use super::{
     loose::LooseFile,
     pack::{DeltaForest, EntryTable, PackFile},
 };
-use crate::{Chunk, ChunkKind, Result, Store};
+use crate::{Chunk, ChunkKind, ReaderError, Result, Store};
 
 /// The chunks of a repository: packs in order, then the B-tree, then loose objects.
 #[derive(Debug)]
@@ -93,7 +93,9 @@ fn visit_pack(pack: &PackFile, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) 
     let table = EntryTable::new(pack)?;
     let forest = DeltaForest::new(pack, &table)?;
     for position in 0..table.len() {
-        let (Some((offset, end)), Some(kind)) = (table.extent(position), forest.kind(position)) else { continue };
+        let (Some((offset, end)), Some(kind)) = (table.extent(position), forest.kind(position)) else {
+            return Err(ReaderError::internal(pack.path(), format!("entry {position} has a place and a kind")));
+        };
         let (header, _) = pack.entry(offset)?;
         let header_len = header.header_len as u64;
         let base = forest.base(position).and_then(|base| table.extent(base)).map(|(offset, _)| offset);

@@ -17,7 +17,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_reader::hg::revlog::{ENTRY_LEN, Revlog, RevlogHeader};
+use repackbench_reader::{
+    ReaderError,
+    hg::revlog::{ENTRY_LEN, Revlog, RevlogHeader},
+};
 
 use crate::{Result, WriterError};
 
@@ -125,12 +128,16 @@ impl<'a> RevlogEmitter<'a> {
             usize::try_from(before).ok().and_then(|before| self.revision.checked_mul(ENTRY_LEN)?.checked_add(before));
         let entry = at.and_then(|at| self.source_index.get(at..)?.first_chunk().copied());
         // The index was read before, and held this revision.
-        let changed = || repackbench_reader::ReaderError::Changed { path: self.source.files().index.clone() };
+        let changed = || ReaderError::Changed { path: self.source.files().index.clone() };
         entry.ok_or_else(|| changed().into())
     }
 
-    /// Writes what is left. Nothing is synced.
+    /// Writes what is left. Every revision has to be written. Nothing is synced.
     pub(super) fn finish(mut self) -> Result<()> {
+        if self.revision != self.source.len() {
+            let what = format!("all of {} revisions were written, not {}", self.source.len(), self.revision);
+            return Err(ReaderError::internal(&self.source.files().index, what).into());
+        }
         self.index.flush()?;
         self.data.as_mut().map_or(Ok(()), NewFile::flush)
     }

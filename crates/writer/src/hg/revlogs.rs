@@ -211,7 +211,10 @@ impl<'a> Round<'a> {
         encoded: &EncodedBatch,
         emitter: &mut Option<RevlogEmitter<'r>>,
     ) -> Result<()> {
-        let Some((source, revlog)) = self.large.get(number) else { return Ok(()) };
+        let Some((source, revlog)) = self.large.get(number) else {
+            let what = format!("part {number} is one of {}", self.large.len());
+            return Err(ReaderError::internal(&self.places.from, what).into());
+        };
         if emitter.is_none() {
             *emitter = Some(self.places.emitter(source, revlog)?);
         }

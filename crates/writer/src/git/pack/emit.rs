@@ -8,9 +8,12 @@ use std::{
 
 use gix_hash::ObjectId;
 use repackbench_codec::ChunkDecoder;
-use repackbench_reader::git::{
-    hash::GitHasher,
-    pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
+use repackbench_reader::{
+    ReaderError,
+    git::{
+        hash::GitHasher,
+        pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
+    },
 };
 
 use crate::{Result, WriterError};
@@ -84,8 +87,8 @@ impl<'a> PackEmitter<'a> {
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         crc.update(stored);
-        set(&mut self.offsets, position, self.offset);
-        set(&mut self.crcs, position, crc.finalize());
+        self.set_place(position)?;
+        self.set_crc(position, crc.finalize())?;
         let header = std::mem::take(&mut self.entry_header);
         let result = self.put(&header).and_then(|()| self.put(stored));
         self.entry_header = header;
@@ -101,7 +104,7 @@ impl<'a> PackEmitter<'a> {
         chunk: impl FnOnce(&mut dyn Write) -> Result<T>,
     ) -> Result<(T, std::ops::Range<u64>)> {
         self.make_header(entry, None)?;
-        set(&mut self.offsets, position, self.offset);
+        self.set_place(position)?;
         let mut crc = crc32fast::Hasher::new();
         crc.update(&self.entry_header);
         let header = std::mem::take(&mut self.entry_header);
@@ -112,7 +115,7 @@ impl<'a> PackEmitter<'a> {
         let mut sink = StreamSink { emitter: self, crc };
         let value = chunk(&mut sink)?;
         let crc = sink.crc.finalize();
-        set(&mut self.crcs, position, crc);
+        self.set_crc(position, crc)?;
         self.flush()?;
         Ok((value, start..self.offset))
     }
@@ -137,7 +140,7 @@ impl<'a> PackEmitter<'a> {
                 let base_offset = self.pack.base_offset(entry.offset, distance)?;
                 let base = self.table.position_of(base_offset);
                 match base.and_then(|base| Some((base, *self.offsets.get(base)?))) {
-                    Some((base, NOT_WRITTEN)) => self.name_base(entry, base),
+                    Some((base, NOT_WRITTEN)) => self.name_base(entry, base)?,
                     Some((_, base)) => write_offset_distance(self.offset - base, &mut self.entry_header),
                     None => {
                         let found = format!("no entry starts at {base_offset}");
@@ -151,17 +154,40 @@ impl<'a> PackEmitter<'a> {
     }
 
     /// Makes the header, which is that of an offset delta up to its distance, that of a delta on the entry at `base` by its id.
-    fn name_base(&mut self, entry: &StoredEntry<'_>, base: usize) {
+    fn name_base(&mut self, entry: &StoredEntry<'_>, base: usize) -> Result<()> {
         if let Some(type_byte) = self.entry_header.first_mut() {
             *type_byte |= REFERENCE_DELTA_TYPE << 4;
         }
         let index = self.pack.index();
-        if let Some(at) = self.table.index_position(base).filter(|at| *at < index.num_objects()) {
-            self.entry_header.extend_from_slice(index.oid_at_index(at).as_bytes());
+        match self.table.index_position(base).filter(|at| *at < index.num_objects()) {
+            Some(at) => self.entry_header.extend_from_slice(index.oid_at_index(at).as_bytes()),
+            None => return Err(self.internal(format!("entry {base} is in the index"))),
         }
         let longer = self.entry_header.len().saturating_sub(entry.header.header_len) as u64;
         self.reference_deltas.entries += 1;
         self.reference_deltas.header_bytes += longer;
+        Ok(())
+    }
+
+    /// Remembers that the entry at `position` begins here.
+    fn set_place(&mut self, position: usize) -> Result<()> {
+        match self.offsets.get_mut(position) {
+            Some(offset) if *offset == NOT_WRITTEN => *offset = self.offset,
+            _ => return Err(self.internal(format!("entry {position} is one of the pack, and written once"))),
+        }
+        Ok(())
+    }
+
+    fn set_crc(&mut self, position: usize, crc: u32) -> Result<()> {
+        match self.crcs.get_mut(position) {
+            Some(place) => *place = crc,
+            None => return Err(self.internal(format!("entry {position} is one of the pack"))),
+        }
+        Ok(())
+    }
+
+    fn internal(&self, what: String) -> WriterError {
+        ReaderError::internal(self.pack.path(), what).into()
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
@@ -184,19 +210,16 @@ impl<'a> PackEmitter<'a> {
         Ok(())
     }
 
-    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position in file order.
+    /// Writes the trailing checksum and gives it back, with offsets and CRCs by position in file order. Every entry has to be written.
     pub(super) fn finish(mut self) -> Result<FinishedPack> {
+        if let Some(position) = self.offsets.iter().position(|offset| *offset == NOT_WRITTEN) {
+            return Err(self.internal(format!("entry {position} of {} was written", self.offsets.len())));
+        }
         self.flush()?;
         let checksum = self.hasher.clone().finish();
         self.file.write_all(checksum.as_bytes()).map_err(|e| WriterError::io("write", &self.path, e))?;
         let PackEmitter { path, offsets, crcs, reference_deltas, .. } = self;
         Ok(FinishedPack { path, checksum, offsets, crcs, reference_deltas })
-    }
-}
-
-fn set<T>(values: &mut [T], position: usize, value: T) {
-    if let Some(slot) = values.get_mut(position) {
-        *slot = value;
     }
 }
 
