@@ -112,6 +112,8 @@ impl From<ClientError> for Failure {
             ClientError::Io(_) => (FAILED, None),
             ClientError::Refused { hint, .. } => (FAILED, hint),
             ClientError::Usage { .. } => (USAGE, None),
+            ClientError::Program { .. } => (FAILED, None),
+            ClientError::Interrupted => (INTERRUPTED, None),
         };
         Failure { message, hint, code }
     }

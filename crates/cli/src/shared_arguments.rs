@@ -3,9 +3,10 @@
 use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::Args;
+use repackbench_client::{ClientError, GitProgram, HgProgram};
 use repackbench_reader::Repository;
 use repackbench_timing::workloads::HistoryRange;
-use repackbench_writer::{Rechooser, WriterError, git::rechosen::GitProgram, hg::rechosen::HgProgram};
+use repackbench_writer::Rechooser;
 
 use crate::hg_extension::find_hg_extension;
 
@@ -27,16 +28,16 @@ pub(crate) struct ProgramArguments {
 }
 
 impl ProgramArguments {
-    pub(crate) fn git(&self) -> Result<GitProgram, WriterError> {
+    pub(crate) fn git(&self) -> Result<GitProgram, ClientError> {
         GitProgram::new(&self.git)
     }
 
-    pub(crate) fn hg(&self) -> Result<HgProgram, WriterError> {
+    pub(crate) fn hg(&self) -> Result<HgProgram, ClientError> {
         HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
     }
 
     /// The one that knows `source`.
-    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, WriterError> {
+    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, ClientError> {
         match source {
             Repository::Git(_) => self.git().map(Rechooser::Git),
             Repository::Hg(_) => self.hg().map(Rechooser::Hg),

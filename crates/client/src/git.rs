@@ -13,7 +13,13 @@ use repackbench_codec::CodecSpec;
 use repackbench_preload_abi::{CODEC_VARIABLE, ZLIB_VARIABLE};
 use repackbench_reader::git::GitRepository;
 
-use crate::{ClientError, absolute, library::Preload, library::Zlib, name_of, probe, writing};
+use crate::{
+    ClientError, absolute,
+    git_program::check_owner,
+    isolation,
+    library::{Preload, Zlib},
+    name_of, probe, writing,
+};
 
 /// What an outer git, a hook of its own or an alias, may have set and would lead a command elsewhere that is about a repository of
 /// its own. What `git -c` sets stays, as it does for every program that git starts.
@@ -71,9 +77,14 @@ impl GitClient {
     /// Lets commands work on `repository`, which the user named as `place`.
     ///
     /// # Errors
-    /// Its chunks cannot be decoded by themselves.
+    /// Its chunks cannot be decoded by themselves, or git would not work there: a repository that is named is one whose owner git does not
+    /// look at any more.
     pub fn on(mut self, repository: &GitRepository, place: &Path) -> Result<Self, ClientError> {
         refuse_bases(repository)?;
+        if let Some(git) = &self.git {
+            check_owner(git, place)?;
+            check_owner(git, repository.common_dir())?;
+        }
         self.repository = Some(NamedRepository::new(repository, place)?);
         Ok(self)
     }
@@ -92,7 +103,7 @@ impl GitClient {
         let git = self.git.as_deref();
         let git = git.ok_or_else(|| ClientError::refused("git: not found on PATH, and --codec takes one"))?;
         self.codec = Some(codec.canonical());
-        let mut command = Command::new(git);
+        let mut command = isolation::git(git, []);
         self.set_up(&mut command);
         writing::try_out(command, git, codec)?;
         Ok(self)
@@ -180,7 +191,7 @@ pub fn find_program(name: &OsStr) -> Result<PathBuf, ClientError> {
         0 | 1 => on_path(name),
         _ => std::path::absolute(path).ok().filter(|path| is_program(path)),
     };
-    found.ok_or_else(|| ClientError::refused(format!("{}: not found, or not a program", name_of(path))))
+    found.ok_or_else(|| ClientError::Program { command: name_of(path), why: "not found, or not a program".to_owned() })
 }
 
 /// The git that will run: the command itself, or the one that the command would find.

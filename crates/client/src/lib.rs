@@ -1,14 +1,23 @@
 //! The user's own git and hg, unpatched, on repositories under any codec.
 //!
 //! git gets a library preloaded that stands in for zlib, and hides the guard of variants from it; hg gets an extension.
+//!
+//! No other part of this program starts git or hg. What it does on repositories by itself it does in one [isolation]; `exec` alone runs what
+//! the user wrote, as the user would have.
+//!
+//! [isolation]: GitProgram
 
 #![forbid(unsafe_code)]
 
 mod git;
+mod git_program;
 mod hg;
+mod hg_program;
 mod hg_writing;
+mod isolation;
 mod library;
 mod probe;
+mod run;
 mod writing;
 
 use std::{
@@ -21,9 +30,13 @@ use repackbench_reader::ReaderError;
 
 pub use self::{
     git::{GitClient, find_program},
+    git_program::GitProgram,
     hg::{check_hg, hg_command},
+    hg_program::HgProgram,
     hg_writing::hg_codec,
+    isolation::{git as isolated_git, hg as isolated_hg},
     library::{Preload, Zlib},
+    run::run,
     writing::{clients_write, refuse_what_needs_more_than_the_payload},
 };
 
@@ -44,6 +57,17 @@ pub enum ClientError {
         /// What the user can do.
         hint: Option<String>,
     },
+    /// A command of this program's own could not be run, or failed.
+    #[error("{command}: {why}")]
+    Program {
+        /// The command line.
+        command: String,
+        /// What it said last.
+        why: String,
+    },
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
     /// The command line does not fit the repository.
     #[error("{message}")]
     Usage {
@@ -62,7 +86,7 @@ impl ClientError {
         match &mut self {
             ClientError::Refused { hint, .. } => *hint = Some(text.into()),
             ClientError::Io(error) => self = ClientError::refused(error).with_hint(text),
-            ClientError::Reader(_) | ClientError::Usage { .. } => {}
+            _ => {}
         }
         self
     }

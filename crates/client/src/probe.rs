@@ -1,17 +1,13 @@
 //! Does this git call the library that is preloaded into it? Nothing but a try can tell: it may be linked statically, have a zlib of its
 //! own, or not be allowed to preload anything. And the library may lack the zlib that was asked for.
 
-use std::{
-    io::Write,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{io::Write, path::Path, process::Stdio};
 
 use repackbench_codec::{ChunkEncoder, CodecSpec};
 use repackbench_preload_abi::ZLIB_VARIABLE;
 
 use crate::{
-    ClientError,
+    ClientError, isolation,
     library::{Preload, Zlib},
     name_of,
 };
@@ -26,9 +22,8 @@ const COMPLAINT: &str = "repackbench: ";
 /// Lets `git` read a patch that it can only read through the library. No file is made for that.
 pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), ClientError> {
     let failed = |why: &str| ClientError::refused(format!("{}: {why}", name_of(git)));
-    let mut command = Command::new(git);
-    command.args(["apply", "--numstat"]).current_dir("/").env_remove("GIT_DIR");
-    without_configuration(&mut command);
+    let mut command = isolation::git(git, []);
+    command.args(["apply", "--numstat"]).current_dir("/");
     preload.set(&mut command);
     command.env(ZLIB_VARIABLE, zlib.name());
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -48,11 +43,6 @@ pub(crate) fn check(git: &Path, preload: &Preload, zlib: Zlib) -> Result<(), Cli
     let why = "does not call the zlib that is preloaded into it: it is linked statically, or with a zlib of its own";
     let hint = format!("a git that is linked with libz.so is needed; this one said {:?}", said.trim_end());
     Err(failed(why).with_hint(hint))
-}
-
-/// Keeps the user's configuration, and that of the system, away from `command`.
-pub(crate) fn without_configuration(command: &mut Command) {
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
 }
 
 /// A patch that adds a file of this content, compressed with a codec that no zlib knows.

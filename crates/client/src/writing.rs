@@ -10,7 +10,7 @@ use std::{
 use repackbench_codec::{ChunkEncoder, CodecSpec};
 use repackbench_reader::git::GitRepository;
 
-use crate::{ClientError, name_of, probe};
+use crate::{ClientError, name_of};
 
 /// The content of a blob, and its name in the two parts of which git makes a path.
 const CONTENT: &str = "probe\n";
@@ -29,7 +29,6 @@ pub(crate) fn try_out(mut command: Command, git: &Path, codec: &CodecSpec) -> Re
     fs::write(folder.join("HEAD"), "ref: refs/heads/main\n")?;
     fs::write(folder.join("config"), GUARDED)?;
     command.env("GIT_DIR", folder).env_remove("GIT_WORK_TREE").args(["hash-object", "-w", "--stdin"]);
-    probe::without_configuration(&mut command);
     let failed = |why: &dyn std::fmt::Display| ClientError::refused(format!("{}: {why}", name_of(git)));
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| failed(&error))?;

@@ -1,9 +1,10 @@
 //! What a fresh search for deltas saves, beside what zlib's levels span: `--repack`.
 
+use repackbench_client::{GitProgram, HgProgram};
 use repackbench_reader::Repository;
 use repackbench_records::{Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, SizeRecord, Unit};
 use repackbench_timing::sizes::measure as measure_size;
-use repackbench_writer::{Rechooser, cached_rechosen, git::rechosen::GitProgram, hg::rechosen::HgProgram};
+use repackbench_writer::{Rechooser, cached_rechosen};
 
 use crate::{
     Context, ExperimentError,

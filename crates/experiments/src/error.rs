@@ -2,6 +2,7 @@
 
 use std::{io, path::PathBuf};
 
+use repackbench_client::ClientError;
 use repackbench_reader::ReaderError;
 use repackbench_timing::{bench::BenchError, cold::ColdError};
 use repackbench_writer::WriterError;
@@ -47,6 +48,12 @@ pub enum ExperimentError {
 impl From<BenchError> for ExperimentError {
     fn from(error: BenchError) -> Self {
         ExperimentError::Bench(Box::new(error))
+    }
+}
+
+impl From<ClientError> for ExperimentError {
+    fn from(error: ClientError) -> Self {
+        ExperimentError::Writer(error.into())
     }
 }
 

@@ -2,8 +2,9 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
+use repackbench_client::{ClientError, find_program, isolated_git, isolated_hg, run};
 use repackbench_timing::clock::Clock;
-use repackbench_writer::{Progress, ProgressUnit, WriterError, run_program};
+use repackbench_writer::{Progress, ProgressUnit};
 
 use crate::{Context, ExperimentError, budget::now, text};
 
@@ -76,53 +77,32 @@ pub(crate) fn time_of(
     let started = now(context.clock)?;
     let end = limit.map(|limit| started.saturating_add(limit));
     let limited = Limited { progress: context.progress, clock: context.clock, end };
-    match run_program(command, name, &limited) {
+    match run(command, name, &|| limited.is_cancelled()) {
         Ok(()) => Ok(Probe::Took(now(context.clock)?.saturating_sub(started))),
-        Err(WriterError::Interrupted) if context.progress.is_cancelled() => Err(ExperimentError::Interrupted),
-        Err(WriterError::Interrupted) => Ok(Probe::TooLong(limit.unwrap_or_default())),
-        Err(WriterError::Program { .. }) => Ok(Probe::Unknown),
+        Err(ClientError::Interrupted) if context.progress.is_cancelled() => Err(ExperimentError::Interrupted),
+        Err(ClientError::Interrupted) => Ok(Probe::TooLong(limit.unwrap_or_default())),
+        Err(ClientError::Program { .. }) => Ok(Probe::Unknown),
         Err(error) => Err(error.into()),
     }
 }
 
-/// The user's git on `git_dir`, without caches and on one thread.
-pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Command {
-    let mut command = Command::new(&context.options.git);
-    remove_environment(&mut command, "GIT_");
-    command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_NO_LAZY_FETCH", "1");
-    // No attributes but the repository's own.
-    command.env("GIT_ATTR_NOSYSTEM", "1").env("XDG_CONFIG_HOME", "/dev/null");
-    command.env("GIT_DIR", git_dir).env("LC_ALL", "C");
-    for setting in ["core.commitGraph=false", "core.multiPackIndex=false", "pack.useBitmaps=false", "pack.threads=1"] {
-        command.args(["-c", setting]);
-    }
-    command.args(["-c", "gc.auto=0", "-c", "core.hooksPath=/dev/null", "-c", "repack.writeBitmaps=false"]);
-    command
+/// The user's git on `git_dir`, in isolation, without caches and on one thread.
+pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Result<Command, ExperimentError> {
+    let settings = [
+        ("core.commitGraph", "false"),
+        ("core.multiPackIndex", "false"),
+        ("pack.useBitmaps", "false"),
+        ("pack.threads", "1"),
+        ("repack.writeBitmaps", "false"),
+    ];
+    let mut command = isolated_git(&find_program(context.options.git.as_os_str())?, settings);
+    command.env("GIT_DIR", git_dir);
+    Ok(command)
 }
 
-/// The user's hg, without configuration.
-pub(crate) fn hg(context: &Context<'_>) -> Command {
-    let mut command = Command::new(&context.options.hg);
-    remove_environment(&mut command, "HG");
-    command.env("HGRCPATH", "").env("HGRCSKIPREPO", "1").env("HGPLAIN", "1").env("LC_ALL", "C.UTF-8");
-    command.env("HGMODULEPOLICY", "c").args(["--config", "worker.enabled=no"]);
-    for setting in SLOW_PATHS {
-        command.args(["--config", setting]);
-    }
-    command
-}
-
-/// What hg does well in Rust, it may do in C and Python.
-const SLOW_PATHS: [&str; 3] = [
-    "storage.all-slow-path=allow",
-    "storage.dirstate-v2.slow-path=allow",
-    "storage.revlog.persistent-nodemap.slow-path=allow",
-];
-
-fn remove_environment(command: &mut Command, prefix: &str) {
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with(prefix) {
-            command.env_remove(name);
-        }
-    }
+/// The user's hg, in isolation. What it keeps beside repositories, large files say, goes to the folder `home`.
+pub(crate) fn hg(context: &Context<'_>, home: &Path) -> Result<Command, ExperimentError> {
+    let mut command = isolated_hg(&find_program(context.options.hg.as_os_str())?);
+    command.env("HOME", home).env_remove("XDG_CACHE_HOME");
+    Ok(command)
 }

@@ -1,8 +1,10 @@
 //! A repository of one revision, without what came before it: its history would be copied many times and never be read.
 
-use std::{os::unix::fs::MetadataExt, path::Path};
+use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
-use repackbench_writer::run_program;
+use repackbench_client::{GitProgram, find_program, run};
+use repackbench_reader::Repository;
+use repackbench_writer::git::metadata::isolate;
 use walkdir::WalkDir;
 
 use crate::{Context, ExperimentError, probe};
@@ -12,23 +14,30 @@ pub(crate) const BRANCH: &str = "main";
 
 /// Lets the user's git fetch the revision `id` of the repository into a new one at `target`.
 pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Result<(), ExperimentError> {
-    fetch_from(context, context.source.folder(), id, target)
+    let Repository::Git(source) = context.source else {
+        return fetch_from(context, context.source.folder(), id, target);
+    };
+    GitProgram::new(&context.options.git)?.check_owner(source.git_dir())?;
+    // git serves it, and somebody else may have written its configuration.
+    let isolated = target.with_extension("isolated");
+    isolate(source, &isolated)?;
+    let fetched = fetch_from(context, &isolated, id, target);
+    fs::remove_dir_all(&isolated).map_err(|error| ExperimentError::io("remove", &isolated, error))?;
+    fetched
 }
 
-/// The same from the repository at `source`.
+/// The same from the repository at `source`, which this program made.
 pub(crate) fn fetch_from(context: &Context<'_>, source: &Path, id: &str, target: &Path) -> Result<(), ExperimentError> {
     let run = |arguments: &[&str], name: &str| -> Result<(), ExperimentError> {
-        let mut command = probe::git(context, target);
-        command.args(["-c", "safe.directory=*", "-c", "protocol.file.allow=always"]).args(arguments);
-        Ok(run_program(command, name, context.progress)?)
+        let mut command = probe::git(context, target)?;
+        command.env("GIT_ALLOW_PROTOCOL", "file").args(arguments);
+        Ok(run(command, name, &|| context.progress.is_cancelled())?)
     };
     // An id of SHA-256 has 64 digits.
     let format = if id.len() > 40 { "--object-format=sha256" } else { "--object-format=sha1" };
     run(&["init", "-q", "--bare", "-b", BRANCH, format], "git init")?;
-    let upload = format!(
-        "{} -c safe.directory='*' -c uploadpack.allowAnySHA1InWant=true upload-pack",
-        quoted(&context.options.git.to_string_lossy())
-    );
+    let program = find_program(context.options.git.as_os_str())?;
+    let upload = format!("{} -c uploadpack.allowAnySHA1InWant=true upload-pack", quoted(&program.to_string_lossy()));
     let source = source.to_string_lossy();
     let upload = format!("--upload-pack={upload}");
     run(&["fetch", "-q", "--no-tags", "--depth=1", &upload, "--", &source, id], "git fetch --depth=1")?;
@@ -79,9 +88,9 @@ mod tests {
     #[test]
     fn files_are_added_up_with_and_without_their_blocks() {
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("sub")).unwrap();
-        std::fs::write(folder.path().join("a"), [1; 100]).unwrap();
-        std::fs::write(folder.path().join("sub/b"), [1; 5000]).unwrap();
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("a"), [1; 100]).unwrap();
+        fs::write(folder.path().join("sub/b"), [1; 5000]).unwrap();
         let found = disk_use(folder.path()).unwrap();
         assert_eq!(found.bytes, 5100);
         assert_eq!(found.allocated % 512, 0);

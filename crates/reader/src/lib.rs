@@ -19,6 +19,7 @@
 
 mod access;
 mod bases;
+mod bounds;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;
@@ -33,6 +34,7 @@ pub mod traits;
 
 pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};
 pub use bases::{BaseReader, ChunkPlace, DeltaLinks};
+pub use bounds::read_regular_file;
 pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
 pub use file_section::FileSection;

@@ -26,7 +26,6 @@ mod own_copy;
 mod payload_encoders;
 pub mod payloads;
 mod pipeline;
-mod program;
 mod progress;
 mod variant;
 
@@ -37,6 +36,5 @@ pub use layout::{Layout, Order, StoreKind};
 pub use output::{OutputPath, default_output};
 pub use own_copy::copy_as_owner;
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
-pub use program::run as run_program;
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};

@@ -2,6 +2,7 @@
 
 use std::{fs, path::Path};
 
+use repackbench_client::{GitProgram, HgProgram};
 use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
 use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 
@@ -9,11 +10,8 @@ use crate::{
     Layout, Progress, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
     conversion::convert,
-    git::{
-        self,
-        rechosen::{GitProgram, READABLE},
-    },
-    hg::{self, rechosen::HgProgram},
+    git::{self, rechosen::READABLE},
+    hg,
 };
 
 /// A name for the state that `source` is in: two repositories with the same one hold the same history and chunks.

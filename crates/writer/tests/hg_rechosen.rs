@@ -5,15 +5,14 @@ use std::{
     process::Command,
 };
 
+use repackbench_client::{ClientError, HgProgram};
 use repackbench_reader::{
     Repository,
     hg::{HgRepository, revlog::Revlog},
 };
 use repackbench_writer::{
-    Layout, NoProgress, Rechooser, WriterError,
-    cache::Cache,
-    cached_rechosen, cached_variant,
-    hg::rechosen::{HgProgram, convert_rechosen},
+    Layout, NoProgress, Rechooser, WriterError, cache::Cache, cached_rechosen, cached_variant,
+    hg::rechosen::convert_rechosen,
 };
 
 /// An hg that `cargo xtask test` installs. Fails the test where it is not known.
@@ -51,7 +50,7 @@ fn deltas_are_chosen_again_under_each_codec_and_the_history_stays() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&chains(folder.path())).unwrap();
     for variable in ["REPACKBENCH_HG", "REPACKBENCH_HG_63"] {
-        let hg = HgProgram::new(&hg(variable), None).unwrap();
+        let hg = HgProgram::new(hg(variable), None).unwrap();
         let make = |spec: &str| {
             let target = folder.path().join(format!("{variable}-{spec}"));
             // Compares the histories itself.
@@ -80,7 +79,7 @@ fn ask(repository: &Path, arguments: &[&str]) -> String {
 #[test]
 fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
     let folder = tempfile::tempdir().unwrap();
-    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     for (name, requirement) in [
         ("bookmarks-in-store", "bookmarksinstore"),
         ("archived-phase", "exp-archived-phase"),
@@ -104,7 +103,7 @@ fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
 fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&fixture("lfs", folder.path())).unwrap();
-    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     let target = folder.path().join("made");
     let error = convert_rechosen(&source, &"zlib:6".parse().unwrap(), &hg, &target, false, 1, &NoProgress).unwrap_err();
     assert!(error.to_string().contains("the requirement 'lfs'"), "{error}");
@@ -115,12 +114,12 @@ fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
 fn a_codec_that_hg_does_not_have_needs_the_extension() {
     let folder = tempfile::tempdir().unwrap();
     let source = HgRepository::open(&chains(folder.path())).unwrap();
-    let hg = HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap();
+    let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     let target = folder.path().join("made");
     let result = convert_rechosen(&source, &"lz4".parse().unwrap(), &hg, &target, false, 1, &NoProgress);
     assert!(matches!(result, Err(WriterError::Program { .. })), "{result:?}");
     assert!(!target.exists());
-    assert!(matches!(HgProgram::new(&folder.path().join("no-hg"), None), Err(WriterError::Program { .. })));
+    assert!(matches!(HgProgram::new(folder.path().join("no-hg"), None), Err(ClientError::Program { .. })));
 }
 
 #[test]
@@ -128,7 +127,7 @@ fn both_arms_have_variants_of_their_own_in_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let path = chains(folder.path());
     let source = Repository::open(&path).unwrap();
-    let hg = Rechooser::Hg(HgProgram::new(&hg("REPACKBENCH_HG"), None).unwrap());
+    let hg = Rechooser::Hg(HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap());
     let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
     let spec = "store".parse().unwrap();
     let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();

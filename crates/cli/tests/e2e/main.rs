@@ -48,6 +48,7 @@ mod signals;
 mod size;
 mod stock;
 mod stores;
+mod strangers;
 mod streaming;
 mod support;
 mod trace;

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use repackbench_client::GitProgram;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
 use repackbench_timing::{
@@ -13,7 +14,6 @@ use repackbench_writer::{
     Layout, Order, Rechooser, StoreKind, WriterError,
     cache::{GetOrMakeError, VariantDir},
     cached_rechosen, cached_variant,
-    git::rechosen::GitProgram,
 };
 
 use super::history::MostChanged;

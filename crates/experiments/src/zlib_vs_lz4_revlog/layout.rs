@@ -2,6 +2,7 @@
 
 use std::{fs, process::Command};
 
+use repackbench_client::{HgProgram, find_program, isolated_hg, run};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
 use repackbench_timing::stock::LATER_LAYOUTS;
@@ -9,13 +10,11 @@ use repackbench_writer::{
     Layout, WriterError,
     cache::{GetOrMakeError, VariantDir, VariantInputs, VariantOrigin},
     convert, fingerprint,
-    hg::rechosen::HgProgram,
-    run_program,
 };
 
 use super::BASELINE;
 use crate::{
-    Context, ExperimentError, probe,
+    Context, ExperimentError,
     variants::{of_variant, spec},
 };
 
@@ -42,7 +41,7 @@ pub(super) struct OldLayout {
 /// Makes the copy, or takes it from the cache. `None`, and a note, where hg is not there or cannot.
 pub(super) fn make(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<OldLayout>, ExperimentError> {
     let made = HgProgram::new(&context.options.hg, None)
-        .map_err(|error| GetOrMakeError::Make(error).into())
+        .map_err(|error| GetOrMakeError::Make(WriterError::from(error)).into())
         .and_then(|hg| cached(context, hg.version()));
     let in_use = match made {
         Ok(in_use) => in_use,
@@ -107,10 +106,11 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
         // hg writes caches beside what it reads.
         let copy = scratch.path().join("copy");
         convert(context.source, &baseline, Layout::default(), &copy, false, context.options.threads, context.progress)?;
-        let mut command: Command = probe::hg(context);
+        let mut command = isolated_hg(&find_program(context.options.hg.as_os_str())?);
+        command.env("HOME", scratch.path()).env_remove("XDG_CACHE_HOME");
         write_as_then(&mut command);
         command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);
-        run_program(command, "hg clone --pull", context.progress)
+        Ok(run(command, "hg clone --pull", &|| context.progress.is_cancelled())?)
     })?;
     Ok(variant)
 }

@@ -16,16 +16,12 @@ pub(crate) mod store;
 pub mod store_names;
 pub mod verify;
 
-use std::{fs, io, path::Path};
+use std::path::Path;
 
 pub use self::{history::HgHistory, repository::HgRepository, store::HgStore};
-use crate::{ReaderError, Result};
+use crate::{Result, bounds::read_regular_file};
 
 /// The content of a file; nothing of one that is not there or empty, which mean the same.
 fn read_if_there(path: &Path) -> Result<Vec<u8>> {
-    match fs::read(path) {
-        Ok(content) => Ok(content),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(ReaderError::io("read", path, error)),
-    }
+    Ok(read_regular_file(path)?.unwrap_or_default())
 }

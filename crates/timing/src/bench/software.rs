@@ -1,7 +1,6 @@
 //! The machine with its storage and its software.
 
-use std::process::{Command, Stdio};
-
+use repackbench_client::{GitProgram, HgProgram};
 use repackbench_codec::catalogue;
 use repackbench_reader::Repository;
 use repackbench_records::{Host, Storage};
@@ -14,20 +13,13 @@ pub(super) fn host(source: &Repository, cache: &Cache) -> Host {
         source_storage: Storage::of(source.folder()),
         variant_storage: Storage::of(cache.root()),
         libraries: libraries.collect(),
-        git: version("git", &["--version"]),
-        hg: version("hg", &["--version", "--quiet"]),
+        git: GitProgram::new("git").ok().and_then(|git| version_in(git.version())),
+        hg: HgProgram::new("hg", None).ok().and_then(|hg| version_in(hg.banner())),
         ..Host::current()
     }
 }
 
-/// The last word of the first line that `program` prints, without brackets: its version. `None` where there is no such program.
-fn version(program: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(arguments).stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    version_in(text.lines().next()?).filter(|_| output.status.success())
-}
-
-/// `git version 2.47.3`, `Mercurial Distributed SCM (version 7.2)`.
+/// The version in what a program says of itself: `git version 2.47.3`, `Mercurial Distributed SCM (version 7.2)`.
 fn version_in(line: &str) -> Option<String> {
     let (_, version) = line.split_once("version ")?;
     let version = version.split(|letter: char| letter.is_whitespace() || letter == ')').next()?;
@@ -44,6 +36,5 @@ mod tests {
         assert_eq!(version_in("git version 2.39.5 (Apple Git-154)").as_deref(), Some("2.39.5"));
         assert_eq!(version_in("Mercurial Distributed SCM (version 7.2)").as_deref(), Some("7.2"));
         assert_eq!(version_in("no such thing"), None);
-        assert_eq!(version("no-such-program-anywhere", &[]), None);
     }
 }

@@ -17,6 +17,7 @@ use repackbench_client::{GitClient, Zlib, clients_write};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
 use repackbench_records::{Client, ClientKind};
+use repackbench_writer::git::metadata::isolate;
 
 use super::{
     Caches, Git, Help, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload,
@@ -25,7 +26,10 @@ use super::{
     output::OutputForm,
     revision,
 };
-use crate::workloads::WorkloadSpec;
+use crate::workloads::{WorkloadError, WorkloadSpec};
+
+/// The protocols that git may speak: none in isolation, and what [`url`] names for what sends and receives.
+const ALLOWED: &str = "GIT_ALLOW_PROTOCOL";
 
 /// How git reads a row.
 #[derive(Debug, Clone)]
@@ -43,7 +47,7 @@ pub(crate) struct GitRow {
     client: Client,
     /// Where the library is in place.
     library: Option<GitClient>,
-    /// The variant, or the repository as found.
+    /// The variant, or a repository on the objects of the one as found, with nothing in its configuration that git would run.
     git_dir: PathBuf,
     /// Whether git without the library reads it.
     is_plain: bool,
@@ -71,12 +75,23 @@ impl GitRow {
         is_source: bool,
     ) -> Result<Self, StockError> {
         let GitReader { zlib, helps } = reader;
-        let git_dir = repository.git_dir().to_owned();
-        let git_dir = fs::canonicalize(&git_dir).map_err(|error| StockError::files("find", &git_dir, error))?;
         let folder = git.scratch.join(format!("row-{number}"));
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
+        let git_dir = match is_source {
+            // Somebody else may have written its configuration.
+            true => {
+                git.program.check_owner(repository.git_dir())?;
+                let isolated = folder.join("source.git");
+                isolate(repository, &isolated).map_err(WorkloadError::from)?;
+                isolated
+            }
+            false => repository.git_dir().to_owned(),
+        };
+        let git_dir = fs::canonicalize(&git_dir).map_err(|error| StockError::files("find", &git_dir, error))?;
         let mut library = match zlib {
-            Some(zlib) => Some(GitClient::with_git(Some(git.program.clone()), *zlib)?.on(repository, &git_dir)?),
+            Some(zlib) => {
+                Some(GitClient::with_git(Some(git.program.path().to_owned()), *zlib)?.on(repository, &git_dir)?)
+            }
             None => None,
         };
         let is_plain = repository.extension_spec().is_none();
@@ -86,8 +101,8 @@ impl GitRow {
         let library_writes = library.as_ref().is_some_and(GitClient::writes);
         let client = Client {
             kind: ClientKind::Stock,
-            program: git.name.clone(),
-            version: git.version.clone(),
+            program: git.program.name().to_owned(),
+            version: git.program.version().to_owned(),
             library: library.is_some(),
             zlib: zlib.unwrap_or_default().name().to_owned(),
             helps: helps.iter().map(Help::to_string).collect(),
@@ -111,13 +126,10 @@ impl GitRow {
     /// git on the variant.
     fn command(&self, caches: Caches) -> Result<Command, StockError> {
         let mut command = self.git.command(caches);
-        match &self.library {
-            Some(library) => library.set_up(&mut command),
-            None => {
-                command.env("GIT_DIR", &self.git_dir);
-            }
+        if let Some(library) = &self.library {
+            library.set_up(&mut command);
         }
-        command.env_remove("GIT_WORK_TREE");
+        command.env("GIT_DIR", &self.git_dir).env_remove("GIT_WORK_TREE");
         for setting in self.helps.iter().filter_map(|help| help.setting()) {
             command.args(["-c", &setting]);
         }
@@ -254,7 +266,7 @@ impl GitRow {
             copy_repository(old, place)?;
             self.guard(place)?;
             let mut fetch = self.command_on(place, self.caches_of(job))?;
-            fetch.env_remove("GIT_INDEX_FILE");
+            fetch.env_remove("GIT_INDEX_FILE").env(ALLOWED, "file");
             fetch.args(["-c", "fetch.unpackLimit=1000000000", "fetch", "-q", "--upload-pack"]);
             fetch.arg(self.upload_pack()?).arg(url(&self.served(job)?));
             output(fetch.arg(format!("{}:refs/heads/main", revision(job)?))).map(drop)
@@ -272,7 +284,7 @@ impl GitRow {
             Receiver::Zlib => self.git.command(self.caches_of(job)),
             Receiver::Same => self.command(self.caches_of(job))?,
         };
-        command.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE");
+        command.env_remove("GIT_DIR").env_remove("GIT_INDEX_FILE").env(ALLOWED, "file");
         Ok(command)
     }
 
@@ -283,18 +295,17 @@ impl GitRow {
         if place.exists() {
             return Ok(in_shell);
         }
-        let mut command = Command::new(&self.git.program);
-        if let Some(library) = &self.library {
-            library.set_up(&mut command);
-        }
+        let environment = self.library.as_ref().map(GitClient::environment).unwrap_or_default();
         let mut script = b"#!/bin/sh\n".to_vec();
-        for (name, value) in command.get_envs().filter(|(name, _)| *name != "GIT_DIR") {
+        for (name, value) in environment.iter().filter(|(name, _)| *name != "GIT_DIR") {
             match value {
                 Some(value) => script.extend([b"export ", name.as_bytes(), b"=", &quoted(value), b"\n"].concat()),
                 None => script.extend([b"unset ", name.as_bytes(), b"\n"].concat()),
             }
         }
-        script.extend([b"exec ", quoted(self.git.program.as_os_str()).as_slice(), b" upload-pack \"$@\"\n"].concat());
+        script.extend(
+            [b"exec ", quoted(self.git.program.path().as_os_str()).as_slice(), b" upload-pack \"$@\"\n"].concat(),
+        );
         let made =
             fs::write(&place, script).and_then(|()| fs::set_permissions(&place, PermissionsExt::from_mode(0o755)));
         made.map_err(|error| StockError::files("write", &place, error))?;

@@ -1,22 +1,22 @@
-//! What a job is in words of hg, and the surroundings that hg has: the same for every row, and nothing of the user's.
+//! What a job is in words of hg.
 
 use std::{
     cell::OnceCell,
-    env,
-    ffi::{OsStr, OsString},
+    ffi::OsStr,
     fs,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
+    process::Command,
     rc::Rc,
 };
 
-use repackbench_client::{check_hg, find_program};
+use repackbench_client::{ClientError, HgProgram, check_hg};
 use repackbench_reader::{
     ObjectKind, ReaderError,
     hg::{HgRepository, revlog::Revlog},
 };
 use repackbench_records::{Client, ClientKind, Vcs};
+use repackbench_writer::copy_as_owner;
 
 use super::{
     Caches, Made, Prepared, Receiver, StockClient, StockError, StockJob, StockWorkload, copies::copy_repository,
@@ -24,43 +24,14 @@ use super::{
 };
 use crate::workloads::WorkloadSpec;
 
-/// Environment that does not depend on the job.
-const ENVIRONMENT: [(&str, &str); 5] = [
-    ("LC_ALL", "C.UTF-8"),
-    ("HGRCPATH", ""),
-    ("HGPLAIN", "1"),
-    // An hg that reads revlogs in Rust knows no codecs of extensions; all rows are read by the same code.
-    ("HGMODULEPOLICY", "c"),
-    ("PYTHONHASHSEED", "0"),
-];
-
-/// Settings that do not depend on the job.
-const SETTINGS: [&str; 6] = [
-    "worker.enabled=no",
-    "progress.disable=yes",
-    "ui.interactive=no",
-    // What hg would rather do in Rust, it may do in C.
-    "storage.all-slow-path=allow",
-    "storage.revlog.persistent-nodemap.slow-path=allow",
-    "storage.dirstate-v2.slow-path=allow",
-];
-
 /// What layouts of today require, and the setting by which hg does without it in a repository that it makes.
 pub const LATER_LAYOUTS: [(&str, &str); 2] =
     [("generaldelta", "format.usegeneraldelta=no"), ("sparserevlog", "format.sparse-revlog=no")];
 
-/// Files of a `.hg` that say which files its work tree has, and what the user wants done there.
-const OF_WORK_TREE: [&str; 3] = ["dirstate", "wcache", "hgrc"];
-
 /// The hg of a session.
 #[derive(Debug)]
 pub(crate) struct Hg {
-    program: PathBuf,
-    /// Its name and what it says of its version.
-    name: String,
-    version: String,
-    /// repackbench's extension, if there is one.
-    extension: Option<PathBuf>,
+    program: HgProgram,
     /// A folder for what lives as long as the session.
     scratch: PathBuf,
 }
@@ -68,42 +39,21 @@ pub(crate) struct Hg {
 impl Hg {
     /// Finds the hg that `program` names; `scratch` is an empty folder that outlives it.
     pub(crate) fn new(program: &OsStr, extension: Option<&Path>, scratch: &Path) -> Result<Self, StockError> {
-        let program = find_program(program)?;
-        let name = program.file_name().unwrap_or(OsStr::new("hg")).to_string_lossy().into_owned();
-        let extension = match extension {
-            Some(folder) => Some(fs::canonicalize(folder).map_err(|error| StockError::files("find", folder, error))?),
-            None => None,
-        };
-        let hg = Hg { program, name, version: String::new(), extension, scratch: scratch.to_owned() };
-        let mut command = hg.command();
-        let said = output(command.args(["version", "-q"]))?;
-        let version = String::from_utf8_lossy(&said).trim_end().to_owned();
-        match version.starts_with("Mercurial Distributed SCM") {
-            true => Ok(Hg { version, ..hg }),
-            false => Err(StockError::failed(&command, &format!("expected \"Mercurial ...\", found {version:?}"))),
-        }
+        Ok(Hg { program: HgProgram::new(program, extension)?, scratch: scratch.to_owned() })
     }
 
     pub(crate) fn name(&self) -> &str {
-        &self.name
+        self.program.name()
     }
 
     pub(crate) fn has_extension(&self) -> bool {
-        self.extension.is_some()
+        self.program.extension().is_some()
     }
 
-    /// A command in pinned surroundings, without a repository.
+    /// A command in isolation, without a repository. What it keeps beside repositories, large files say, goes to the session's folder.
     fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        let of_user = |name: &OsStr| name.as_bytes().starts_with(b"HG") || name == "PYTHONPATH";
-        env::vars_os().map(|(name, _)| name).filter(|name| of_user(name)).for_each(|name| {
-            command.env_remove(name);
-        });
-        command.envs(ENVIRONMENT).env("HOME", &self.scratch).current_dir(&self.scratch);
-        for setting in SETTINGS {
-            command.args(["--config", setting]);
-        }
-        command.stdin(Stdio::null());
+        let mut command = self.program.command();
+        command.env("HOME", &self.scratch).env_remove("XDG_CACHE_HOME").current_dir(&self.scratch);
         command
     }
 }
@@ -137,7 +87,7 @@ impl HgRow {
         has_extension: bool,
         number: usize,
     ) -> Result<Self, StockError> {
-        let extension = hg.extension.as_deref().filter(|_| has_extension);
+        let extension = hg.program.extension().filter(|_| has_extension);
         check_hg(repository, extension)?;
         let layout = layout_settings(|later| repository.requirements().contains(later));
         let root = repository.hg_dir().parent().unwrap_or(repository.hg_dir());
@@ -146,8 +96,8 @@ impl HgRow {
         fs::create_dir(&folder).map_err(|error| StockError::files("create", &folder, error))?;
         let client = Client {
             kind: ClientKind::Stock,
-            program: hg.name.clone(),
-            version: hg.version.clone(),
+            program: hg.program.name().to_owned(),
+            version: hg.program.banner().to_owned(),
             library: extension.is_some(),
             zlib: String::new(),
             helps: Vec::new(),
@@ -171,26 +121,16 @@ impl HgRow {
         for setting in &self.layout {
             command.args(["--config", setting]);
         }
-        let mut set = |name: &str, value: &OsStr| {
-            let mut setting = OsString::from(name);
-            setting.push("=");
-            setting.push(value);
-            command.arg("--config").arg(setting);
-        };
-        match (&self.hg.extension, &self.codec) {
+        match (self.hg.program.extension(), &self.codec) {
             (Some(extension), codec) if self.client.library => {
-                set("extensions.repackbench", extension.as_os_str());
-                set("extensions.repackbench:required", OsStr::new("yes"));
-                if let Some(codec) = codec {
-                    set("repackbench.codec", OsStr::new(codec));
-                }
+                HgProgram::extend(&mut command, extension, codec.as_deref());
             }
             (_, Some(codec)) => {
                 let (name, level) = codec.split_once(':').unwrap_or((codec, ""));
                 let engine = if name == "store" { "none" } else { name };
-                set("format.revlog-compression", OsStr::new(engine));
+                command.args(["--config", &format!("format.revlog-compression={engine}")]);
                 if !level.is_empty() {
-                    set(&format!("storage.revlog.{engine}.level"), OsStr::new(level));
+                    command.args(["--config", &format!("storage.revlog.{engine}.level={level}")]);
                 }
             }
             _ => {}
@@ -218,13 +158,17 @@ impl HgRow {
         Ok(place)
     }
 
-    /// A copy at `place` without caches and files of a work tree.
+    /// A copy at `place` of what is stored: without configuration, caches and what belongs to a work tree.
     fn copy(&self, place: &Path) -> Result<(), StockError> {
-        fs::create_dir(place).map_err(|error| StockError::files("create", place, error))?;
+        let repository = HgRepository::open(&self.root).map_err(ClientError::from)?;
         let hg = place.join(".hg");
-        copy_repository(&self.root.join(".hg"), &hg)?;
-        remove(&hg.join("cache"))?;
-        OF_WORK_TREE.iter().try_for_each(|name| remove(&hg.join(name)))
+        for (from, _) in repository.files().map_err(ClientError::from)? {
+            let to = hg.join(from.strip_prefix(repository.hg_dir()).unwrap_or(&from));
+            let folder = to.parent().unwrap_or(&hg);
+            let made = fs::create_dir_all(folder).and_then(|()| copy_as_owner(&from, &to));
+            made.map_err(|error| StockError::files("copy to", &to, error))?;
+        }
+        Ok(())
     }
 
     /// A work tree at `tree`, without files, that shares the store of the repository `root`: what `hg share` makes.

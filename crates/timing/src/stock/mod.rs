@@ -1,7 +1,7 @@
 //! Workloads as the users' own commands: stock git or hg, unpatched, each job a process.
 //!
 //! - `workload`: which jobs there are, and their names, which are those of the replays where both do the same;
-//! - `git_program`: the git of a session and the surroundings that it has;
+//! - `git_program`: the git of a session and what it is told in every row;
 //! - `git`: what a job is in words of git, with or without the library;
 //! - `help`: what else than a codec helps git;
 //! - `hg`: the same in words of hg, with the extension or without;

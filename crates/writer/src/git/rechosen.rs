@@ -6,11 +6,11 @@
 //! under every codec.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use repackbench_client::{GitProgram, run};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     Repository,
@@ -22,51 +22,10 @@ use crate::{
     Encoding, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
     dictionaries::encoding_for,
-    program,
 };
 
 /// What git reads.
 pub(crate) const READABLE: &str = "zlib:6";
-
-/// The user's git.
-#[derive(Debug, Clone)]
-pub struct GitProgram {
-    program: PathBuf,
-    version: String,
-}
-
-impl GitProgram {
-    /// The git that `program` runs, asked for its version.
-    ///
-    /// # Errors
-    /// [`WriterError::Program`] when it cannot be run.
-    pub fn new(program: &Path) -> Result<Self> {
-        let mut git = GitProgram { program: program.to_owned(), version: String::new() };
-        let mut command = git.command();
-        command.arg("version");
-        git.version = program::ask(command, &format!("{} version", program.display()))?;
-        Ok(git)
-    }
-
-    /// Its version, as it says itself.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// git, free of the user's configuration and environment.
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        for (name, _) in env::vars_os() {
-            if name.to_string_lossy().starts_with("GIT_") {
-                command.env_remove(name);
-            }
-        }
-        command.env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null").env("LC_ALL", "C");
-        // A partial clone's missing objects are not fetched meanwhile.
-        command.env("GIT_NO_LAZY_FETCH", "1");
-        command
-    }
-}
 
 /// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `git`.
 ///
@@ -151,12 +110,11 @@ fn set_aside(mark: &Path) -> PathBuf {
 }
 
 fn repack(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<()> {
-    let mut command = git.command();
-    command.arg("--git-dir").arg(repository);
-    command.args(["-c", &format!("pack.threads={threads}"), "-c", "repack.writeBitmaps=false"]);
-    command.args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+    let threads = threads.to_string();
+    let mut command = git.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
+    command.arg("--git-dir").arg(repository).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
     progress.start("letting git choose deltas", 1, ProgressUnit::Items);
-    program::run(command, "git repack -adFk", progress)?;
+    run(command, "git repack -adFk", &|| progress.is_cancelled())?;
     progress.finish();
     Ok(())
 }

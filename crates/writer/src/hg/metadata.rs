@@ -3,25 +3,21 @@
 //! | written | how |
 //! |---|---|
 //! | `.hg/requires`, `.hg/store/requires` | with the requirement of the compression; byte for byte where that changes nothing |
-//! | what [`KEPT_IN_HG_DIR`] names | byte for byte |
+//! | what [`KEPT_IN_HG_DIR`](repackbench_reader::hg::repository::KEPT_IN_HG_DIR) names | byte for byte |
 //! | all other files of the store: `fncache`, phases, bookmarks, markers, node maps, lfs | byte for byte |
 //!
-//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout; and
-//! dictionaries, which belong to the source's chunks alone. Node maps name revisions and nodes, no offsets, and stay valid.
+//! Left out: the dirstate, caches, locks and what undoes the last transaction, so that the result has no checkout; configuration, which can
+//! name programs that hg runs; and dictionaries, which belong to the source's chunks alone. Node maps name revisions and nodes, no offsets, and stay valid.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     fs::{self, Permissions},
-    io::{self, Write as _},
+    io::Write as _,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
-use repackbench_reader::{
-    ReaderError,
-    hg::{HgRepository, repository::KEPT_IN_HG_DIR},
-};
-use walkdir::WalkDir;
+use repackbench_reader::{ReaderError, hg::HgRepository};
 
 use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner, pipeline::on_threads};
 
@@ -39,8 +35,8 @@ pub(super) fn write_metadata(
     hg_dir: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
-    let kept = kept_files(source.hg_dir())?;
-    create_folders(source, &kept, threads, hg_dir)?;
+    let kept = source.kept_files();
+    create_folders(source, kept, threads, hg_dir)?;
     write_requirements(source, encoding, hg_dir)?;
     let store = Path::new("store");
     let others: Vec<PathBuf> = source.other_store_files().iter().map(|path| store.join(path)).collect();
@@ -55,28 +51,6 @@ pub(super) fn write_metadata(
     }
     progress.finish();
     Ok(())
-}
-
-/// The files below `hg_dir` that [`KEPT_IN_HG_DIR`] names, or that lie in folders that it names.
-pub(super) fn kept_files(hg_dir: &Path) -> Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for name in KEPT_IN_HG_DIR {
-        let root = hg_dir.join(name);
-        match fs::symlink_metadata(&root) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Err(error) => return Err(ReaderError::io("inspect", root, error).into()),
-            Ok(_) => {}
-        }
-        for entry in WalkDir::new(&root).follow_links(true).sort_by_file_name() {
-            let entry = entry.map_err(|e| ReaderError::io("list", &root, e.into()))?;
-            if entry.file_type().is_file()
-                && let Ok(below) = entry.path().strip_prefix(hg_dir)
-            {
-                files.push(below.to_owned());
-            }
-        }
-    }
-    Ok(files)
 }
 
 /// Creates the folders that files go into, with the modes that they have in the source: hg takes those of new files from

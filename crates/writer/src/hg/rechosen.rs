@@ -6,13 +6,11 @@
 //! once more: both arms are then written by the same libraries, and deltas are the only difference between them.
 
 use std::{
-    env,
-    ffi::OsString,
     fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
+use repackbench_client::{HgProgram, run};
 use repackbench_codec::{Algorithm, CodecSpec};
 use repackbench_reader::{
     ReaderError,
@@ -23,7 +21,6 @@ use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
     Encoding, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
-    program,
 };
 
 /// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
@@ -48,67 +45,18 @@ const TAKEN_AWAY: [&str; 4] = ["bookmarksinstore", "exp-archived-phase", "intern
 /// hg writes the length of a file that is kept elsewhere into the entry of a pointer to it.
 const LFS: &str = "lfs";
 
-/// What this hg does well in Python, it may do in Python.
-const SLOW_PATHS: [&str; 3] = [
-    "storage.all-slow-path=allow",
-    "storage.dirstate-v2.slow-path=allow",
-    "storage.revlog.persistent-nodemap.slow-path=allow",
-];
-
-/// The user's hg.
-#[derive(Debug, Clone)]
-pub struct HgProgram {
-    program: PathBuf,
-    extension: Option<PathBuf>,
-    version: String,
-}
-
-impl HgProgram {
-    /// The hg that `program` runs, asked for its version. `extension` is where repackbench's Mercurial extension lies: codecs
-    /// that hg does not have need it.
-    ///
-    /// # Errors
-    /// [`WriterError::Program`] when it cannot be run.
-    pub fn new(program: &Path, extension: Option<&Path>) -> Result<Self> {
-        let mut hg =
-            HgProgram { program: program.to_owned(), extension: extension.map(Path::to_owned), version: String::new() };
-        let mut command = hg.command();
-        command.args(["version", "--template", "{ver}"]);
-        hg.version = program::ask(command, &format!("{} version", program.display()))?;
-        Ok(hg)
-    }
-
-    /// Its version, as it says itself.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// The extension, if `spec` needs it.
-    ///
-    /// # Errors
-    /// [`WriterError::Program`] when it is needed and not there.
-    pub(crate) fn extension_for(&self, spec: &CodecSpec) -> Result<Option<&Path>> {
-        match (&self.extension, is_hgs_own(spec)) {
-            (_, true) => Ok(None),
-            (Some(extension), false) => Ok(Some(extension)),
-            (None, false) => Err(WriterError::Program {
-                command: self.program.display().to_string(),
-                why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
-            }),
-        }
-    }
-
-    /// hg, free of the user's configuration and environment.
-    fn command(&self) -> Command {
-        let mut command = Command::new(&self.program);
-        for (name, _) in env::vars_os() {
-            if name.to_string_lossy().starts_with("HG") {
-                command.env_remove(name);
-            }
-        }
-        // A repository's own configuration can hold hooks, and settings that decide which deltas are chosen.
-        command.env("HGRCPATH", "").env("HGRCSKIPREPO", "1").env("HGPLAIN", "1");
-        command
+/// The extension of `hg`, if `spec` needs it.
+///
+/// # Errors
+/// [`WriterError::Program`] when it is needed and not there.
+pub(crate) fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h Path>> {
+    match (hg.extension(), is_hgs_own(spec)) {
+        (_, true) => Ok(None),
+        (Some(extension), false) => Ok(Some(extension)),
+        (None, false) => Err(WriterError::Program {
+            command: hg.path().display().to_string(),
+            why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
+        }),
     }
 }
 
@@ -150,7 +98,7 @@ pub fn convert_rechosen(
         return Err(ReaderError::unsupported(source.hg_dir(), what).into());
     }
     check_spec(spec)?;
-    hg.extension_for(spec)?;
+    extension_for(hg, spec)?;
     let encoding = Encoding::plain(spec);
     build_beside(target, force, &folders(source), |out| {
         // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
@@ -180,22 +128,16 @@ pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &
     write_requirements(&source, &reduced)?;
     let before = HgRepository::open(repository)?;
     let mut command = hg.command();
-    command.arg("--repository").arg(repository).args(["--config", "worker.enabled=no"]);
+    command.arg("--repository").arg(repository);
     for setting in settings(&before, spec) {
         command.args(["--config", &setting]);
     }
-    if let Some(extension) = hg.extension_for(spec)? {
-        let mut setting = OsString::from("extensions.repackbench=");
-        setting.push(extension);
-        command.arg("--config").arg(setting);
-        command.args(["--config", &format!("repackbench.codec={}", spec.canonical())]);
-        command.args(["--config", "extensions.repackbench:required=yes"]);
-        // An hg that reads revlogs in Rust knows no codecs of extensions.
-        command.env("HGMODULEPOLICY", "c");
+    if let Some(extension) = extension_for(hg, spec)? {
+        HgProgram::extend(&mut command, extension, Some(&spec.canonical()));
     }
     command.args(["debugupgraderepo", "--run", "--no-backup", "--optimize", "re-delta-all"]);
     progress.start("letting hg choose deltas", 1, ProgressUnit::Items);
-    program::run(command, "hg debugupgraderepo", progress)?;
+    run(command, "hg debugupgraderepo", &|| progress.is_cancelled())?;
     progress.finish();
     let after = HgRepository::open(repository)?;
     if after.requirements() != before.requirements() {
@@ -230,7 +172,7 @@ fn write_requirements(repository: &HgRepository, requirements: &Requirements) ->
 /// Settings that make hg write `repository` under `spec` and keep its format.
 fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
     let requirements = repository.requirements();
-    let mut settings: Vec<String> = SLOW_PATHS.map(str::to_owned).into();
+    let mut settings = Vec::new();
     for (requirement, setting) in PINNED {
         settings.push(format!("{setting}={}", if requirements.contains(requirement) { "yes" } else { "no" }));
     }

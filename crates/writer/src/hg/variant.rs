@@ -8,14 +8,12 @@ use std::{
     path::Path,
 };
 
+use repackbench_client::HgProgram;
 use repackbench_codec::{CodecSpec, FORMAT_VERSION};
 use repackbench_reader::{ReaderError, hg::HgRepository};
 use walkdir::WalkDir;
 
-use super::{
-    metadata::kept_files,
-    rechosen::{HgProgram, check_spec},
-};
+use super::rechosen::{check_spec, extension_for};
 use crate::{
     Result, WriterError,
     cache::{KeyHasher, VariantKey},
@@ -51,7 +49,7 @@ pub(crate) fn key(source: &HgRepository, spec: &str, encoder: &str) -> Result<Va
     }
     let store = source.store_dir();
     let others = source.other_store_files().iter().chain(source.dictionary_files()).map(|path| store.join(path));
-    let kept = kept_files(source.hg_dir())?.into_iter().map(|path| source.hg_dir().join(path));
+    let kept = source.kept_files().iter().map(|path| source.hg_dir().join(path));
     for path in others.chain(kept) {
         hash_file(&mut hasher, source, &path, &mut buffer)?;
     }
@@ -92,7 +90,7 @@ fn hash_file(hasher: &mut KeyHasher, source: &HgRepository, path: &Path, buffer:
 pub(crate) fn chooser(hg: &HgProgram, spec: &CodecSpec) -> Result<String> {
     check_spec(spec)?;
     let mut hasher = KeyHasher::default();
-    if let Some(extension) = hg.extension_for(spec)? {
+    if let Some(extension) = extension_for(hg, spec)? {
         for entry in WalkDir::new(extension).sort_by_file_name() {
             let entry = entry.map_err(|error| ReaderError::io("list", extension, error.into()))?;
             // Python keeps what it compiled beside the sources.

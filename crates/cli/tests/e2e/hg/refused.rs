@@ -1,7 +1,6 @@
 //! What cannot be handled is refused by name, by every command, before anything is written.
 
 use std::fs;
-use std::process::Command;
 
 use super::super::support::fixture::HG_REFUSED;
 use super::super::support::program::{self, command, exit};
@@ -112,25 +111,18 @@ fn the_source_is_never_the_output() {
     }
 }
 
-/// Links may spread a store over disks, but not lead round in it for ever.
+/// Links may lead to other places of the repository, but not round in it for ever.
 #[test]
 fn a_store_that_links_to_itself_is_refused() {
     let scratch = Scratch::new();
     let repo = Fixture::hg_copy("default", &scratch).repo();
-    let data = repo.join(".hg/store/data");
-    let elsewhere = scratch.join("elsewhere");
+    let (data, elsewhere) = (repo.join(".hg/store/data"), repo.join(".hg/elsewhere"));
     fs::rename(&data, &elsewhere).expect("the filelogs");
-    std::os::unix::fs::symlink(&elsewhere, &data).expect("a link");
+    std::os::unix::fs::symlink("../elsewhere", &data).expect("a link");
     program::run(command().arg("size").arg(&repo)).exits(exit::OK);
     for name in ["a", "b"] {
         std::os::unix::fs::symlink(".", elsewhere.join(name)).expect("a link");
     }
     let line = program::run(command().arg("size").arg(&repo)).exits(exit::BAD_INPUT).error_line();
     assert!(line.contains("store/data/") && line.contains("link"), "{line}");
-    for name in ["a", "b"] {
-        fs::remove_file(elsewhere.join(name)).expect("a link");
-    }
-    program::run(Command::new("mkfifo").arg(elsewhere.join("pipe.i"))).exits(exit::OK);
-    let line = program::run(command().arg("size").arg(&repo)).exits(exit::BAD_INPUT).error_line();
-    assert!(line.contains("pipe.i") && line.contains("neither a file nor a folder"), "{line}");
 }

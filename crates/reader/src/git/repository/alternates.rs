@@ -13,8 +13,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::tree_files::read_regular_file;
-use crate::error::{ReaderError, Result};
+use crate::{
+    bounds::read_regular_file,
+    error::{ReaderError, Result},
+};
 
 /// How far below the repository's own `info/alternates` (level 0) further files are read.
 const MAX_DEPTH: usize = 5;

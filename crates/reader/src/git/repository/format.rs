@@ -11,8 +11,10 @@ use std::path::Path;
 
 use bstr::{BStr, BString, ByteSlice};
 
-use super::tree_files::read_regular_file;
-use crate::error::{Place, ReaderError, Result};
+use crate::{
+    bounds::read_regular_file,
+    error::{Place, ReaderError, Result},
+};
 
 /// The format of one repository: version, hash function and the extensions that a copy has to carry on.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,10 @@ use std::{
 use bstr::ByteSlice;
 use gix_hash::ObjectId;
 
-use super::tree_files::read_regular_file;
-use crate::error::{Place, ReaderError, Result};
+use crate::{
+    bounds::read_regular_file,
+    error::{Place, ReaderError, Result},
+};
 
 /// Reads `shallow`: one commit id per line. Git dies on a line that does not parse.
 pub(super) fn read_shallow(path: &Path, hash: gix_hash::Kind) -> Result<Vec<ObjectId>> {

@@ -7,8 +7,26 @@ use std::{
 
 use bstr::ByteSlice;
 
-use super::tree_files::read_regular_file;
-use crate::error::{ReaderError, Result};
+use crate::{
+    bounds::{Bounds, read_regular_file},
+    error::{ReaderError, Result},
+};
+
+/// What a git directory holds directly, and a common directory.
+const OF_GIT_DIR: [&str; 3] = ["commondir", "logs", "refs"];
+const OF_COMMON_DIR: [&str; 11] = [
+    "config",
+    "info",
+    "info/grafts",
+    "logs",
+    "objects",
+    "objects/info",
+    "objects/info/alternates",
+    "objects/pack",
+    "packed-refs",
+    "refs",
+    "shallow",
+];
 
 /// The two directories that make up a repository.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,8 +48,25 @@ impl Location {
         })?;
         let git_dir = if metadata.is_file() { follow_gitfile(&candidate)? } else { candidate };
         let common_dir = common_dir_of(&git_dir)?;
-        require_git_directory(&git_dir, &common_dir)?;
-        Ok(Location { git_dir, common_dir })
+        let location = Location { git_dir, common_dir };
+        location.bounds().check(&location.git_dir.join("HEAD"))?;
+        require_git_directory(&location.git_dir, &location.common_dir)?;
+        Ok(location)
+    }
+
+    /// What its folders may hold.
+    pub(super) fn bounds(&self) -> Bounds<'_> {
+        Bounds::of_both(&self.git_dir, &self.common_dir)
+    }
+
+    /// Makes sure that the files and folders that every repository has lie in it.
+    ///
+    /// # Errors
+    /// One is a link out of it, or neither a file nor a folder.
+    pub(super) fn check_bounds(&self) -> Result<()> {
+        let own = OF_GIT_DIR.map(|name| self.git_dir.join(name));
+        let shared = OF_COMMON_DIR.map(|name| self.common_dir.join(name));
+        own.into_iter().chain(shared).try_for_each(|path| self.bounds().check(&path).map(drop))
     }
 
     /// Whether refs, objects and configuration lie in another directory than `HEAD`.
@@ -58,6 +93,8 @@ fn follow_gitfile(gitfile: &Path) -> Result<PathBuf> {
 /// The directory that the file `commondir` of a linked work tree's git directory names, else `git_dir`.
 fn common_dir_of(git_dir: &Path) -> Result<PathBuf> {
     let commondir = git_dir.join("commondir");
+    // A named pipe is not waited for.
+    read_regular_file(&commondir)?;
     match gix_discover::path::from_plain_file(&commondir) {
         None => Ok(git_dir.to_owned()),
         Some(Ok(named)) => {

@@ -10,7 +10,10 @@ use std::{
 
 use gix_hash::ObjectId;
 
-use crate::error::{ReaderError, Result};
+use crate::{
+    bounds::Bounds,
+    error::{ReaderError, Result},
+};
 
 /// One loose object: its id and the object directory that holds it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,14 +32,16 @@ pub struct LooseObjects {
 }
 
 impl LooseObjects {
-    pub(super) fn list(object_dirs: &[PathBuf], hash: gix_hash::Kind) -> Result<Self> {
+    /// Lists those of `object_dirs`; `own` are the bounds of the first.
+    pub(super) fn list(object_dirs: &[PathBuf], own: Bounds<'_>, hash: gix_hash::Kind) -> Result<Self> {
         let mut objects = Vec::new();
         for (position, path) in object_dirs.iter().enumerate() {
             let object_dir = u32::try_from(position).map_err(|_| {
                 ReaderError::unsupported(path, format!("an object directory beyond the first {}", u32::MAX))
             })?;
+            let bounds = if position == 0 { own } else { Bounds::of(path) };
             for first_byte in 0..=u8::MAX {
-                visit_fan_out(path, first_byte, hash, |id| objects.push(LooseObject { id, object_dir }))?;
+                visit_fan_out(path, bounds, first_byte, hash, |id| objects.push(LooseObject { id, object_dir }))?;
             }
         }
         objects.sort_unstable();
@@ -88,6 +93,7 @@ impl LooseObjects {
 /// Calls `visit` with the id of every loose object below `object_dir` that begins with `first_byte`, in no particular order.
 pub(super) fn visit_fan_out(
     object_dir: &Path,
+    bounds: Bounds<'_>,
     first_byte: u8,
     hash: gix_hash::Kind,
     mut visit: impl FnMut(ObjectId),
@@ -100,7 +106,12 @@ pub(super) fn visit_fan_out(
     };
     let mut hex = format!("{first_byte:02x}");
     for entry in entries {
-        let name = entry.map_err(|error| ReaderError::io("list", &folder, error))?.file_name();
+        let entry = entry.map_err(|error| ReaderError::io("list", &folder, error))?;
+        let kind = entry.file_type().map_err(|error| ReaderError::io("inspect", entry.path(), error))?;
+        if !kind.is_file() {
+            bounds.check_listed(&entry.path(), kind)?;
+        }
+        let name = entry.file_name();
         let Some(name) = name.to_str().filter(|name| is_lower_hex(name)) else { continue };
         hex.truncate(2);
         hex.push_str(name);

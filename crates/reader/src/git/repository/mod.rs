@@ -37,10 +37,11 @@ pub use self::{
     pack_listing::PackFiles,
     references::{Reference, Target},
     snapshot::SourceSnapshot,
-    tree_files::{TreeFile, read_regular_file},
+    tree_files::TreeFile,
 };
 use self::{alternates::ObjectDirs, location::Location};
 use crate::{
+    bounds::{Bounds, check_folder},
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
     error::{ReaderError, Result},
 };
@@ -71,12 +72,14 @@ impl GitRepository {
     /// version, extension or ref storage that is not handled, [`ReaderError::Corrupt`] for a file that git would die on.
     pub fn open(path: &Path) -> Result<Self> {
         let location = Location::find(path)?;
+        location.check_bounds()?;
         let config_path = location.common_dir.join("config");
         let config = format::read_config(&config_path)?;
         let format = RepositoryFormat::from_config(&config, &config_path)?;
         let mut notes = Vec::new();
         let ObjectDirs { dirs: object_dirs, missing: missing_alternates } =
             alternates::object_dirs(&location.common_dir.join("objects"), &mut notes)?;
+        check_object_dirs(&object_dirs, location.bounds())?;
         let packs = pack_listing::list(&object_dirs, &mut notes)?;
         let btree = btree_listing::find(&object_dirs)?;
         let shallow = grafts::read_shallow(&location.common_dir.join("shallow"), format.object_hash)?;
@@ -166,7 +169,7 @@ impl GitRepository {
     /// # Errors
     /// [`ReaderError::Io`] when a fan-out directory cannot be listed.
     pub fn loose_objects(&self) -> Result<LooseObjects> {
-        LooseObjects::list(&self.object_dirs, self.object_hash())
+        LooseObjects::list(&self.object_dirs, self.location.bounds(), self.object_hash())
     }
 
     /// `HEAD` and every ref, loose over packed, sorted by name. Other pseudo-refs (`FETCH_HEAD`, `ORIG_HEAD`) are not refs
@@ -306,6 +309,19 @@ impl GitRepository {
     }
 }
 
+/// Makes sure that what lies in the object directories but loose objects is files and folders. `own` are the bounds of the first;
+/// each of the others is a repository's of its own.
+fn check_object_dirs(object_dirs: &[PathBuf], own: Bounds<'_>) -> Result<()> {
+    for (number, path) in object_dirs.iter().enumerate() {
+        let bounds = if number == 0 { own } else { Bounds::of(path) };
+        let (info, pack) = (path.join("info"), path.join("pack"));
+        for folder in [path, &info, &pack, &info.join(DICTIONARY_FOLDER)] {
+            check_folder(bounds, folder)?;
+        }
+    }
+    Ok(())
+}
+
 /// Notes what a bare copy leaves behind although git takes it into account.
 fn note_left_aside(location: &Location, config: &gix_config::File, notes: &mut Vec<String>) -> Result<()> {
     let worktrees = location.common_dir.join("worktrees");
@@ -324,6 +340,12 @@ fn note_left_aside(location: &Location, config: &gix_config::File, notes: &mut V
     if ["include", "includeIf"].iter().any(|name| config.sections_by_name(name).is_some()) {
         notes.push(format!(
             "{}: left aside: the configuration files that it includes",
+            location.common_dir.join("config").display()
+        ));
+    }
+    if config.sections_by_name("filter").is_some() {
+        notes.push(format!(
+            "{}: left aside: filters, which name programs; files are compared as they are stored",
             location.common_dir.join("config").display()
         ));
     }

@@ -14,9 +14,12 @@ use gix_hash::ObjectId;
 
 use super::{
     location::Location,
-    tree_files::{self, TreeFile, read_regular_file},
+    tree_files::{self, TreeFile},
 };
-use crate::error::{Place, ReaderError, Result};
+use crate::{
+    bounds::read_regular_file,
+    error::{Place, ReaderError, Result},
+};
 
 /// A ref and what it says.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -96,10 +99,10 @@ pub(super) fn reflog_files(location: &Location) -> Result<Vec<TreeFile>> {
 
 /// Lists `folder` of the common directory, and for a linked work tree takes from the git directory what `is_private`.
 fn merge(location: &Location, folder: &str, is_private: impl Fn(&BStr) -> bool) -> Result<Vec<TreeFile>> {
-    let mut files = tree_files::list(&location.common_dir, folder)?;
+    let mut files = tree_files::list(&location.common_dir, folder, location.bounds())?;
     if location.is_linked_work_tree() {
         files.retain(|file| !is_private(file.name.as_bstr()));
-        let own = tree_files::list(&location.git_dir, folder)?;
+        let own = tree_files::list(&location.git_dir, folder, location.bounds())?;
         files.extend(own.into_iter().filter(|file| is_private(file.name.as_bstr())));
     }
     files.sort_unstable();

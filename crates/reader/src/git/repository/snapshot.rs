@@ -14,6 +14,7 @@ use std::{
 
 use super::{GitRepository, location::Location, loose_listing, pack_listing, references};
 use crate::{
+    bounds::Bounds,
     error::{ReaderError, Result},
     file_state::{FileState, Seen, first_difference, look_at_file},
     git::btree::BTREE_FILE,
@@ -80,7 +81,8 @@ impl Scope {
         {
             look_at_file(file.path, FileState::of_small_file, &mut seen)?;
         }
-        for object_dir in &self.object_dirs {
+        for (number, object_dir) in self.object_dirs.iter().enumerate() {
+            let bounds = if number == 0 { self.location.bounds() } else { Bounds::of(object_dir) };
             look_at_file(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
             look_at_file(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut seen)?;
             let packs = object_dir.join("pack");
@@ -88,7 +90,7 @@ impl Scope {
                 look_at_file(packs.join(name), FileState::of_pack_file, &mut seen)?;
             }
             for first_byte in 0..=u8::MAX {
-                seen.push(look_at_fan_out(object_dir, first_byte, self.hash)?);
+                seen.push(look_at_fan_out(object_dir, bounds, first_byte, self.hash)?);
             }
         }
         // Stable: a symbolic link and what it leads to share a path and stay in this order.
@@ -97,9 +99,14 @@ impl Scope {
     }
 }
 
-fn look_at_fan_out(object_dir: &Path, first_byte: u8, hash: gix_hash::Kind) -> Result<(PathBuf, Seen)> {
+fn look_at_fan_out(
+    object_dir: &Path,
+    bounds: Bounds<'_>,
+    first_byte: u8,
+    hash: gix_hash::Kind,
+) -> Result<(PathBuf, Seen)> {
     let (mut count, mut digest) = (0_u64, 0_u64);
-    loose_listing::visit_fan_out(object_dir, first_byte, hash, |id| {
+    loose_listing::visit_fan_out(object_dir, bounds, first_byte, hash, |id| {
         let mut hasher = DefaultHasher::new();
         id.hash(&mut hasher);
         count += 1;

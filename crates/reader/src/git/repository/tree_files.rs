@@ -8,7 +8,10 @@ use std::{
 
 use bstr::BString;
 
-use crate::error::{ReaderError, Result};
+use crate::{
+    bounds::Bounds,
+    error::{ReaderError, Result},
+};
 
 /// Deeper folders than this are taken for a loop of symbolic links. A path component takes two bytes at least, and
 /// the longest path that Linux opens has 4096.
@@ -39,30 +42,10 @@ impl TreeFile {
     }
 }
 
-/// Reads the file at `path`, or `None` if there is none. Only a regular file is read, since a device or a pipe in the
-/// place of one could go on without end.
-///
-/// # Errors
-/// [`ReaderError::Io`] when it cannot be read or is not a regular file.
-pub fn read_regular_file(path: &Path) -> Result<Option<Vec<u8>>> {
-    let content = fs::metadata(path).and_then(|metadata| {
-        if metadata.is_file() {
-            fs::read(path)
-        } else {
-            Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
-        }
-    });
-    match content {
-        Ok(content) => Ok(Some(content)),
-        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
-        Err(error) => Err(ReaderError::io("read", path, error)),
-    }
-}
-
 /// Lists all files below `root/folder`, in no particular order, except those that git itself never looks at there:
-/// names that begin with a dot, and lock files. Folders are entered through symbolic links, as git does. A folder that
-/// is not there is empty.
-pub(super) fn list(root: &Path, folder: &str) -> Result<Vec<TreeFile>> {
+/// names that begin with a dot, and lock files. Folders are entered through symbolic links, as git does, but for those that lead out of
+/// `bounds`. A folder that is not there is empty.
+pub(super) fn list(root: &Path, folder: &str, bounds: Bounds<'_>) -> Result<Vec<TreeFile>> {
     let mut files = Vec::new();
     let mut pending = vec![(BString::from(folder), root.join(folder), 0)];
     while let Some((name, path, depth)) = pending.pop() {
@@ -81,7 +64,8 @@ pub(super) fn list(root: &Path, folder: &str) -> Result<Vec<TreeFile>> {
             entry_name.push(b'/');
             entry_name.extend_from_slice(file_name.as_bytes());
             let file_type = entry.file_type().map_err(|error| ReaderError::io("inspect", entry.path(), error))?;
-            if file_type.is_dir() || (file_type.is_symlink() && entry.path().is_dir()) {
+            let leads_to = bounds.check_listed(&entry.path(), file_type)?;
+            if leads_to.is_some_and(|kind| kind.is_dir()) {
                 if depth == MAX_DEPTH {
                     return Err(ReaderError::unsupported(&path, "a loop of symbolic links"));
                 }

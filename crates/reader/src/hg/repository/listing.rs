@@ -13,6 +13,7 @@ use std::{
 
 use crate::{
     ObjectKind, ReaderError, Result,
+    bounds::Bounds,
     dictionaries::DICTIONARY_FOLDER,
     hg::{
         file_index, read_if_there,
@@ -45,10 +46,10 @@ fn is_left_out(path: &OsStr) -> bool {
     by_name && !name.contains(&b'/')
 }
 
-/// Walks `store`.
-pub(super) fn list(store: &Path, encoding: NameEncoding) -> Result<Listing> {
+/// Walks `store`, which belongs to a repository of these `bounds`.
+pub(super) fn list(store: &Path, bounds: Bounds<'_>, encoding: NameEncoding) -> Result<Listing> {
     let mut paths = Vec::new();
-    walk(store, Found { path: PathBuf::new(), is_directory: true, is_link: false }, &mut paths)?;
+    walk(store, bounds, Found { path: PathBuf::new(), is_directory: true, is_link: false }, &mut paths)?;
     let mut tracked = TrackedPaths { store, encoding, hashed: None };
     let (mut listing, mut data_files) = (Listing::default(), HashMap::new());
     for path in paths {
@@ -86,7 +87,7 @@ struct Found {
     is_link: bool,
 }
 
-fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
+fn list_folder(store: &Path, bounds: Bounds<'_>, folder: &Path) -> Result<Vec<Found>> {
     let absolute = store.join(folder);
     let failed = |e| ReaderError::io("list", &absolute, e);
     let mut found = Vec::new();
@@ -94,22 +95,16 @@ fn list_folder(store: &Path, folder: &Path) -> Result<Vec<Found>> {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;
         let path = folder.join(entry.file_name());
-        // A store may be spread over disks by symbolic links: hg opens its files through them. Its lock is one that leads
-        // nowhere.
-        let is_link = kind.is_symlink();
-        let target =
-            if is_link { fs::metadata(entry.path()).ok().map(|target| target.file_type()) } else { Some(kind) };
-        if target.is_some_and(|kind| !kind.is_dir() && !kind.is_file()) {
-            return Err(ReaderError::unsupported(&entry.path(), "neither a file nor a folder"));
-        }
+        // Its lock is a link that leads nowhere.
+        let target = bounds.check_listed(&entry.path(), kind)?;
         let is_directory = target.is_some_and(|kind| kind.is_dir());
-        found.push(Found { path, is_directory, is_link });
+        found.push(Found { path, is_directory, is_link: kind.is_symlink() });
     }
     Ok(found)
 }
 
 /// Adds the files below `folder` to `paths`, sorted.
-fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
+fn walk(store: &Path, bounds: Bounds<'_>, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
     let (mut rest, mut linked) = (vec![folder], HashSet::new());
     while let Some(found) = rest.pop() {
         if !found.is_directory {
@@ -123,7 +118,7 @@ fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
                 return Err(ReaderError::unsupported(&path, "a link to a folder that another link leads to"));
             }
         }
-        let mut entries = list_folder(store, &found.path)?;
+        let mut entries = list_folder(store, bounds, &found.path)?;
         // The next one is taken from the end. Names in one folder are cheaper to sort than whole paths are.
         entries.sort_unstable_by(|left, right| right.path.as_os_str().cmp(left.path.as_os_str()));
         rest.append(&mut entries);
@@ -131,17 +126,12 @@ fn walk(store: &Path, folder: Found, paths: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// Adds `name` in `folder`, or the files below it, to `files`; nothing if it is not there.
-pub(super) fn files_at(folder: &Path, name: &str, files: &mut Vec<PathBuf>) -> Result<()> {
-    if folder.join(name).is_dir() {
-        let mut below = Vec::new();
-        let is_link = folder.join(name).is_symlink();
-        walk(folder, Found { path: name.into(), is_directory: true, is_link }, &mut below)?;
-        files.extend(below.into_iter().map(|path| folder.join(path)));
-    } else if folder.join(name).exists() {
-        files.push(folder.join(name));
-    }
-    Ok(())
+/// Adds `name` in `folder`, or the files below it, sorted, to `files` as paths below `folder`; nothing if it is not there.
+pub(super) fn files_at(folder: &Path, bounds: Bounds<'_>, name: &str, files: &mut Vec<PathBuf>) -> Result<()> {
+    let path = folder.join(name);
+    let Some(kind) = bounds.check(&path)? else { return Ok(()) };
+    let found = Found { path: name.into(), is_directory: kind.is_dir(), is_link: path.is_symlink() };
+    walk(folder, bounds, found, files)
 }
 
 fn in_revlog_folder(path: &Path) -> bool {
@@ -241,7 +231,7 @@ mod tests {
             fs::create_dir_all(store.join(name).parent().unwrap()).unwrap();
             fs::write(store.join(name), "").unwrap();
         }
-        let listing = list(store, NameEncoding::Plain).unwrap();
+        let listing = list(store, Bounds::of(store), NameEncoding::Plain).unwrap();
         let revlogs: Vec<_> = listing.revlogs.iter().map(|files| (files.index.as_path(), files.has_data)).collect();
         let mut expected = ["data/a/b.i", "data/a-b/c.i", "data/a.i"].map(|name| store.join(name));
         expected.sort();
@@ -259,6 +249,6 @@ mod tests {
         let nested = Path::new("undo.kept/file");
         fs::create_dir(folder.path().join("undo.kept")).unwrap();
         fs::write(folder.path().join(nested), "").unwrap();
-        assert_eq!(list(folder.path(), NameEncoding::Plain).unwrap().other_files, [nested]);
+        assert_eq!(list(folder.path(), Bounds::of(folder.path()), NameEncoding::Plain).unwrap().other_files, [nested]);
     }
 }

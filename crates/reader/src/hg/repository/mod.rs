@@ -15,17 +15,21 @@ use repackbench_codec::{Decoders, Dictionaries, RevlogDecoder};
 use super::revlog::RevlogFiles;
 use crate::{
     ReaderError, Result,
+    bounds::Bounds,
     dictionaries::{DICTIONARY_FOLDER, read_dictionaries},
 };
 
-/// Names directly in `.hg` that a bare copy holds; the rest serves the work tree, is derived, or is another program's.
-pub const KEPT_IN_HG_DIR: [&str; 8] =
-    ["00changelog.i", "bookmarks", "hgrc", "hgrc-not-shared", "largefiles", "localtags", "remotenames", "sparse"];
+/// Names directly in `.hg` that a bare copy holds; the rest serves the work tree, is derived, is another program's, or is configuration,
+/// which can name programs that hg runs: hg trusts that of a stranger's repository less than that of the user's own copy.
+pub const KEPT_IN_HG_DIR: [&str; 6] =
+    ["00changelog.i", "bookmarks", "largefiles", "localtags", "remotenames", "sparse"];
 
 /// Names directly in `.hg` that hold somebody's work and are not copied: worth a note.
-const WORK_LEFT_ASIDE: [(&str, &str); 5] = [
+const WORK_LEFT_ASIDE: [(&str, &str); 7] = [
     ("git", "hg-git's copy in Git's format"),
     ("git-mapfile", "hg-git's pairs of changesets and commits"),
+    ("hgrc", "configuration, which can name programs that hg runs"),
+    ("hgrc-not-shared", "configuration, which can name programs that hg runs"),
     ("patches", "patch queues"),
     ("shelved", "shelved changes"),
     ("strip-backup", "backups of stripped changesets"),
@@ -36,6 +40,7 @@ const WORK_LEFT_ASIDE: [(&str, &str); 5] = [
 pub struct HgRepository {
     hg_dir: PathBuf,
     requirements: Requirements,
+    kept_files: Vec<PathBuf>,
     revlogs: Vec<RevlogFiles>,
     other_files: Vec<PathBuf>,
     dictionary_files: Vec<PathBuf>,
@@ -67,9 +72,17 @@ impl HgRepository {
             let why = "there is no .hg in it".to_owned();
             return Err(ReaderError::NotARepository { path: path.to_owned(), why });
         };
+        let bounds = Bounds::of(&hg_dir);
+        for name in ["requires", "store", "store/requires"] {
+            bounds.check(&hg_dir.join(name))?;
+        }
         let requirements = Requirements::read(&hg_dir)?;
         refuse_writers(&hg_dir)?;
-        let listing = listing::list(&hg_dir.join("store"), requirements.name_encoding())?;
+        let listing = listing::list(&hg_dir.join("store"), bounds, requirements.name_encoding())?;
+        let mut kept_files = Vec::new();
+        for name in KEPT_IN_HG_DIR {
+            listing::files_at(&hg_dir, bounds, name, &mut kept_files)?;
+        }
         let mut notes = listing.notes;
         for (name, what) in WORK_LEFT_ASIDE {
             let path = hg_dir.join(name);
@@ -89,6 +102,7 @@ impl HgRepository {
         Ok(HgRepository {
             hg_dir,
             requirements,
+            kept_files,
             revlogs: listing.revlogs,
             other_files: listing.other_files,
             dictionary_files: listing.dictionary_files,
@@ -114,6 +128,12 @@ impl HgRepository {
     /// Its revlogs: the changelog, the manifests, then the filelogs, each sorted by the name of its file.
     pub fn revlogs(&self) -> &[RevlogFiles] {
         &self.revlogs
+    }
+
+    /// The files outside of the store that a bare copy holds, those that [`KEPT_IN_HG_DIR`] names or that lie in folders that it names, as
+    /// paths below [`hg_dir`](HgRepository::hg_dir).
+    pub fn kept_files(&self) -> &[PathBuf] {
+        &self.kept_files
     }
 
     /// Every other file of the store, as paths below [`store_dir`](HgRepository::store_dir), sorted. Leftovers of finished
@@ -153,9 +173,7 @@ impl HgRepository {
         let mut files = vec![self.hg_dir.join("requires"), store.join("requires")];
         files.extend(self.revlogs.iter().flat_map(|revlog| [revlog.index.clone(), revlog.data.clone()]));
         files.extend(self.other_files.iter().chain(&self.dictionary_files).map(|path| store.join(path)));
-        for name in KEPT_IN_HG_DIR {
-            listing::files_at(&self.hg_dir, name, &mut files)?;
-        }
+        files.extend(self.kept_files.iter().map(|path| self.hg_dir.join(path)));
         let mut found = Vec::with_capacity(files.len());
         for file in files {
             match fs::metadata(&file) {

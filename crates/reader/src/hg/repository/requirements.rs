@@ -2,9 +2,9 @@
 //!
 //! Source: `hg help internals.requirements`.
 
-use std::{collections::BTreeSet, fs, io, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
-use crate::{Place, ReaderError, Result, hg::store_names::NameEncoding};
+use crate::{Place, ReaderError, Result, bounds::read_regular_file, hg::store_names::NameEncoding};
 
 /// What conversion and replay handle, or what concerns only a work tree and is copied.
 const KNOWN: &[&str] = &[
@@ -117,12 +117,8 @@ impl Requirements {
 }
 
 fn read_lines(file: &Path) -> Result<BTreeSet<String>> {
-    let content = match fs::read(file) {
-        Ok(content) => content,
-        // The oldest repositories have no such file, and thus none of what is needed.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
-        Err(error) => return Err(ReaderError::io("read", file, error)),
-    };
+    // The oldest repositories have no such file, and thus none of what is needed.
+    let Some(content) = read_regular_file(file)? else { return Ok(BTreeSet::new()) };
     let mut lines = BTreeSet::new();
     for (number, line) in (1..).zip(content.split(|byte| *byte == b'\n')) {
         match std::str::from_utf8(line) {
@@ -151,6 +147,8 @@ fn check(file: &Path, requirements: &BTreeSet<String>) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn read(work_tree: &str, store: Option<&str>) -> Result<Requirements> {

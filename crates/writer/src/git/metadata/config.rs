@@ -2,12 +2,14 @@
 //!
 //! A function of the source's format, extensions and remotes and of the codec spec, and of nothing else: converting to
 //! another codec and back gives the bytes of converting directly. Where a variant has no packs, their `.promisor` marks decide, too.
+//! Nothing is taken over that git would run: no filter, alias, hook, helper or program of any kind.
 
-use bstr::BString;
+use bstr::{BString, ByteSlice as _};
 use gix_config::file::Metadata;
 use repackbench_codec::{CodecSpec, FORMAT_VERSION};
 use repackbench_reader::{ReaderError, git::GitRepository};
 
+use super::remotes::{Remotes, kept_entries};
 use crate::error::Result;
 
 /// What a variant is beside its spec.
@@ -17,10 +19,17 @@ pub(super) struct VariantKind {
     pub(super) is_read_by_git: bool,
     /// Whether it has the packs of its source, and so their marks.
     pub(super) has_packs: bool,
+    /// What it keeps of remotes.
+    pub(super) remotes: Remotes,
 }
 
-/// The bytes of `config` for a bare copy of `source` under `spec`.
-pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, kind: VariantKind) -> Result<BString> {
+/// The bytes of `config` for a bare copy of `source` under `spec`. What is not taken over of remotes goes to `left_aside`.
+pub(super) fn for_variant(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    kind: VariantKind,
+    left_aside: &mut Vec<String>,
+) -> Result<BString> {
     let extensions = extensions(source, spec, kind);
     // Git wants version 1 for `partialClone`, too, though it honours it in version 0; with no extension 0 says the same.
     let format_version = if extensions.is_empty() { "0" } else { "1" };
@@ -44,14 +53,19 @@ pub(super) fn for_variant(source: &GitRepository, spec: &CodecSpec, kind: Varian
             section.push(key, value.as_slice()).map_err(|_| refused(format!("{name}.{key} = {value:?}")))?;
         }
     }
-    let mut bytes = config.to_bstring();
     for remote in source.config().sections_by_name("remote").into_iter().flatten() {
-        bytes.extend_from_slice(&remote.to_bstring());
-        if !bytes.ends_with(b"\n") {
-            bytes.push(b'\n');
+        let name = remote.header().subsection_name().map(ToOwned::to_owned);
+        let entries = kept_entries(remote, kind.remotes, left_aside);
+        if entries.is_empty() {
+            continue;
+        }
+        let mut section = config.new_section("remote", name).map_err(|error| refused(error.to_string()))?;
+        for (key, value) in entries {
+            let pushed = section.push(key.as_str(), value.as_ref().map(|value| value.as_bstr()));
+            pushed.map_err(|_| refused(format!("remote.{key} = {value:?}")))?;
         }
     }
-    Ok(bytes)
+    Ok(config.to_bstring())
 }
 
 /// The extensions of the variant, in a fixed order.

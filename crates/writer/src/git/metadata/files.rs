@@ -13,8 +13,9 @@ use repackbench_reader::{
     ReaderError,
     git::{
         GitRepository,
-        repository::{Target, TreeFile, read_regular_file},
+        repository::{Target, TreeFile},
     },
+    read_regular_file,
 };
 
 use super::MetadataReport;
@@ -33,6 +34,11 @@ impl<'out> Output<'out> {
 
     pub(super) fn into_report(self) -> MetadataReport {
         self.report
+    }
+
+    /// Tells the user what is not taken over.
+    pub(super) fn leave_aside(&mut self, what: String) {
+        self.report.left_aside.push(what);
     }
 
     pub(super) fn create_folder(&self, name: &str) -> Result<()> {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `HEAD`, `refs/**`, `packed-refs` | byte for byte; a symbolic link stays one when it leads nowhere outside |
 //! | `logs/**`, `shallow`, `info/grafts` | byte for byte |
-//! | `config` | anew: format version, extensions that still apply, remotes, and nothing else |
+//! | `config` | anew: format version, extensions that still apply, where remotes are, and nothing else: nothing that git would run |
 //! | `objects/info`, `objects/pack`, `refs/heads`, `refs/tags` | created, since git wants them to be there |
 //!
 //! Left out: hooks, the index, `core.worktree`, linked work trees and submodules' repositories (each is a repository of
@@ -13,16 +13,20 @@
 
 mod config;
 mod files;
+mod remotes;
 #[cfg(test)]
 mod tests;
 
-use std::path::Path;
+use std::{fs, os::unix::fs::symlink, path::Path};
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::git::GitRepository;
+use repackbench_reader::{ReaderError, git::GitRepository};
 
-use self::{config::VariantKind, files::Output};
-use crate::error::Result;
+use self::{config::VariantKind, files::Output, remotes::Remotes};
+use crate::error::{Result, WriterError};
+
+/// The codec of a repository that does not name one.
+const READ_BY_GIT: &str = "zlib:6";
 
 /// What [`write_metadata`] wrote, and what it left aside.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -44,8 +48,8 @@ pub struct MetadataReport {
 /// [`WriterError::Reader`](crate::WriterError::Reader) when the source does not parse or has changed, [`WriterError::Io`](crate::WriterError::Io) when a file cannot be written;
 /// a file that is already there is an error too.
 pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: true };
-    write(source, &config::for_variant(source, spec, kind)?, out)
+    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: true, remotes: Remotes::Named };
+    write(source, spec, kind, out)
 }
 
 /// As [`write_metadata`], for a variant all of whose objects are loose.
@@ -53,8 +57,8 @@ pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> R
 /// # Errors
 /// As [`write_metadata`].
 pub fn write_loose_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: false };
-    write(source, &config::for_variant(source, spec, kind)?, out)
+    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: false, remotes: Remotes::Named };
+    write(source, spec, kind, out)
 }
 
 /// As [`write_metadata`], for a variant whose objects lie in a B-tree: stock git cannot read it whatever the spec.
@@ -62,16 +66,39 @@ pub fn write_loose_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path
 /// # Errors
 /// As [`write_metadata`].
 pub fn write_guarded_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: false, has_packs: false };
-    write(source, &config::for_variant(source, spec, kind)?, out)
+    let kind = VariantKind { is_read_by_git: false, has_packs: false, remotes: Remotes::Named };
+    write(source, spec, kind, out)
 }
 
-fn write(source: &GitRepository, config: &[u8], out: &Path) -> Result<MetadataReport> {
+/// Makes a bare repository in the folder `out`, which is not there yet, that has the refs of `source` and, through a link, its very
+/// objects, and of its configuration what a variant has, without remotes: for commands of the user's git on the repository as found.
+///
+/// # Errors
+/// As [`write_metadata`].
+pub fn isolate(source: &GitRepository, out: &Path) -> Result<()> {
+    let is_read_by_git = source.extension_spec().is_none();
+    let typed = source.extension_spec().unwrap_or(READ_BY_GIT);
+    let spec = typed.parse().map_err(|error| WriterError::Spec { spec: typed.to_owned(), why: format!("{error}") })?;
+    fs::create_dir_all(out).map_err(|error| WriterError::io("create", out, error))?;
+    write(source, &spec, VariantKind { is_read_by_git, has_packs: true, remotes: Remotes::Promising }, out)?;
+    let (objects, own) = (source.common_dir().join("objects"), out.join("objects"));
+    let objects = fs::canonicalize(&objects).map_err(|error| ReaderError::io("open", &objects, error))?;
+    fs::remove_dir_all(&own).map_err(|error| WriterError::io("remove", &own, error))?;
+    symlink(objects, &own).map_err(|error| WriterError::io("create", &own, error))
+}
+
+fn write(source: &GitRepository, spec: &CodecSpec, kind: VariantKind, out: &Path) -> Result<MetadataReport> {
+    let mut left_aside = Vec::new();
+    let config = config::for_variant(source, spec, kind, &mut left_aside)?;
     let mut output = Output::new(out);
+    if !left_aside.is_empty() && kind.remotes == Remotes::Named {
+        let path = source.common_dir().join("config");
+        output.leave_aside(format!("{}: left aside of its remotes: {}", path.display(), left_aside.join(", ")));
+    }
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
         output.create_folder(folder)?;
     }
-    output.write("config", config)?;
+    output.write("config", &config)?;
     output.copy_reference(source, &source.head_file()?)?;
     for file in source.reference_files()? {
         output.copy_reference(source, &file)?;

@@ -201,13 +201,18 @@ fn grafts_are_read_and_what_git_skips_is_noted() {
 }
 
 #[test]
-fn symbolic_links_in_place_of_directories_are_followed() {
+fn symbolic_links_in_place_of_directories_are_followed_within_the_repository() {
     let scratch = Scratch::new();
     let path = scratch.repository("r", &[]);
+    let (objects, within) = (path.join(".git/objects"), path.join(".git/moved"));
     let loose = GitRepository::open(&path).unwrap().loose_objects().unwrap().len();
-    fs::rename(path.join(".git/objects"), scratch.path("elsewhere")).unwrap();
-    symlink(scratch.path("elsewhere"), path.join(".git/objects")).unwrap();
+    fs::rename(&objects, &within).unwrap();
+    symlink("moved", &objects).unwrap();
     assert_eq!(GitRepository::open(&path).unwrap().loose_objects().unwrap().len(), loose);
+    fs::remove_file(&objects).unwrap();
+    fs::rename(&within, scratch.path("elsewhere")).unwrap();
+    symlink(scratch.path("elsewhere"), &objects).unwrap();
+    assert!(refusal(&path).contains("which lies outside of the repository"), "{}", refusal(&path));
 }
 
 #[test]
@@ -216,5 +221,5 @@ fn a_device_in_the_place_of_a_file_is_not_read() {
     let path = scratch.repository("r", &[]);
     let alternates = path.join(".git/objects/info/alternates");
     symlink("/dev/zero", &alternates).unwrap();
-    assert!(refusal(&path).contains("alternates: cannot read: not a regular file"), "{}", refusal(&path));
+    assert!(refusal(&path).contains("alternates: a symbolic link to /dev/zero"), "{}", refusal(&path));
 }

@@ -1,4 +1,4 @@
-//! Programs of the user's that do a part of the work: hg and git, where they choose deltas again.
+//! Commands that are run to their end, or to the user's wish to stop.
 
 use std::{
     io::{self, Read, Seek},
@@ -16,7 +16,7 @@ use nix::{
     unistd::Pid,
 };
 
-use crate::{Progress, Result, WriterError};
+use crate::ClientError;
 
 /// How often the end of the program and the user's wish to stop are looked for.
 const POLL: Duration = Duration::from_millis(20);
@@ -27,12 +27,12 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The most of a program's last words that a message quotes, in bytes.
 const LAST_WORDS: usize = 1000;
 
-/// Runs `command`, which messages call `name`, to its end, or to the user's wish to stop: then what it started ends with it.
+/// Runs `command`, which messages call `name`, to its end, or until `is_cancelled`: then what it started ends with it.
 ///
 /// # Errors
-/// [`WriterError::Program`] when it cannot be run or fails, with its last words; [`WriterError::Interrupted`].
-pub fn run(mut command: Command, name: &str, progress: &dyn Progress) -> Result<()> {
-    let failed = |why: String| WriterError::Program { command: name.to_owned(), why };
+/// [`ClientError::Program`] when it cannot be run or fails, with its last words; [`ClientError::Interrupted`].
+pub fn run(mut command: Command, name: &str, is_cancelled: &dyn Fn() -> bool) -> Result<(), ClientError> {
+    let failed = |why: String| ClientError::Program { command: name.to_owned(), why };
     let io = |error: io::Error| failed(error.to_string());
     let mut said = tempfile::tempfile().map_err(io)?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(said.try_clone().map_err(io)?);
@@ -41,9 +41,9 @@ pub fn run(mut command: Command, name: &str, progress: &dyn Progress) -> Result<
         if let Some(status) = child.try_wait().map_err(io)? {
             break status;
         }
-        if progress.is_cancelled() {
+        if is_cancelled() {
             end(&mut child).map_err(io)?;
-            return Err(WriterError::Interrupted);
+            return Err(ClientError::Interrupted);
         }
         thread::sleep(POLL);
     };
@@ -71,8 +71,8 @@ fn end(child: &mut Child) -> io::Result<ExitStatus> {
 }
 
 /// What `command`, which messages call `name`, prints.
-pub(crate) fn ask(mut command: Command, name: &str) -> Result<String> {
-    let failed = |why: String| WriterError::Program { command: name.to_owned(), why };
+pub(crate) fn ask(mut command: Command, name: &str) -> Result<String, ClientError> {
+    let failed = |why: String| ClientError::Program { command: name.to_owned(), why };
     let output = command.stdin(Stdio::null()).output().map_err(|error| failed(error.to_string()))?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned()),
@@ -87,40 +87,22 @@ fn last_words(said: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::{fs, path::PathBuf};
+    use std::fs;
 
     use super::*;
-    use crate::ProgressUnit;
-
-    /// Cancelled once the file holds a line.
-    struct UntilSaid(PathBuf);
-
-    impl UntilSaid {
-        fn said(&self) -> Option<i32> {
-            fs::read_to_string(&self.0).ok()?.strip_suffix('\n')?.parse().ok()
-        }
-    }
-
-    impl Progress for UntilSaid {
-        fn start(&self, _step: &str, _total: u64, _unit: ProgressUnit) {}
-        fn advance(&self, _amount: u64) {}
-        fn finish(&self) {}
-        fn is_cancelled(&self) -> bool {
-            self.said().is_some()
-        }
-    }
 
     #[test]
     fn what_a_program_started_ends_with_it() {
         let scratch = tempfile::tempdir().unwrap();
-        let progress = UntilSaid(scratch.path().join("said"));
+        let file = scratch.path().join("said");
+        let said = || -> Option<i32> { fs::read_to_string(&file).ok()?.strip_suffix('\n')?.parse().ok() };
         let mut command = Command::new("sh");
         // Both would sleep for longer than any test may take.
-        command.args(["-c", "sleep 1000 & echo $! > \"$1\"; wait", "sh"]).arg(&progress.0);
-        let error = run(command, "sh", &progress).unwrap_err();
-        assert!(matches!(error, WriterError::Interrupted), "{error}");
+        command.args(["-c", "sleep 1000 & echo $! > \"$1\"; wait", "sh"]).arg(&file);
+        let error = run(command, "sh", &|| said().is_some()).unwrap_err();
+        assert!(matches!(error, ClientError::Interrupted), "{error}");
         // Gone, or about to be: killed, and not waited for by anyone yet.
-        let place = format!("/proc/{}/stat", progress.said().unwrap());
+        let place = format!("/proc/{}/stat", said().unwrap());
         let is_alive = || fs::read_to_string(&place).is_ok_and(|state| !state.contains(") Z "));
         let begun = Instant::now();
         while is_alive() && begun.elapsed() < Duration::from_secs(1800) {
