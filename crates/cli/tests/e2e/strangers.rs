@@ -8,7 +8,7 @@ use std::process::Command;
 use super::support::fixture::Fixture;
 use super::support::hg::Version;
 use super::support::program::{self, Outcome, Scratch, command, exit};
-use super::support::{executable, git, hg_extension, preload};
+use super::support::{executable, git, preload};
 
 /// A program that leaves a mark when it is run, and the mark.
 struct Trap {
@@ -114,12 +114,15 @@ fn nothing_that_a_git_repository_names_is_run() {
                  --workload traverse --workload diff:patch --workload diff:pickaxe=a --workload fsck --workload clone:zlib --quiet";
     let helped =
         "alternatives --blocks 1 --min-run-time 1ms --codec zstd:3 --workload traverse --workload clone:zlib --quiet";
-    for words in [stock, helped, "convert --quiet --codec zstd:3 -o VARIANT", "replay --workload checkout"] {
+    for words in [stock, helped, "convert --quiet --codec zstd:3 -o VARIANT"] {
         let words: Vec<&str> =
             words.split_whitespace().map(|word| if word == "VARIANT" { text(&variant) } else { word }).collect();
         run(&scratch, &words, &[&repo]).exits(exit::OK);
         trap.is_untouched(&format!("{words:?}"));
     }
+    run(&scratch, &["replay", "--workload", "checkout", "--into", text(&scratch.join("tree"))], &[&repo])
+        .exits(exit::OK);
+    trap.is_untouched("replay");
     let rechosen = ["convert", "--quiet", "--rechosen", "--codec", "zstd:3", "-o", text(&scratch.join("rechosen"))]
         .map(str::to_owned);
     run(&scratch, &rechosen.each_ref().map(String::as_str), &[&repo]).exits(exit::OK);
@@ -127,7 +130,7 @@ fn nothing_that_a_git_repository_names_is_run() {
     assert_eq!(fs::read(repo.join(".git/config")).unwrap(), before);
     // What is left says where the harmless remote is, and no more.
     let config = fs::read_to_string(variant.join("config")).unwrap();
-    assert!(!config.contains("trap") && !config.contains("ext"), "{config}");
+    assert!(!config.contains("trap") && !config.contains("ext::"), "{config}");
     let remotes = git::output(&variant, ["config", "--file", text(&variant.join("config")), "--get-regexp", "^remote"]);
     let expected = "remote.second.url https://example.com/repository\n\
                     remote.second.fetch +refs/heads/*:refs/remotes/second/*\n";
@@ -313,9 +316,9 @@ fn nothing_that_a_mercurial_repository_names_is_run() {
         fs::write(repo.join(".hg").join(name), hgrc(&trap, &scratch)).unwrap();
     }
     let (variant, rechosen) = (scratch.join("variant"), scratch.join("rechosen"));
-    let (hg, extension) = (Version::V72.program(), hg_extension::folder());
-    let programs = ["--hg", text(&hg), "--hg-extension", text(extension)];
-    let stock = "bench --client stock --blocks 1 --min-run-time 1ms --codec zstd:3 --workload checkout --workload diff:patch --quiet";
+    let hg = Version::V72.program();
+    let programs = ["--hg", text(&hg)];
+    let stock = "bench --client stock --blocks 1 --min-run-time 1ms --codec zlib:1 --workload checkout --quiet";
     let stock: Vec<&str> = stock.split_whitespace().chain(programs).collect();
     let again: Vec<&str> =
         ["convert", "--rechosen", "--codec", "zlib:6", "-o", text(&rechosen)].into_iter().chain(programs).collect();
