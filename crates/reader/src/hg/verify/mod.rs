@@ -42,6 +42,8 @@ pub enum HgDifference {
     File {
         /// Its path below `.hg`.
         path: String,
+        /// In what it differs.
+        what: String,
     },
     /// A revision that cannot be read, or a file beside the revlogs that is not what it should be.
     Damaged {
@@ -59,7 +61,7 @@ impl fmt::Display for HgDifference {
             HgDifference::Revision { name, revision, field } => {
                 write!(f, "{name}, revision {revision}: different {field}")
             }
-            HgDifference::File { path } => write!(f, "different file: {path}"),
+            HgDifference::File { path, what } => write!(f, "different file: {path}: {what}"),
             HgDifference::Damaged { which, error } => write!(f, "damaged in {which}: {error}"),
         }
     }
