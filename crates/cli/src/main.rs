@@ -32,10 +32,13 @@ use std::{
     ffi::{OsStr, OsString},
     path::Path,
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::{CommandFactory, FromArgMatches};
+use repackbench_reader::threads;
 use repackbench_timing::stock::METER_COMMAND;
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -46,6 +49,7 @@ use peak_memory_arguments::PeakMemoryArguments;
 const GIT_PROGRAM: &str = "git-repackbench";
 
 fn main() -> ExitCode {
+    keep_file_size_limits_from_ending_us();
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
         Ok(Parsed::Arguments(arguments)) => run(*arguments),
@@ -59,12 +63,23 @@ fn main() -> ExitCode {
         }
     };
     match result {
-        Ok(code) => code,
+        Ok(code) => {
+            if let Some(why) = threads::shortage() {
+                failure::print_note(format_args!("done on fewer threads, as not all of them could be started: {why}"));
+            }
+            code
+        }
         Err(failure) => {
             failure.print();
             failure.exit_code()
         }
     }
+}
+
+/// Under `ulimit -f`, a write that goes beyond the limit raises a signal that ends the process. With a handler it is an error of the write as
+/// a full disk is. Programs that are started do not inherit a handler. Where none can be set, the signal stays what it was.
+fn keep_file_size_limits_from_ending_us() {
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
 /// What was typed.

@@ -14,9 +14,10 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER, FileTree},
     hg::repository::KEPT_IN_HG_DIR,
+    threads,
 };
 
-use crate::{Result, WriterError, pipeline::on_threads};
+use crate::{Result, WriterError};
 
 /// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
 pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
@@ -157,7 +158,7 @@ impl OutputPath {
 /// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
 /// do not wait for the disk one after another.
 fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    on_threads(SYNC_THREADS, paths, |path| sync(path)).map(drop)
+    threads::map(SYNC_THREADS, paths, |path| sync(path)).map(drop)
 }
 
 fn sync(path: &Path) -> Result<()> {

@@ -20,10 +20,11 @@ use std::{
 use repackbench_reader::{
     ReaderError,
     hg::{HgRepository, repository::KEPT_IN_HG_DIR},
+    threads,
 };
 use walkdir::WalkDir;
 
-use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner, pipeline::on_threads};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner};
 
 /// Fewer folders are created sooner than threads are started.
 const WORTH_THREADS: usize = 32;
@@ -106,7 +107,7 @@ fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_di
     by_depth.values().try_for_each(|folders| {
         let threads = if folders.len() >= WORTH_THREADS { threads } else { 1 };
         let create = |folder| create_folder(&source.hg_dir().join(folder), &hg_dir.join(folder));
-        on_threads(threads, folders, create).map(drop)
+        threads::map(threads, folders, create).map(drop)
     })
 }
 
