@@ -388,7 +388,8 @@ pub(crate) struct ChainsArguments {
     pub(crate) quiet: bool,
 }
 
-/// List or remove the variants that bench keeps, and copies for cold runs that killed runs left.
+/// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
+/// output, temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -402,8 +403,8 @@ pub(crate) enum CacheCommand {
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies that a killed run
-/// left go in any case.
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. What killed runs left goes
+/// in any case: their copies, their unfinished output wherever it lies, and their temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Remove only variants that were not used for so many days.

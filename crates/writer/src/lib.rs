@@ -29,6 +29,7 @@ mod pipeline;
 mod program;
 mod progress;
 mod variant;
+mod work_folder;
 
 pub use conversion::{Conversion, convert};
 pub use encoding::Encoding;
@@ -40,3 +41,4 @@ pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use program::run as run_program;
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};
+pub use work_folder::{LeftFolders, WorkFolder, remove_left};

@@ -1,7 +1,7 @@
 //! Where a variant is built and how it gets its final name.
 //!
-//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name, and
-//! whatever stops the work, the folder is removed.
+//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name. Whatever stops the work,
+//! the folder is removed: by the run itself, or, if it was killed, by the next one that writes beside it.
 
 use std::{
     ffi::OsString,
@@ -17,7 +17,10 @@ use repackbench_reader::{
     threads,
 };
 
-use crate::{Result, WriterError};
+use crate::{
+    Result, WriterError,
+    work_folder::{WorkFolder, remove_left},
+};
 
 /// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
 pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
@@ -47,13 +50,15 @@ const SYNC_THREADS: usize = 16;
 /// A folder under construction, and the name that it is to get.
 #[derive(Debug)]
 pub struct OutputPath {
-    building: tempfile::TempDir,
+    work: WorkFolder,
+    building: PathBuf,
     target: PathBuf,
     replaces: bool,
 }
 
 impl OutputPath {
-    /// Makes a folder beside `target`. With `force` an earlier repository there is replaced when this one is finished.
+    /// Makes a folder beside `target`, where what killed runs left is removed. With `force` an earlier repository there is replaced
+    /// when this one is finished.
     ///
     /// # Errors
     /// `target` is taken and `force` is off, or it is something that `force` must not remove: anything but a
@@ -71,6 +76,8 @@ impl OutputPath {
         let Ok(parent) = fs::canonicalize(parent) else {
             return refuse("the folder to write it into is not there", false);
         };
+        // Before the target is looked at, which a killed run may have moved aside.
+        remove_left(&parent);
         let target_absolute = parent.join(name);
         for source in sources {
             let source = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
@@ -90,16 +97,15 @@ impl OutputPath {
                 Some(why) => return refuse(&why, false),
             },
         };
-        let building = tempfile::Builder::new()
-            .prefix(".repackbench-")
-            .tempdir_in(&parent)
-            .map_err(|e| WriterError::io("make a folder in", &parent, e.kind().into()))?;
-        Ok(OutputPath { building, target: target_absolute, replaces })
+        let work =
+            WorkFolder::create(&parent).map_err(|e| WriterError::io("make a folder in", &parent, e.kind().into()))?;
+        let building = work.new_folder();
+        Ok(OutputPath { work, building, target: target_absolute, replaces })
     }
 
     /// The folder to build in.
     pub fn building(&self) -> &Path {
-        self.building.path()
+        &self.building
     }
 
     /// Syncs everything that was built to disk, so that what gets the final name survives a crash.
@@ -120,36 +126,26 @@ impl OutputPath {
 
     /// Gives the folder its final name.
     pub fn publish(self) -> Result<PathBuf> {
-        let OutputPath { building, target, replaces } = self;
+        let OutputPath { work, building, target, replaces } = self;
         let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| WriterError::io("rename", from, e));
-        set_default_permissions(building.path())?;
         let mut aside = None;
         if replaces {
-            let parent = target.parent().unwrap_or(Path::new("."));
-            let old = tempfile::Builder::new()
-                .prefix(".repackbench-replaced-")
-                .tempdir_in(parent)
-                .map_err(|e| WriterError::io("make a folder in", parent, e.kind().into()))?;
-            rename(&target, &old.path().join("old"))?;
+            let old = work.replaced(&target).map_err(|e| WriterError::io("move aside", &target, e))?;
+            rename(&target, &old)?;
             aside = Some(old);
         }
-        if let Err(error) = rename(building.path(), &target) {
-            if let Some(old) = aside {
-                // Kept until it is back in its place: it may be the only copy.
-                let old = old.keep();
-                rename(&old.join("old"), &target)?;
-                fs::remove_dir(&old).map_err(|e| WriterError::io("remove", &old, e))?;
+        if let Err(error) = rename(&building, &target) {
+            if let Some(old) = aside
+                && let Err(error) = rename(&old, &target)
+            {
+                // It may be the only copy.
+                work.leave();
+                return Err(error);
             }
             return Err(error);
         }
-        // It has another name now; there is nothing left to remove under the old one.
-        drop(building.keep());
         if let Some(parent) = target.parent() {
             sync(parent)?;
-        }
-        if let Some(old) = aside {
-            let path = old.path().to_owned();
-            old.close().map_err(|e| WriterError::io("remove", path, e))?;
         }
         Ok(target)
     }
@@ -237,28 +233,4 @@ fn somebodys_work(hg_dir: &Path) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-/// A temporary folder is private to its owner; what it becomes has the permissions that the user's mask gives.
-#[cfg(unix)]
-fn set_default_permissions(folder: &Path) -> Result<()> {
-    let inspect = |path: &Path| fs::metadata(path).map_err(|e| WriterError::io("inspect", path, e));
-    // What is always there in a Git repository, or in one of Mercurial. In what is no repository there may be no folder.
-    let mut made_before = [".hg", "objects"].map(|name| folder.join(name)).into_iter().filter(|path| path.is_dir());
-    let permissions = match made_before.next() {
-        Some(probe) => inspect(&probe)?.permissions(),
-        None => {
-            let probe = folder.join(".permissions");
-            fs::create_dir(&probe).map_err(|e| WriterError::io("make", &probe, e))?;
-            let permissions = inspect(&probe)?.permissions();
-            fs::remove_dir(&probe).map_err(|e| WriterError::io("remove", &probe, e))?;
-            permissions
-        }
-    };
-    fs::set_permissions(folder, permissions).map_err(|e| WriterError::io("set the permissions of", folder, e))
-}
-
-#[cfg(not(unix))]
-fn set_default_permissions(_folder: &Path) -> Result<()> {
-    Ok(())
 }
