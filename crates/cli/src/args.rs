@@ -136,8 +136,9 @@ impl ConvertArguments {
 
 /// Compare two repositories object by object.
 ///
-/// Reads and re-hashes every object of both, whatever their codecs, and compares ids and refs. Prints what differs, one
-/// line each, and exits with 1 if anything does.
+/// Reads and re-hashes every object of both, whatever their codecs, and compares ids, refs and what else decides what git
+/// or hg shows, such as shallow, grafts, phases and lists of files. Prints what differs, one line each, and exits with 1
+/// if anything does.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The first repository.

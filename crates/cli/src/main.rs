@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     keep_file_size_limits_from_ending_us();
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
-        Ok(Parsed::Arguments(arguments)) => run(*arguments),
+        Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_shortage(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
         Err(error) => {
@@ -63,12 +63,7 @@ fn main() -> ExitCode {
         }
     };
     match result {
-        Ok(code) => {
-            if let Some(why) = threads::shortage() {
-                failure::print_note(format_args!("done on fewer threads, as not all of them could be started: {why}"));
-            }
-            code
-        }
+        Ok(code) => code,
         Err(failure) => {
             failure.print();
             failure.exit_code()
@@ -84,7 +79,11 @@ fn keep_file_size_limits_from_ending_us() {
 
 /// What was typed.
 enum Parsed {
-    Arguments(Box<Arguments>),
+    Arguments {
+        arguments: Box<Arguments>,
+        /// Whether notes are unwanted.
+        is_quiet: bool,
+    },
     /// Not among the commands that are shown, completed and described: it is what describes them.
     Generate(GenerateArguments),
     /// Nor this, which this program runs itself.
@@ -107,7 +106,14 @@ fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
         _ => {}
     }
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
-    Ok(Parsed::Arguments(Box::new(arguments)))
+    let quiet = matches.subcommand().and_then(|(_, matches)| matches.try_get_one("quiet").ok().flatten().copied());
+    Ok(Parsed::Arguments { arguments: Box::new(arguments), is_quiet: quiet.unwrap_or(false) })
+}
+
+fn note_shortage(is_quiet: bool) {
+    if let Some(why) = threads::shortage().filter(|_| !is_quiet) {
+        failure::print_note(format_args!("done on fewer threads, as not all of them could be started: {why}"));
+    }
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {

@@ -12,14 +12,14 @@
 //! and those of another machine or container mean nothing here. Where the file system has no locks nothing is removed.
 
 use std::{
-    ffi::OsStr,
+    ffi::{OsStr, OsString},
     fs::{self, File, OpenOptions, TryLockError},
     io::{self, Read, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, symlink},
     path::{Path, PathBuf},
 };
 
-use nix::fcntl::OFlag;
+use nix::{fcntl::OFlag, unistd::geteuid};
 
 /// What the names of such folders begin with.
 const PREFIX: &str = ".repackbench-";
@@ -78,7 +78,7 @@ impl WorkFolder {
     /// # Errors
     /// Something in it cannot be removed. The next run tries again.
     pub fn close(self) -> io::Result<()> {
-        remove(&self.path)
+        fs::remove_dir_all(&self.path)
     }
 
     /// Where what `target`, a name beside this folder, names so far is kept until it is replaced.
@@ -98,7 +98,7 @@ impl Drop for WorkFolder {
     fn drop(&mut self) {
         // What cannot be removed now is left to the next run.
         if !self.path.as_os_str().is_empty() {
-            let _ = remove(&self.path);
+            let _ = fs::remove_dir_all(&self.path);
         }
     }
 }
@@ -122,19 +122,6 @@ fn lock_own(path: &Path) -> io::Result<File> {
     Ok(lock)
 }
 
-/// Removes a folder, its lock file last: an interrupted removal can be taken up again.
-fn remove(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        match entry.file_name() {
-            name if name == LOCK => {}
-            _ if entry.file_type()?.is_dir() => fs::remove_dir_all(entry.path())?,
-            _ => fs::remove_file(entry.path())?,
-        }
-    }
-    fs::remove_dir_all(path)
-}
-
 /// What looking for the folders of killed runs came to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftFolders {
@@ -149,7 +136,9 @@ pub fn remove_left(parent: &Path) -> LeftFolders {
     let mut left = LeftFolders::default();
     let Ok(entries) = fs::read_dir(parent) else { return left };
     for entry in entries.flatten() {
-        if !is_of_a_run(&entry.file_name()) || !entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+        // Not through a link, and of no other user.
+        let is_own_folder = |found: fs::Metadata| found.is_dir() && found.uid() == geteuid().as_raw();
+        if !is_of_a_run(&entry.file_name()) || !entry.metadata().is_ok_and(is_own_folder) {
             continue;
         }
         match remove_if_left(parent, &entry.path()) {
@@ -172,8 +161,16 @@ fn remove_if_left(parent: &Path, path: &Path) -> io::Result<bool> {
     options.read(true).write(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
     let mut lock = match options.open(path.join(LOCK)) {
         Ok(lock) => lock,
-        // Killed before it made one. Only an empty folder goes that way.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return fs::remove_dir(path).map(|()| true),
+        // Killed before it made one, or when it had removed that already. A living run has one before there is anything else.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let names = names_in(path)?;
+            if names.is_empty() {
+                // It fails if a living run puts its lock there meanwhile.
+                return fs::remove_dir(path).map(|()| true);
+            }
+            let is_ours = names.iter().all(|name| [NEW, REPLACED, TARGET].iter().any(|known| name == known));
+            return remove_ours(parent, path, is_ours);
+        }
         Err(error) => return Err(error),
     };
     if !lock.metadata()?.is_file() {
@@ -187,13 +184,22 @@ fn remove_if_left(parent: &Path, path: &Path) -> io::Result<bool> {
     let mut owner = Vec::new();
     Read::by_ref(&mut lock).take(OWNER.len() as u64 + 1).read_to_end(&mut owner)?;
     // Killed while it wrote that, if there is nothing else.
-    let is_alone = fs::read_dir(path)?.count() == 1;
-    let is_ours = owner == OWNER || is_alone && OWNER.starts_with(&owner);
-    if !is_ours || !restore_replaced(parent, path)? {
-        return Ok(false);
+    let is_ours = owner == OWNER || OWNER.starts_with(&owner) && names_in(path)?.len() == 1;
+    remove_ours(parent, path, is_ours)
+}
+
+/// Removes the folder `path` if it `is_ours` and holds nothing that has to be kept; says whether it did. The removal follows no link,
+/// whatever takes the folder's place meanwhile.
+fn remove_ours(parent: &Path, path: &Path, is_ours: bool) -> io::Result<bool> {
+    let goes = is_ours && restore_replaced(parent, path)?;
+    if goes {
+        fs::remove_dir_all(path)?;
     }
-    remove(path)?;
-    Ok(true)
+    Ok(goes)
+}
+
+fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
+    fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
 /// Puts back what a killed run had moved aside and not replaced yet. Says whether nothing of it is left in the folder `path`.
@@ -241,7 +247,10 @@ mod tests {
         let early = parent.path().join(".repackbench-111111");
         fs::create_dir(&early).unwrap();
         fs::write(early.join(LOCK), &OWNER[..9]).unwrap();
-        assert_eq!(remove_left(parent.path()), LeftFolders { removed: 3, kept: 1 });
+        // Killed when it had removed a part.
+        let late = left_in(parent.path());
+        fs::remove_file(late.join(LOCK)).unwrap();
+        assert_eq!(remove_left(parent.path()), LeftFolders { removed: 4, kept: 1 });
         assert!(living.new_folder().is_dir());
         assert_eq!(names(parent.path()), 1);
         drop(living);
