@@ -29,8 +29,10 @@ fn with_stacks(stack: &str) -> Command {
 }
 
 #[track_caller]
-fn says_that_threads_are_missing(outcome: &Outcome) {
-    assert_eq!(outcome.stderr.matches(FEWER).count(), 1, "{}", outcome.stderr);
+fn says_that_threads_are_missing(outcome: &Outcome, stack: &str) {
+    let said = outcome.stderr.matches(FEWER).count();
+    // Where there is room for some, the first ones may have ended before the last one is started.
+    assert!(said == 1 || said == 0 && stack != NO_THREAD, "{}", outcome.stderr);
 }
 
 #[test]
@@ -55,7 +57,8 @@ fn conversions_need_no_second_thread() {
         assert!(!convert(command(), &expected).stderr.contains(FEWER));
         for stack in STACKS {
             let found = scratch.join(stack);
-            says_that_threads_are_missing(&convert(with_stacks(stack), &found));
+            let outcome = convert(with_stacks(stack), &found);
+            says_that_threads_are_missing(&outcome, stack);
             snapshot::assert_same(&snapshot::content(&expected), &snapshot::content(&found));
         }
     }
@@ -69,7 +72,7 @@ fn comparing_needs_no_second_thread() {
             verify.args(["verify", "--threads", "4"]).arg(&repo).arg(&repo);
             let outcome = program::run(&mut verify).exits(exit::OK);
             assert!(outcome.text().contains("the same"), "{}", outcome.text());
-            says_that_threads_are_missing(&outcome);
+            says_that_threads_are_missing(&outcome, stack);
             assert_eq!(program::run(verify.arg("--quiet")).exits(exit::OK).stderr, "");
         }
     }
@@ -108,10 +111,10 @@ fn what_needs_a_second_thread_says_so_and_leaves_nothing() {
 /// A write beyond the limit raises a signal that ends a process unless it is prepared; what it starts is as unprepared as before.
 #[test]
 fn a_limit_on_files_is_an_error_as_a_full_disk_is() {
-    for (source, store) in [
-        (Fixture::get("history"), "as-found"),
-        (Fixture::get("history"), "btree"),
-        (Fixture::hg("history"), "as-found"),
+    for (source, options) in [
+        (Fixture::get("history"), &[][..]),
+        (Fixture::get("history"), &["--store", "btree"]),
+        (Fixture::hg("history"), &[]),
     ] {
         let scratch = Scratch::new();
         let mut convert = limited("-f 2", "2097152");
