@@ -78,13 +78,15 @@ fn comparing_needs_no_second_thread() {
     }
 }
 
+/// Neither to run a command nor to pass a signal on to it.
 #[test]
-fn a_command_under_exec_needs_no_second_thread() {
-    let repo = Fixture::get("history").repo();
-    let mut exec = with_stacks(NO_THREAD);
-    exec.env("REPACKBENCH_PRELOAD", preload::stand_in()).arg("exec").arg(&repo).args(["--", "sh", "-c", "exit 7"]);
-    let outcome = program::run(&mut exec);
-    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(7), ""));
+fn a_parent_needs_no_second_thread() {
+    let scratch = Scratch::new();
+    let mut meter = with_stacks(NO_THREAD);
+    meter.arg("peak-memory").arg(scratch.join("peak"));
+    meter.args(["sh", "-c", "trap 'echo passed on; exit 7' TERM; kill -TERM $PPID; while :; do sleep 0.01; done"]);
+    let outcome = program::run(&mut meter);
+    assert_eq!((outcome.code, outcome.text().as_str()), (Some(7), "passed on\n"), "{}", outcome.stderr);
 }
 
 /// Payloads that are not held pass from one thread to another, and several copies of a job at once are several threads.

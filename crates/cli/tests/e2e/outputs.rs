@@ -179,7 +179,7 @@ fn what_a_killed_conversion_leaves_goes_when_the_cache_is_pruned() {
         program::run(prune.args(["cache", "prune"])).exits(exit::OK).text()
     };
     assert!(prune().contains("1 folder of unfinished output that a killed run left"));
-    assert_eq!(slow.folders(), [PathBuf::new(); 0]);
+    assert!(slow.folders().is_empty(), "{:?}", slow.folders());
     assert_eq!(prune(), "0 variants removed, 0 bytes freed, 0 in use\n");
 }
 
