@@ -41,7 +41,8 @@ pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
     let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
     for origin in signals.forever() {
         if origin.signal == SIGCHLD {
-            // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is waited for.
+            // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is
+            // waited for.
             let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
             match waitid(Id::Pid(pid), flags) {
                 Ok(WaitStatus::StillAlive) => {}

@@ -71,8 +71,9 @@ fn main() -> ExitCode {
     }
 }
 
-/// Under `ulimit -f`, a write that goes beyond the limit raises a signal that ends the process. With a handler it is an error of the write as
-/// a full disk is. Programs that are started do not inherit a handler. Where none can be set, the signal stays what it was.
+/// Under `ulimit -f`, a write that goes beyond the limit raises a signal that ends the process. With a handler it is
+/// an error of the write as a full disk is. Programs that are started do not inherit a handler. Where none can be
+/// set, the signal stays what it was.
 fn keep_file_size_limits_from_ending_us() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }

@@ -28,8 +28,9 @@ impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         let interrupted = Arc::new(AtomicBool::new(false));
-        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at once: what that does
-        // comes first, and sees what the first signal has set. Where no handler can be set, the first one ends it.
+        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at
+        // once: what that does comes first, and sees what the first signal has set. Where no handler can be set, the
+        // first one ends it.
         for signal in [SIGHUP, SIGINT, SIGTERM] {
             let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))
                 .and_then(|_| flag::register(signal, Arc::clone(&interrupted)));

@@ -1,7 +1,7 @@
 //! Threads that the system may refuse to start: a limit on processes, or on memory, leaves no room for another one.
 //!
-//! Nothing here needs a thread: what none could be started for is done by those that there are, down to the caller's own. A process that
-//! had to do with fewer than it wanted says so at its end, see [`shortage`].
+//! Nothing here needs a thread: what none could be started for is done by those that there are, down to the caller's
+//! own. A process that had to do with fewer than it wanted says so at its end, see [`shortage`].
 //!
 //! ```
 //! use std::sync::Mutex;
@@ -56,8 +56,8 @@ fn try_spawn<'scope, T: Send + 'scope>(
     spawn(scope, work).map_err(|error| SHORTAGE.get_or_init(|| error.to_string())).ok()
 }
 
-/// Does `work` on up to `threads` threads at once, one of which is the caller's. Each call takes its part from what all share, until nothing
-/// is left.
+/// Does `work` on up to `threads` threads at once, one of which is the caller's. Each call takes its part from what
+/// all share, until nothing is left.
 pub fn share(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
         let _ = start(scope, threads.saturating_sub(1), || &work);
@@ -75,7 +75,8 @@ pub fn start<'scope, W: FnOnce() + Send + 'scope>(
     (0..threads).map_while(|_| try_spawn(scope, next())).count()
 }
 
-/// Does `beside` on a thread of its own while this one does `here`; one after the other where there is no thread for it.
+/// Does `beside` on a thread of its own while this one does `here`; one after the other where there is no thread for
+/// it.
 pub fn both<A: Send, B>(beside: impl Fn() -> A + Sync, here: impl Fn() -> B) -> (A, B) {
     let together = thread::scope(|scope| {
         let thread = try_spawn(scope, &beside)?;
@@ -85,8 +86,8 @@ pub fn both<A: Send, B>(beside: impl Fn() -> A + Sync, here: impl Fn() -> B) -> 
     together.unwrap_or_else(|| (beside(), here()))
 }
 
-/// Does `work` on each of `items`, on up to `threads` threads, and returns the results in order. Each thread takes runs of them, and no
-/// run goes on after an error.
+/// Does `work` on each of `items`, on up to `threads` threads, and returns the results in order. Each thread takes
+/// runs of them, and no run goes on after an error.
 ///
 /// # Errors
 /// The first error in the order of `items`.

@@ -1,7 +1,8 @@
 //! Where a variant is built and how it gets its final name.
 //!
-//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name. Whatever stops the work,
-//! the folder is removed: by the run itself, or, if it was killed, by the next one that writes beside it.
+//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name.
+//! Whatever stops the work, the folder is removed: by the run itself, or, if it was killed, by the next one that
+//! writes beside it.
 
 use std::{
     ffi::OsString,
@@ -57,8 +58,8 @@ pub struct OutputPath {
 }
 
 impl OutputPath {
-    /// Makes a folder beside `target`, where what killed runs left is removed. With `force` an earlier repository there is replaced
-    /// when this one is finished.
+    /// Makes a folder beside `target`, where what killed runs left is removed. With `force` an earlier repository
+    /// there is replaced when this one is finished.
     ///
     /// # Errors
     /// `target` is taken and `force` is off, or it is something that `force` must not remove: anything but a

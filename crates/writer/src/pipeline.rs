@@ -61,8 +61,8 @@ pub(crate) trait BatchConverter: Sync {
     fn convert(&self, contexts: &mut Self::Contexts, batch: &Self::Batch, encoded: &mut EncodedBatch) -> Result<()>;
 }
 
-/// Converts `batches` on up to `threads` threads, and calls `write` on this one with each and its new chunks, in order. Where no thread
-/// can be started, this one converts them in turn.
+/// Converts `batches` on up to `threads` threads, and calls `write` on this one with each and its new chunks, in
+/// order. Where no thread can be started, this one converts them in turn.
 ///
 /// # Errors
 /// The error of the first batch that has one, whichever fails first in time, and [`WriterError::Interrupted`].

@@ -8,8 +8,9 @@
 //!   target        a symbolic link that says that name, made before anything is moved to `replaced`
 //! ```
 //!
-//! The operating system drops locks of processes that die, whichever way. A number of a process would say less: numbers are used again,
-//! and those of another machine or container mean nothing here. Where the file system has no locks nothing is removed.
+//! The operating system drops locks of processes that die, whichever way. A number of a process would say less:
+//! numbers are used again, and those of another machine or container mean nothing here. Where the file system has no
+//! locks nothing is removed.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -44,7 +45,8 @@ pub struct WorkFolder {
 }
 
 impl WorkFolder {
-    /// Makes one in `parent`, open to nobody else, and in it the folder to build in, with the permissions that the user's mask gives.
+    /// Makes one in `parent`, open to nobody else, and in it the folder to build in, with the permissions that the
+    /// user's mask gives.
     ///
     /// # Errors
     /// It cannot be made.
@@ -161,7 +163,8 @@ fn remove_if_left(parent: &Path, path: &Path) -> io::Result<bool> {
     options.read(true).write(true).custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits());
     let mut lock = match options.open(path.join(LOCK)) {
         Ok(lock) => lock,
-        // Killed before it made one, or when it had removed that already. A living run has one before there is anything else.
+        // Killed before it made one, or when it had removed that already. A living run has one before there is
+        // anything else.
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let names = names_in(path)?;
             if names.is_empty() {
@@ -188,8 +191,8 @@ fn remove_if_left(parent: &Path, path: &Path) -> io::Result<bool> {
     remove_ours(parent, path, is_ours)
 }
 
-/// Removes the folder `path` if it `is_ours` and holds nothing that has to be kept; says whether it did. The removal follows no link,
-/// whatever takes the folder's place meanwhile.
+/// Removes the folder `path` if it `is_ours` and holds nothing that has to be kept; says whether it did. The removal
+/// follows no link, whatever takes the folder's place meanwhile.
 fn remove_ours(parent: &Path, path: &Path, is_ours: bool) -> io::Result<bool> {
     let goes = is_ours && restore_replaced(parent, path)?;
     if goes {
@@ -202,7 +205,8 @@ fn names_in(path: &Path) -> io::Result<Vec<OsString>> {
     fs::read_dir(path)?.map(|entry| Ok(entry?.file_name())).collect()
 }
 
-/// Puts back what a killed run had moved aside and not replaced yet. Says whether nothing of it is left in the folder `path`.
+/// Puts back what a killed run had moved aside and not replaced yet. Says whether nothing of it is left in the folder
+/// `path`.
 fn restore_replaced(parent: &Path, path: &Path) -> io::Result<bool> {
     let is_there = |path: &Path| path.symlink_metadata().is_ok();
     let replaced = path.join(REPLACED);

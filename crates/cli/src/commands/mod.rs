@@ -37,8 +37,8 @@ use repackbench_writer::{
 
 use crate::failure::{Failure, print_note};
 
-/// Notes where an output is being made, so that `cache prune` finds what this run leaves there if it is killed. Where there is no place for
-/// such a note, the next run that writes there finds it.
+/// Notes where an output is being made, so that `cache prune` finds what this run leaves there if it is killed. Where
+/// there is no place for such a note, the next run that writes there finds it.
 fn note_output(target: &Path) -> Option<OutputNote> {
     let folder = target.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
     Cache::open(None).and_then(|cache| cache.note_output(folder)).ok()

@@ -1,5 +1,5 @@
-//! Limits of the system that a run meets: threads that cannot be started, files that may not grow. Fewer threads do the same work; what
-//! cannot be done is one error, and nothing is left of it.
+//! Limits of the system that a run meets: threads that cannot be started, files that may not grow. Fewer threads do
+//! the same work; what cannot be done is one error, and nothing is left of it.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,8 +7,8 @@ use std::process::Command;
 use super::support::program::{self, Outcome, command, exit};
 use super::support::{Fixture, Scratch, preload, snapshot};
 
-/// Of a process with 4 GiB of address space, stacks that are too large for any thread, and some that leave room for one or two. The limit
-/// holds for root, too, which one on processes does not, and leaves enough for everything else.
+/// Of a process with 4 GiB of address space, stacks that are too large for any thread, and some that leave room for
+/// one or two. The limit holds for root, too, which one on processes does not, and leaves enough for everything else.
 const STACKS: [&str; 2] = ["8589934592", "1610612736"];
 const NO_THREAD: &str = STACKS[0];
 
@@ -110,7 +110,8 @@ fn what_needs_a_second_thread_says_so_and_leaves_nothing() {
     assert!(outcome.error_line().contains("cannot start a thread"), "{}", outcome.stderr);
 }
 
-/// A write beyond the limit raises a signal that ends a process unless it is prepared; what it starts is as unprepared as before.
+/// A write beyond the limit raises a signal that ends a process unless it is prepared; what it starts is as
+/// unprepared as before.
 #[test]
 fn a_limit_on_files_is_an_error_as_a_full_disk_is() {
     for (source, options) in [

@@ -117,8 +117,8 @@ pub fn count_objects(repository: &GitRepository) -> Result<u64> {
     Ok(count + objects.as_slice().iter().filter(is_loose).count() as u64)
 }
 
-/// Does `work` with each of `visitors`, on as many threads as there are for them: work that is shared out is done by the first ones. Of several failures the one that lies first counts, for the same
-/// input to give the same message.
+/// Does `work` with each of `visitors`, on as many threads as there are for them: work that is shared out is done by
+/// the first ones. Of several failures the one that lies first counts, for the same input to give the same message.
 fn on_each<V: WholeVisitor>(
     visitors: &mut [V],
     dictionaries: &Dictionaries,

@@ -1,7 +1,7 @@
 //! Where conversions write outside of the cache, so that pruning finds what killed ones left there.
 //!
-//! Each is a symbolic link `outputs/...` to the folder that the output lies in. It goes with the conversion, or when the cache is pruned
-//! and nothing is left there.
+//! Each is a symbolic link `outputs/...` to the folder that the output lies in. It goes with the conversion, or when
+//! the cache is pruned and nothing is left there.
 
 use std::{
     fs::{self, DirEntry},

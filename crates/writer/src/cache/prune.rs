@@ -78,7 +78,8 @@ impl Cache {
         Ok(variants)
     }
 
-    /// Removes variants by `policy`. Variants in use stay; damaged ones, and what killed processes left, go whatever the policy is.
+    /// Removes variants by `policy`. Variants in use stay; damaged ones, and what killed processes left, go whatever
+    /// the policy is.
     ///
     /// # Errors
     /// When the cache's folder cannot be read or a variant cannot be removed. Variants before that one are gone.

@@ -25,8 +25,8 @@ pub(super) trait ObjectSink: Send {
     fn store(&mut self, object: WholeObject<'_>) -> Result<()>;
 }
 
-/// Hands every object of `source` to one of `sinks`, each of which works on a thread of its own where there are enough, and makes sure that none
-/// was left out.
+/// Hands every object of `source` to one of `sinks`, each of which works on a thread of its own where there are
+/// enough, and makes sure that none was left out.
 pub(super) fn store_objects<S: ObjectSink>(
     source: &GitRepository,
     sinks: Vec<S>,

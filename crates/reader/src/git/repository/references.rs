@@ -1,8 +1,9 @@
 //! Refs of the files backend: one loose file per ref, and `packed-refs`.
 //!
-//! `packed-refs` is decoded by `gix-ref`. Loose refs are decoded here, byte for byte as git's `parse_loose_ref_contents` does: `gix-ref`
-//! wants one space after `ref:`, and reads refs that git takes for broken. Which files count is decided here too, because git follows symbolic links in
-//! `refs/` (and reads a link whose text is a ref name as a symbolic ref) where `gix-ref` passes over them.
+//! `packed-refs` is decoded by `gix-ref`. Loose refs are decoded here, byte for byte as git's
+//! `parse_loose_ref_contents` does: `gix-ref` wants one space after `ref:`, and reads refs that git takes for broken.
+//! Which files count is decided here too, because git follows symbolic links in `refs/` (and reads a link whose text
+//! is a ref name as a symbolic ref) where `gix-ref` passes over them.
 
 use std::{
     collections::{BTreeMap, HashMap},

@@ -1,5 +1,5 @@
-//! Holds two repositories against each other: same references, same objects, all of them sound, and the same of what changes how git
-//! reads them.
+//! Holds two repositories against each other: same references, same objects, all of them sound, and the same of what
+//! changes how git reads them.
 //!
 //! | what | compared as git reads it |
 //! |---|---|

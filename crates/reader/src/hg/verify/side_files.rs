@@ -132,8 +132,8 @@ fn compare_names(
 struct ListedNames {
     /// Those of indexes, such as `data/Dir/A.txt.i`, without those of revlogs that hold nothing.
     indexes: BTreeSet<Vec<u8>>,
-    /// Data files that are there and not listed: a clone that copies files leaves them out. Whether there is one at all depends on how
-    /// long the chunks are, so listed ones are not compared.
+    /// Data files that are there and not listed: a clone that copies files leaves them out. Whether there is one at
+    /// all depends on how long the chunks are, so listed ones are not compared.
     unlisted_data: BTreeSet<Vec<u8>>,
 }
 
@@ -204,7 +204,8 @@ fn unlisted_data_files(repository: &HgRepository, listed: &BTreeSet<Vec<u8>>) ->
     unlisted
 }
 
-/// Whether the chunks of a revlog lie in its data file. That of a damaged one is nobody's; the damage is told where revisions are read.
+/// Whether the chunks of a revlog lie in its data file. That of a damaged one is nobody's; the damage is told where
+/// revisions are read.
 fn is_split(files: &RevlogFiles) -> bool {
     Revlog::open(files).is_ok_and(|revlog| revlog.header().is_some_and(|header| !header.is_inline()))
 }
