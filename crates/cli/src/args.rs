@@ -136,8 +136,9 @@ impl ConvertArguments {
 
 /// Compare two repositories object by object.
 ///
-/// Reads and re-hashes every object of both, whatever their codecs, and compares ids and refs. Prints what differs, one
-/// line each, and exits with 1 if anything does.
+/// Reads and re-hashes every object of both, whatever their codecs, and compares ids, refs and what else decides what
+/// git or hg shows, such as shallow, grafts, phases and lists of files. Prints what differs, one line each, and exits
+/// with 1 if anything does.
 #[derive(Debug, Args)]
 pub(crate) struct VerifyArguments {
     /// The first repository.
@@ -388,7 +389,8 @@ pub(crate) struct ChainsArguments {
     pub(crate) quiet: bool,
 }
 
-/// List or remove the variants that bench keeps, and copies for cold runs that killed runs left.
+/// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
+/// output, temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct CacheArguments {
     #[command(subcommand)]
@@ -402,8 +404,8 @@ pub(crate) enum CacheCommand {
     Prune(PruneArguments),
 }
 
-/// Remove cached variants that no process is using: all of them, unless an option keeps some. Copies that a killed run
-/// left go in any case.
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. What killed runs left
+/// goes in any case: their copies, their unfinished output wherever it lies, and their temporary files.
 #[derive(Debug, Args)]
 pub(crate) struct PruneArguments {
     /// Remove only variants that were not used for so many days.

@@ -3,19 +3,17 @@
 use std::{
     os::unix::process::ExitStatusExt,
     process::{Command, ExitCode, ExitStatus},
-    thread,
 };
 
 use nix::{
-    errno::Errno,
     sys::{
         signal::{Signal, kill},
-        wait::{Id, WaitPidFlag, waitid},
+        wait::{Id, WaitPidFlag, WaitStatus, waitid},
     },
     unistd::Pid,
 };
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM},
+    consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM},
     iterator::{SignalsInfo, exfiltrator::WithOrigin},
     low_level::{
         emulate_default_handler,
@@ -37,22 +35,27 @@ pub(crate) fn wait(mut command: Command) -> Result<ExitStatus, Failure> {
         Failure::new(FAILED, format!("{}: {error}", command.get_program().display()))
     };
     // Handled before there is a child, and kept until it is known; the child begins with the defaults.
-    let mut signals = SignalsInfo::<WithOrigin>::new(PASSED_ON).map_err(|error| failed(&error, &command))?;
+    let handled = PASSED_ON.into_iter().chain([SIGCHLD]);
+    let mut signals = SignalsInfo::<WithOrigin>::new(handled).map_err(|error| failed(&error, &command))?;
     let mut child = command.spawn().map_err(|error| failed(&error, &command))?;
     let pid = i32::try_from(child.id()).map(Pid::from_raw).map_err(|error| failed(&error, &command))?;
-    let handle = signals.handle();
-    let passing_on = thread::spawn(move || {
-        let sent_to_us = signals.forever().filter(|origin| !is_from_terminal(origin));
-        for signal in sent_to_us.filter_map(|origin| Signal::try_from(origin.signal).ok()) {
+    for origin in signals.forever() {
+        if origin.signal == SIGCHLD {
+            // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is
+            // waited for.
+            let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT | WaitPidFlag::WNOHANG;
+            match waitid(Id::Pid(pid), flags) {
+                Ok(WaitStatus::StillAlive) => {}
+                _ => break,
+            }
+        } else if !is_from_terminal(&origin)
+            && let Ok(signal) = Signal::try_from(origin.signal)
+        {
             // Gone already: then the signal is for nobody.
             let _ = kill(pid, signal);
         }
-    });
-    // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is waited for.
-    while let Err(Errno::EINTR) = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT) {}
-    handle.close();
+    }
     // What arrives from now on ends neither.
-    let _ = passing_on.join();
     child.wait().map_err(|error| failed(&error, &command))
 }
 

@@ -29,6 +29,10 @@ pub(crate) const TRY_AGAIN: u8 = 75;
 /// Ended by SIGINT or SIGTERM, as a shell would say it of a program that does not handle them.
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// What helps where the system refuses to start a thread.
+const MORE_THREADS: &str =
+    "raise the limit on processes or memory (ulimit -u, ulimit -v, pids.max), or end other programs";
+
 /// Why a command failed.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -125,6 +129,7 @@ impl From<WriterError> for Failure {
             WriterError::Reader(error) => error.into(),
             WriterError::Interrupted => Failure::new(INTERRUPTED, error),
             WriterError::Spec { .. } => Failure::new(USAGE, error),
+            WriterError::Thread(_) => Failure::new(TRY_AGAIN, error).with_hint(MORE_THREADS),
             WriterError::Output { force_helps: true, .. } => {
                 Failure::new(FAILED, error).with_hint("--force replaces it, -o names another place")
             }
@@ -154,6 +159,7 @@ impl From<BenchError> for Failure {
                 .with_hint("give the options of the session that wrote the records, or --json FILE for a new one"),
             BenchError::UselessDecoder { .. } => Failure::new(USAGE, error),
             BenchError::Stock(StockError::Client(error)) => error.into(),
+            BenchError::Stock(error @ StockError::Thread(_)) => Failure::new(TRY_AGAIN, error).with_hint(MORE_THREADS),
             BenchError::Stock(error) => Failure::new(FAILED, error),
             BenchError::Io { .. } | BenchError::Differs { .. } | BenchError::Cold(_) => Failure::new(FAILED, error),
         }

@@ -32,10 +32,13 @@ use std::{
     ffi::{OsStr, OsString},
     path::Path,
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::{CommandFactory, FromArgMatches};
+use repackbench_reader::threads;
 use repackbench_timing::stock::METER_COMMAND;
+use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
 use failure::Failure;
@@ -46,9 +49,10 @@ use peak_memory_arguments::PeakMemoryArguments;
 const GIT_PROGRAM: &str = "git-repackbench";
 
 fn main() -> ExitCode {
+    keep_file_size_limits_from_ending_us();
     let words: Vec<OsString> = std::env::args_os().collect();
     let result = match parse(&words) {
-        Ok(Parsed::Arguments(arguments)) => run(*arguments),
+        Ok(Parsed::Arguments { arguments, is_quiet }) => run(*arguments).inspect(|_| note_shortage(is_quiet)),
         Ok(Parsed::Generate(arguments)) => commands::generate::run(&arguments, &Arguments::command()),
         Ok(Parsed::PeakMemory(arguments)) => commands::peak_memory::run(&arguments),
         Err(error) => {
@@ -67,9 +71,20 @@ fn main() -> ExitCode {
     }
 }
 
+/// Under `ulimit -f`, a write that goes beyond the limit raises a signal that ends the process. With a handler it is
+/// an error of the write as a full disk is. Programs that are started do not inherit a handler. Where none can be
+/// set, the signal stays what it was.
+fn keep_file_size_limits_from_ending_us() {
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
 /// What was typed.
 enum Parsed {
-    Arguments(Box<Arguments>),
+    Arguments {
+        arguments: Box<Arguments>,
+        /// Whether notes are unwanted.
+        is_quiet: bool,
+    },
     /// Not among the commands that are shown, completed and described: it is what describes them.
     Generate(GenerateArguments),
     /// Nor this, which this program runs itself.
@@ -92,7 +107,14 @@ fn parse(words: &[OsString]) -> Result<Parsed, clap::Error> {
         _ => {}
     }
     let arguments = Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut program))?;
-    Ok(Parsed::Arguments(Box::new(arguments)))
+    let quiet = matches.subcommand().and_then(|(_, matches)| matches.try_get_one("quiet").ok().flatten().copied());
+    Ok(Parsed::Arguments { arguments: Box::new(arguments), is_quiet: quiet.unwrap_or(false) })
+}
+
+fn note_shortage(is_quiet: bool) {
+    if let Some(why) = threads::shortage().filter(|_| !is_quiet) {
+        failure::print_note(format_args!("done on fewer threads, as not all of them could be started: {why}"));
+    }
 }
 
 fn run(arguments: Arguments) -> Result<ExitCode, Failure> {

@@ -10,8 +10,12 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressStyle};
 use repackbench_writer::{Progress, ProgressUnit};
+use signal_hook::{
+    consts::{SIGHUP, SIGINT, SIGTERM},
+    flag,
+};
 
-use crate::failure::print_note;
+use crate::failure::{INTERRUPTED, print_note};
 
 /// A bar with rate and remaining time, or nothing.
 pub(crate) struct Bar {
@@ -24,14 +28,13 @@ impl Bar {
     pub(crate) fn new(quiet: bool) -> Self {
         let shown = !quiet && std::io::stderr().is_terminal();
         let interrupted = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&interrupted);
-        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at once.
-        // Where no handler can be set, the first one does that.
-        let _ = ctrlc::set_handler(move || {
-            if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(i32::from(crate::failure::INTERRUPTED));
-            }
-        });
+        // Half of a variant must not stay behind, so the first signal ends the work in order. The second ends it at
+        // once: what that does comes first, and sees what the first signal has set. Where no handler can be set, the
+        // first one ends it.
+        for signal in [SIGHUP, SIGINT, SIGTERM] {
+            let _ = flag::register_conditional_shutdown(signal, INTERRUPTED.into(), Arc::clone(&interrupted))
+                .and_then(|_| flag::register(signal, Arc::clone(&interrupted)));
+        }
         Bar { quiet, bar: shown.then(|| Mutex::new(ProgressBar::hidden())), interrupted }
     }
 

@@ -215,6 +215,16 @@ pub enum CodecError {
     },
 }
 
+/// Takes memory for up to `most` bytes of a new chunk behind what `out` holds.
+///
+/// # Errors
+/// There is none: where memory is limited, that is no reason to end the process.
+pub(crate) fn reserve_chunk(out: &mut Vec<u8>, most: usize) -> Result<(), CodecError> {
+    let no_memory =
+        |_| CodecError::Implementation { codec: "new chunk", message: format!("no memory for {most} bytes") };
+    out.try_reserve(most).map_err(no_memory)
+}
+
 impl CodecError {
     /// Wraps an error of the reader that payloads come from.
     pub(crate) fn reading_payload(source: io::Error) -> Self {

@@ -30,6 +30,7 @@ pub mod git;
 pub mod hg;
 mod payloads;
 mod repository;
+pub mod threads;
 pub mod traits;
 
 pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};

@@ -65,6 +65,9 @@ pub enum WriterError {
         /// What it said last.
         why: String,
     },
+    /// The system refuses to start a thread without which the work cannot be done.
+    #[error("cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// The user stopped the work. Nothing is left of it.
     #[error("interrupted; nothing was written")]
     Interrupted,

@@ -28,6 +28,7 @@ pub mod payloads;
 mod pipeline;
 mod progress;
 mod variant;
+mod work_folder;
 
 pub use conversion::{Conversion, convert};
 pub use encoding::Encoding;
@@ -38,3 +39,4 @@ pub use own_copy::copy_as_owner;
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit};
 pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};
+pub use work_folder::{LeftFolders, WorkFolder, remove_left};

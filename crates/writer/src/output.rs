@@ -1,7 +1,8 @@
 //! Where a variant is built and how it gets its final name.
 //!
-//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name, and
-//! whatever stops the work, the folder is removed.
+//! It is built in a folder beside that name, synced, and renamed. Until then nothing lies under the final name.
+//! Whatever stops the work, the folder is removed: by the run itself, or, if it was killed, by the next one that
+//! writes beside it.
 
 use std::{
     ffi::OsString,
@@ -14,9 +15,13 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER, FileTree},
     hg::repository::KEPT_IN_HG_DIR,
+    threads,
 };
 
-use crate::{Result, WriterError, pipeline::on_threads};
+use crate::{
+    Result, WriterError,
+    work_folder::{WorkFolder, remove_left},
+};
 
 /// The default output for `source` under `spec`: a sibling named after it and `suffix`, `repo.zstd-5`, `repo.zstd-5.loose`.
 pub fn default_output(source: &Path, spec: &CodecSpec, suffix: &str) -> Result<PathBuf> {
@@ -46,13 +51,15 @@ const SYNC_THREADS: usize = 16;
 /// A folder under construction, and the name that it is to get.
 #[derive(Debug)]
 pub struct OutputPath {
-    building: tempfile::TempDir,
+    work: WorkFolder,
+    building: PathBuf,
     target: PathBuf,
     replaces: bool,
 }
 
 impl OutputPath {
-    /// Makes a folder beside `target`. With `force` an earlier repository there is replaced when this one is finished.
+    /// Makes a folder beside `target`, where what killed runs left is removed. With `force` an earlier repository
+    /// there is replaced when this one is finished.
     ///
     /// # Errors
     /// `target` is taken and `force` is off, or it is something that `force` must not remove: anything but a
@@ -70,6 +77,8 @@ impl OutputPath {
         let Ok(parent) = fs::canonicalize(parent) else {
             return refuse("the folder to write it into is not there", false);
         };
+        // Before the target is looked at, which a killed run may have moved aside.
+        remove_left(&parent);
         let target_absolute = parent.join(name);
         for source in sources {
             let source = fs::canonicalize(source).map_err(|e| WriterError::io("find", source, e))?;
@@ -89,16 +98,15 @@ impl OutputPath {
                 Some(why) => return refuse(&why, false),
             },
         };
-        let building = tempfile::Builder::new()
-            .prefix(".repackbench-")
-            .tempdir_in(&parent)
-            .map_err(|e| WriterError::io("make a folder in", &parent, e.kind().into()))?;
-        Ok(OutputPath { building, target: target_absolute, replaces })
+        let work =
+            WorkFolder::create(&parent).map_err(|e| WriterError::io("make a folder in", &parent, e.kind().into()))?;
+        let building = work.new_folder();
+        Ok(OutputPath { work, building, target: target_absolute, replaces })
     }
 
     /// The folder to build in.
     pub fn building(&self) -> &Path {
-        self.building.path()
+        &self.building
     }
 
     /// Syncs everything that was built to disk, so that what gets the final name survives a crash.
@@ -119,36 +127,26 @@ impl OutputPath {
 
     /// Gives the folder its final name.
     pub fn publish(self) -> Result<PathBuf> {
-        let OutputPath { building, target, replaces } = self;
+        let OutputPath { work, building, target, replaces } = self;
         let rename = |from: &Path, to: &Path| fs::rename(from, to).map_err(|e| WriterError::io("rename", from, e));
-        set_default_permissions(building.path())?;
         let mut aside = None;
         if replaces {
-            let parent = target.parent().unwrap_or(Path::new("."));
-            let old = tempfile::Builder::new()
-                .prefix(".repackbench-replaced-")
-                .tempdir_in(parent)
-                .map_err(|e| WriterError::io("make a folder in", parent, e.kind().into()))?;
-            rename(&target, &old.path().join("old"))?;
+            let old = work.replaced(&target).map_err(|e| WriterError::io("move aside", &target, e))?;
+            rename(&target, &old)?;
             aside = Some(old);
         }
-        if let Err(error) = rename(building.path(), &target) {
-            if let Some(old) = aside {
-                // Kept until it is back in its place: it may be the only copy.
-                let old = old.keep();
-                rename(&old.join("old"), &target)?;
-                fs::remove_dir(&old).map_err(|e| WriterError::io("remove", &old, e))?;
+        if let Err(error) = rename(&building, &target) {
+            if let Some(old) = aside
+                && let Err(error) = rename(&old, &target)
+            {
+                // It may be the only copy.
+                work.leave();
+                return Err(error);
             }
             return Err(error);
         }
-        // It has another name now; there is nothing left to remove under the old one.
-        drop(building.keep());
         if let Some(parent) = target.parent() {
             sync(parent)?;
-        }
-        if let Some(old) = aside {
-            let path = old.path().to_owned();
-            old.close().map_err(|e| WriterError::io("remove", path, e))?;
         }
         Ok(target)
     }
@@ -157,7 +155,7 @@ impl OutputPath {
 /// Syncs `paths`, many at a time: a file system then writes its journal once for several of them, and thousands of small files
 /// do not wait for the disk one after another.
 fn sync_all(paths: &[PathBuf]) -> Result<()> {
-    on_threads(SYNC_THREADS, paths, |path| sync(path)).map(drop)
+    threads::map(SYNC_THREADS, paths, |path| sync(path)).map(drop)
 }
 
 fn sync(path: &Path) -> Result<()> {
@@ -236,28 +234,4 @@ fn somebodys_work(hg_dir: &Path) -> Result<Option<String>> {
         }
     }
     Ok(None)
-}
-
-/// A temporary folder is private to its owner; what it becomes has the permissions that the user's mask gives.
-#[cfg(unix)]
-fn set_default_permissions(folder: &Path) -> Result<()> {
-    let inspect = |path: &Path| fs::metadata(path).map_err(|e| WriterError::io("inspect", path, e));
-    // What is always there in a Git repository, or in one of Mercurial. In what is no repository there may be no folder.
-    let mut made_before = [".hg", "objects"].map(|name| folder.join(name)).into_iter().filter(|path| path.is_dir());
-    let permissions = match made_before.next() {
-        Some(probe) => inspect(&probe)?.permissions(),
-        None => {
-            let probe = folder.join(".permissions");
-            fs::create_dir(&probe).map_err(|e| WriterError::io("make", &probe, e))?;
-            let permissions = inspect(&probe)?.permissions();
-            fs::remove_dir(&probe).map_err(|e| WriterError::io("remove", &probe, e))?;
-            permissions
-        }
-    };
-    fs::set_permissions(folder, permissions).map_err(|e| WriterError::io("set the permissions of", folder, e))
-}
-
-#[cfg(not(unix))]
-fn set_default_permissions(_folder: &Path) -> Result<()> {
-    Ok(())
 }

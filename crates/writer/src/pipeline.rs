@@ -9,6 +9,8 @@ use std::{
     },
 };
 
+use repackbench_reader::threads;
+
 use crate::{Progress, Result, WriterError};
 
 /// About how many bytes of new chunks may wait while one slow batch holds the order up.
@@ -59,7 +61,8 @@ pub(crate) trait BatchConverter: Sync {
     fn convert(&self, contexts: &mut Self::Contexts, batch: &Self::Batch, encoded: &mut EncodedBatch) -> Result<()>;
 }
 
-/// Converts `batches` on `threads` threads, and calls `write` on this one with each and its new chunks, in order.
+/// Converts `batches` on up to `threads` threads, and calls `write` on this one with each and its new chunks, in
+/// order. Where no thread can be started, this one converts them in turn.
 ///
 /// # Errors
 /// The error of the first batch that has one, whichever fails first in time, and [`WriterError::Interrupted`].
@@ -78,39 +81,16 @@ pub(crate) fn run<C: BatchConverter>(
     };
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
-        for _ in 0..threads.clamp(1, batches.len().max(1)) {
+        let next = || {
             let (sender, shared) = (sender.clone(), &shared);
-            scope.spawn(move || convert_batches(converter, batches, shared, &sender));
+            move || convert_batches(converter, batches, shared, &sender)
+        };
+        if threads::start(scope, threads.clamp(1, batches.len().max(1)), next) == 0 {
+            return convert_in_turn(converter, batches, progress, write);
         }
         drop(sender);
         let _stop = StopOnDrop(&shared);
         write_in_order(converter, batches, &shared, &receiver, progress, write)
-    })
-}
-
-/// Does `work` on each of `items`, on `threads` threads, and returns the results in order. Each thread takes a run of them and
-/// stops at its first error.
-///
-/// # Errors
-/// The first error in the order of `items`.
-pub(crate) fn on_threads<'items, T: Sync, R: Send>(
-    threads: usize,
-    items: &'items [T],
-    work: impl Fn(&'items T) -> Result<R> + Copy + Send,
-) -> Result<Vec<R>> {
-    let share = items.len().div_ceil(threads.max(1)).max(1);
-    if share >= items.len() {
-        return items.iter().map(work).collect();
-    }
-    std::thread::scope(|scope| {
-        let spawn = |share: &'items [T]| scope.spawn(move || share.iter().map(work).collect::<Result<Vec<R>>>());
-        let threads: Vec<_> = items.chunks(share).map(spawn).collect();
-        let join = |thread: std::thread::ScopedJoinHandle<'_, Result<Vec<R>>>| {
-            thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-        };
-        // All are waited for, whichever fails.
-        let results: Vec<_> = threads.into_iter().map(join).collect();
-        results.into_iter().collect::<Result<Vec<_>>>().map(|results| results.into_iter().flatten().collect())
     })
 }
 
@@ -225,6 +205,28 @@ fn write_in_order<C: BatchConverter>(
     Ok(())
 }
 
+/// As a thread and the writer would do together.
+fn convert_in_turn<C: BatchConverter>(
+    converter: &C,
+    batches: &[C::Batch],
+    progress: &dyn Progress,
+    write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
+) -> Result<()> {
+    let (mut contexts, mut encoded) = (converter.contexts()?, EncodedBatch::default());
+    for batch in batches {
+        if progress.is_cancelled() {
+            return Err(WriterError::Interrupted);
+        }
+        encoded.clear();
+        converter.convert(&mut contexts, batch, &mut encoded)?;
+        write(batch, &encoded)?;
+        if encoded.stored.capacity() > LARGEST_SPARE {
+            encoded = EncodedBatch::default();
+        }
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use std::{thread::sleep, time::Duration};
@@ -270,6 +272,14 @@ mod tests {
         };
         let batches: Vec<u8> = (0..10).collect();
         run(&Delayed { failing: &[] }, &batches, 4, &NoProgress, &mut write).unwrap();
+        assert_eq!(seen, batches);
+        seen.clear();
+        let mut write = |batch: &u8, encoded: &EncodedBatch| {
+            assert_eq!(encoded.chunks().collect::<Vec<_>>(), [&[*batch][..]]);
+            seen.push(*batch);
+            Ok(())
+        };
+        convert_in_turn(&Delayed { failing: &[] }, &batches, &NoProgress, &mut write).unwrap();
         assert_eq!(seen, batches);
     }
 

@@ -5,7 +5,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use repackbench_writer::cache::{Cache, CachedCopies, CachedVariant, PrunePolicy};
+use repackbench_writer::{
+    cache::{Cache, CachedCopies, CachedVariant, PrunePolicy},
+    remove_left,
+};
 
 use super::print;
 use crate::{
@@ -48,13 +51,17 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
         (None, None) => PrunePolicy::All,
     };
     let freed = cache.prune(policy)?;
-    let copies = match freed.cold_copies {
+    let of_workloads = remove_left(&std::env::temp_dir()).removed;
+    let folders =
+        [(freed.cold_copies, "copies"), (freed.outputs, "unfinished output"), (of_workloads, "temporary files")];
+    let left: String = folders.map(|(count, what)| left_by_killed_runs(count, what)).concat();
+    print(&format!("{} variants{left} removed, {} bytes freed, {} in use\n", freed.variants, freed.bytes, freed.in_use))
+}
+
+fn left_by_killed_runs(count: u64, what: &str) -> String {
+    match count {
         0 => String::new(),
-        1 => " and 1 folder of copies that a killed run left".to_owned(),
-        folders => format!(" and {folders} folders of copies that killed runs left"),
-    };
-    print(&format!(
-        "{} variants{copies} removed, {} bytes freed, {} in use\n",
-        freed.variants, freed.bytes, freed.in_use
-    ))
+        1 => format!(" and 1 folder of {what} that a killed run left"),
+        folders => format!(" and {folders} folders of {what} that killed runs left"),
+    }
 }

@@ -3,7 +3,7 @@
 use std::{path::Path, process::ExitCode};
 
 use repackbench_codec::CodecSpec;
-use repackbench_reader::Repository;
+use repackbench_reader::{Repository, threads};
 use repackbench_report::convert_summary;
 use repackbench_timing::sizes::measure;
 use repackbench_writer::{
@@ -12,7 +12,7 @@ use repackbench_writer::{
     git, hg,
 };
 
-use super::{name_of, open_whole, print, print_idle_orders};
+use super::{name_of, note_output, open_whole, print, print_idle_orders};
 use crate::{
     args::ConvertArguments,
     failure::{Failure, print_note},
@@ -34,6 +34,7 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         (None, Written::Repository(layout)) => default_output(&arguments.repository, codec, &layout.file_suffix())?,
         (None, Written::Files) => default_files_output(&arguments.repository, codec)?,
     };
+    let _note = note_output(&target);
     let layout = match written {
         Written::Repository(layout) => layout,
         Written::Files => return write_revision(arguments, &source, codec, &target),
@@ -83,11 +84,8 @@ fn write_revision(
 fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path: &Path) -> Result<(), Failure> {
     conversion.notes.extend(repackbench_timing::missing::notes(source)?);
     // The lengths of Mercurial's deltas are known only when they are decoded, so both are measured at once.
-    let (before, after) = std::thread::scope(|scope| {
-        let after = scope.spawn(|| Repository::open(path).and_then(|converted| measure(&converted, &name_of(path))));
-        let before = measure(source, &name_of(name));
-        (before, after.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
-    });
+    let measure_result = || Repository::open(path).and_then(|converted| measure(&converted, &name_of(path)));
+    let (after, before) = threads::both(measure_result, || measure(source, &name_of(name)));
     let (before, after) = (before?, after?);
     print(&convert_summary(&before, &after, conversion.elapsed, conversion.sync, &conversion.notes))
 }

@@ -30,9 +30,19 @@ use repackbench_reader::{
     ReaderError, Repository,
     git::incomplete::{refuse_dangling_references, refuse_missing_alternates},
 };
-use repackbench_writer::Layout;
+use repackbench_writer::{
+    Layout,
+    cache::{Cache, OutputNote},
+};
 
 use crate::failure::{Failure, print_note};
+
+/// Notes where an output is being made, so that `cache prune` finds what this run leaves there if it is killed. Where
+/// there is no place for such a note, the next run that writes there finds it.
+fn note_output(target: &Path) -> Option<OutputNote> {
+    let folder = target.parent().map(|folder| if folder.as_os_str().is_empty() { Path::new(".") } else { folder })?;
+    Cache::open(None).and_then(|cache| cache.note_output(folder)).ok()
+}
 
 /// Opens the repository that the user named. One whose alternates are not there may lack any object, and is refused.
 fn open(path: &Path) -> Result<Repository, Failure> {

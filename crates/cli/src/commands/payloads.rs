@@ -4,13 +4,14 @@ use std::{path::Path, process::ExitCode};
 
 use repackbench_writer::payloads::{Exported, export_payloads, folder_of};
 
-use super::{open, print, print_notes};
+use super::{note_output, open, print, print_notes};
 use crate::{failure::Failure, failure::print_note, payload_arguments::PayloadsArguments, progress::Bar};
 
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     let repository = open(&arguments.repository)?;
     print_notes(&repository, arguments.quiet);
     let bar = Bar::new(arguments.quiet);
+    let _note = note_output(&arguments.export);
     let (exported, path) = export_payloads(&repository, &arguments.selection(), &arguments.export, &bar)?;
     if !arguments.quiet {
         summarise(&exported, &path)?;

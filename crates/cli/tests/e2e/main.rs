@@ -30,6 +30,7 @@ mod hg;
 mod html;
 mod incomplete;
 mod installed;
+mod limits;
 mod loose_sources;
 mod orders;
 mod outputs;

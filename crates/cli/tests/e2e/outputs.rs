@@ -1,8 +1,13 @@
 //! Where the output goes, and what is never overwritten.
 
 use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Stdio};
 
-use super::support::program::{self, command, convert, exit};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use super::support::program::{self, command, convert, exit, wait_for};
 use super::support::{Fixture, Scratch, git, repackbench, snapshot};
 
 #[test]
@@ -101,6 +106,102 @@ fn an_interrupted_conversion_leaves_no_output() {
     }
     convert(&source, "zlib:1", &out);
     assert_eq!(git::objects(&source), git::objects(&out));
+}
+
+/// A conversion that would take half a minute, and the cache that it knows of.
+struct Slow {
+    scratch: Scratch,
+    running: Child,
+}
+
+impl Slow {
+    fn start() -> Self {
+        let scratch = Scratch::new();
+        let mut convert = command();
+        convert.env("XDG_CACHE_HOME", scratch.join("cache")).args(["convert", "--quiet", "--codec", "xz:9"]);
+        convert.arg(Fixture::get("large-blob").repo()).arg("-o").arg(scratch.join("slow"));
+        let running = convert.stderr(Stdio::null()).spawn().expect("the program");
+        Slow { scratch, running }
+    }
+
+    /// The folders that it and others work in.
+    fn folders(&self) -> Vec<PathBuf> {
+        let names = self.scratch.names().into_iter().filter(|name| name.starts_with(".repackbench-"));
+        names.map(|name| self.scratch.join(&name)).collect()
+    }
+
+    /// Waits until the folder that it works in `is_so`, and sends it a signal.
+    fn signal_when(&mut self, is_so: impl Fn(&Path) -> bool, signal: Signal) {
+        let Slow { scratch, running } = self;
+        let is_there =
+            || scratch.names().iter().any(|name| name.starts_with(".repackbench-") && is_so(&scratch.join(name)));
+        wait_for(running, is_there);
+        self.signal(signal);
+    }
+
+    fn signal(&mut self, signal: Signal) {
+        kill(Pid::from_raw(i32::try_from(self.running.id()).expect("a number")), signal).expect("the program runs");
+        if signal == Signal::SIGKILL {
+            assert!(!self.running.wait().expect("its status").success());
+        }
+    }
+
+    /// Another conversion into the same folder.
+    fn convert_beside(&self) {
+        convert(&Fixture::get("bare").repo(), "zlib:1", &self.scratch.join("beside"));
+    }
+}
+
+#[test]
+fn what_a_killed_conversion_leaves_goes_with_the_next() {
+    let has_bytes = |folder: &Path| {
+        let packs = fs::read_dir(folder.join("new/objects/pack")).into_iter().flatten().flatten();
+        packs.filter_map(|entry| entry.metadata().ok()).any(|file| file.len() > 0)
+    };
+    let points: [&dyn Fn(&Path) -> bool; 3] = [&|_| true, &|folder| folder.join("new/objects").is_dir(), &has_bytes];
+    for point in points {
+        let mut slow = Slow::start();
+        slow.signal_when(point, Signal::SIGKILL);
+        assert_eq!(slow.folders().len(), 1, "it was killed before it could remove that");
+        slow.convert_beside();
+        assert_eq!(slow.scratch.names(), ["beside", "cache"]);
+    }
+}
+
+#[test]
+fn what_a_killed_conversion_leaves_goes_when_the_cache_is_pruned() {
+    let mut slow = Slow::start();
+    slow.signal_when(|folder| folder.join("new/objects").is_dir(), Signal::SIGKILL);
+    assert_eq!(slow.folders().len(), 1, "it was killed before it could remove that");
+    let prune = || {
+        let mut prune = command();
+        prune.env("XDG_CACHE_HOME", slow.scratch.join("cache")).env("TMPDIR", slow.scratch.path());
+        program::run(prune.args(["cache", "prune"])).exits(exit::OK).text()
+    };
+    assert!(prune().contains("1 folder of unfinished output that a killed run left"));
+    assert!(slow.folders().is_empty(), "{:?}", slow.folders());
+    assert_eq!(prune(), "0 variants removed, 0 bytes freed, 0 in use\n");
+}
+
+/// Also while it does not move, and with a folder of the user's beside it that is named alike.
+#[test]
+fn the_folder_of_a_living_conversion_stays() {
+    let mut slow = Slow::start();
+    slow.signal_when(|folder| folder.join("new/objects").is_dir(), Signal::SIGSTOP);
+    let own = slow.folders();
+    let users = slow.scratch.join(".repackbench-abc123");
+    fs::create_dir(&users).expect("a folder");
+    fs::write(users.join("lock"), "mine").expect("a file");
+    slow.convert_beside();
+    let mut prune = command();
+    prune.env("XDG_CACHE_HOME", slow.scratch.join("cache")).args(["cache", "prune"]);
+    assert_eq!(program::run(&mut prune).exits(exit::OK).text(), "0 variants removed, 0 bytes freed, 0 in use\n");
+    assert!(own[0].join("new/objects").is_dir() && users.join("lock").is_file());
+    // It goes on, and ends in order.
+    slow.signal(Signal::SIGINT);
+    slow.signal(Signal::SIGCONT);
+    assert_eq!(slow.running.wait().expect("its status").code(), Some(130));
+    assert_eq!(slow.folders(), [users]);
 }
 
 #[test]

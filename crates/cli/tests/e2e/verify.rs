@@ -74,6 +74,138 @@ fn a_head_that_moved_is_found() {
     });
 }
 
+/// What changes the history that git shows without a ref or an object being another.
+#[test]
+fn other_parents_are_found() {
+    let log = |repo: &Path| git::git(repo, ["log", "--format=%H %P", "HEAD"]).text();
+    let changes = |fixture: &'static str, change: &dyn Fn(&Path), name: &str| {
+        differs(fixture, "zlib:9", |variant| {
+            let before = log(variant);
+            change(variant);
+            assert_ne!(log(variant), before, "git sees the same: {name}");
+            name.to_owned()
+        });
+    };
+    let head = |repo: &Path| git::output(repo, ["rev-parse", "HEAD"]);
+    changes("bare", &|variant| fs::write(variant.join("shallow"), head(variant)).expect("shallow"), "shallow: ");
+    changes("shallow", &|variant| fs::remove_file(variant.join("shallow")).expect("shallow"), "shallow: ");
+    let graft = |variant: &Path| {
+        fs::create_dir_all(variant.join("info")).expect("info");
+        fs::write(variant.join("info/grafts"), head(variant)).expect("grafts");
+    };
+    changes("bare", &graft, "info/grafts: commit ");
+    changes("grafts", &|variant| fs::remove_file(variant.join("info/grafts")).expect("grafts"), "info/grafts: commit ");
+    let replace = |variant: &Path| drop(git::output(variant, ["replace", "HEAD", "HEAD~2"]));
+    changes("history", &replace, "reference refs/replace/");
+    let ignore = |variant: &Path| drop(git::output(variant, ["config", "core.useReplaceRefs", "false"]));
+    changes("replace", &ignore, "core.useReplaceRefs: yes in the ");
+}
+
+/// Only where objects may be missing git asks nobody for them, or says which are.
+#[test]
+fn a_partial_clone_made_whole_is_found() {
+    differs("partial-clone", "zlib:9", |variant| {
+        let missing = |repo: &Path| git::git(repo, ["fsck", "--connectivity-only"]).code;
+        let before = missing(variant);
+        for mark in git::pack_files(variant, "promisor") {
+            fs::remove_file(mark).expect("a mark");
+        }
+        for key in ["extensions.partialClone", "remote.origin.promisor", "remote.origin.partialclonefilter"] {
+            git::git(variant, ["config", "--unset-all", key]);
+        }
+        assert_ne!(missing(variant), before, "git sees the same");
+        "a partial clone: yes in the ".to_owned()
+    });
+}
+
+/// What git does not heed is no difference.
+#[test]
+fn other_spellings_of_the_same_are_the_same() {
+    let (scratch, source) = (Scratch::new(), Fixture::get("grafts").repo());
+    let variant = scratch.join("variant");
+    convert(&source, "zlib:9", &variant);
+    let path = variant.join("info/grafts");
+    let mut lines: Vec<String> = fs::read_to_string(&path).expect("grafts").lines().map(str::to_owned).collect();
+    lines.reverse();
+    lines.push(lines[0].split(' ').next().expect("a commit").to_owned());
+    fs::write(&path, format!("# a comment\n\n{}\n", lines.join("\n"))).expect("grafts");
+    git::output(&variant, ["pack-refs", "--all"]);
+    git::output(&variant, ["config", "core.useReplaceRefs", "false"]);
+    verify(&source, &variant).exits(exit::OK);
+}
+
+/// Two refs are the same where git says so, whatever bytes say it; and what git does not read is not the same.
+#[test]
+fn refs_are_read_as_git_reads_them() {
+    let (scratch, source) = (Scratch::new(), Fixture::get("refs").repo());
+    let variant = scratch.join("variant");
+    convert(&source, "zlib:9", &variant);
+    let ask = |repo: &Path, name: &str| {
+        let symbolic = git::git(repo, ["symbolic-ref", "--quiet", name]);
+        let resolved = git::git(repo, ["rev-parse", "--quiet", "--verify", name]);
+        (symbolic.code, symbolic.stdout, resolved.code, resolved.stdout)
+    };
+    let id = git::output(&source, ["rev-parse", "refs/heads/topic"]).trim_end().to_owned();
+    let other = git::output(&source, ["rev-parse", "refs/heads/main"]).trim_end().to_owned();
+    assert_ne!(id, other);
+    let (mut same, mut different) = (0, 0);
+    let mut check = |name: &str, content: &str| {
+        let path = variant.join(name);
+        let before = fs::read(&path).expect("a loose ref");
+        replace(&path, content.as_bytes());
+        let expected = ask(&variant, name) == ask(&source, name);
+        let outcome = verify(&source, &variant);
+        assert_eq!(
+            outcome.code == Some(exit::OK),
+            expected,
+            "{name}: {content:?}: {}{}",
+            outcome.text(),
+            outcome.stderr
+        );
+        assert!(expected || format!("{}{}", outcome.text(), outcome.stderr).contains(name), "{}", outcome.stderr);
+        *(if expected { &mut same } else { &mut different }) += 1;
+        replace(&path, &before);
+    };
+    let forms = [
+        "{}\n",
+        "{}",
+        "{} and more\n",
+        "{}\r\n",
+        "{}\t",
+        "{}\n{}\n",
+        " {}\n",
+        "{}x\n",
+        "{}\u{b}\n",
+        "{}00\n",
+        "",
+        "{}\0x\n",
+    ];
+    for form in forms {
+        for id in [&id, &id.to_uppercase(), &other] {
+            check("refs/heads/topic", &form.replace("{}", id));
+        }
+    }
+    let forms = [
+        "ref: {}\n",
+        "ref: {}",
+        "ref:{}\n",
+        "ref:\t {} \t\n",
+        "ref: {}\r\n",
+        "ref:\n {}\n\n",
+        "ref: {}\nmore\n",
+        "ref: {}\0x\n",
+        "REF: {}\n",
+        "ref {}\n",
+        "ref: {}.lock\n",
+    ];
+    for form in forms {
+        for name in ["refs/heads/nested/branch/name", "refs/heads/topic"] {
+            check("refs/heads/alias", &form.replace("{}", name));
+        }
+    }
+    assert!(same > 10 && different > 10, "{same}, {different}");
+}
+
 #[test]
 fn an_added_object_is_found() {
     differs("bare", "zlib:9", |variant| {

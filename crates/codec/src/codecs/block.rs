@@ -15,7 +15,7 @@ use crate::BLOCK_LEN;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::leb128;
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
@@ -175,6 +175,8 @@ impl<C: BlockCoder> BlockCodec<C> {
     fn compress(&mut self, payload: &[u8]) -> Result<usize, CodecError> {
         let most = self.coder.bound(payload.len());
         if self.block.len() < most {
+            let missing = most - self.block.len();
+            reserve_chunk(&mut self.block, missing)?;
             self.block.resize(most, 0);
         }
         self.coder.compress(payload, &mut self.block)

@@ -15,7 +15,7 @@ use super::rfc1950::{STREAM, expect_no_more};
 use super::zlib::{Wrapping, Zlib};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
 
 /// What libdeflate can do by itself.
@@ -72,7 +72,7 @@ impl Compressor {
     fn compress(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         // SAFETY: the context is valid until dropped.
         let most = unsafe { sys::libdeflate_zlib_compress_bound(self.0.as_ptr(), payload.len()) };
-        out.reserve(most);
+        reserve_chunk(out, most)?;
         let room = out.spare_capacity_mut();
         // SAFETY: both pointers are valid for the lengths passed with them, one for reads and one for writes;
         // the slices cannot overlap, since one of them is borrowed mutably.

@@ -7,7 +7,7 @@ use sirocco::inflate::{Decoder, Error};
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step};
 use crate::codec::Capabilities;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, reserve_chunk};
 
 /// Room for the window and what goes through it, in bytes: above what either half needs to free some of it.
 const BUFFER_LEN: usize = 256 << 10;
@@ -62,7 +62,9 @@ impl ZlibMachine for SiroccoLevel {
     ) -> Result<(), CodecError> {
         let start = out.len();
         deflater.encoder.reset();
-        out.resize(start + compress_bound(Format::Zlib, payload.len()), 0);
+        let most = compress_bound(Format::Zlib, payload.len());
+        reserve_chunk(out, most)?;
+        out.resize(start + most, 0);
         let room = out.get_mut(start..).unwrap_or_default();
         let progress = deflater.encoder.compress(payload, room, Flush::Finish);
         let (done, length) = (progress.done, progress.output.len());

@@ -11,7 +11,7 @@ use std::io::{BufRead, Read, Write};
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
@@ -69,7 +69,7 @@ impl Codec for Store {
 
     fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = out.len();
-        out.reserve(leb128::MAX_LEN + payload.len() + checksum::LEN);
+        reserve_chunk(out, leb128::MAX_LEN + payload.len() + checksum::LEN)?;
         leb128::write(payload.len() as u64, out);
         out.extend_from_slice(payload);
         if self.checksum {

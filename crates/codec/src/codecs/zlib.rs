@@ -8,7 +8,7 @@ use super::rfc1950::{STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step, added};
 use crate::codec::Capabilities;
 use crate::dictionary::Dictionary;
-use crate::error::CodecError;
+use crate::error::{CodecError, reserve_chunk};
 
 /// What stock zlib can do.
 pub(crate) const CAPABILITIES: Capabilities =
@@ -73,7 +73,7 @@ impl ZlibMachine for StockZlib {
         let mut consumed = 0;
         loop {
             let rest = payload.get(consumed..).unwrap_or_default();
-            out.reserve(bound(rest.len()));
+            reserve_chunk(out, bound(rest.len()))?;
             let compress = &mut deflater.compress;
             let before = compress.total_in();
             let status = compress.compress_vec(rest, out, FlushCompress::Finish);

@@ -15,7 +15,7 @@ use super::zstd_prefix::{check_prefix, with_prefix};
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 
@@ -69,7 +69,7 @@ impl Zstd {
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
         let start = out.len();
-        out.reserve(zstd_safe::compress_bound(payload.len()));
+        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
         let mut room = Cursor::new(out);
         room.set_position(start as u64);
         with_prefix(encoder, prefix, |encoder| encoder.compress2(&mut room, payload))
@@ -258,7 +258,7 @@ impl Codec for Zstd {
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
         let start = out.len();
-        out.reserve(zstd_safe::compress_bound(payload.len()));
+        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
         let mut room = Cursor::new(out);
         room.set_position(start as u64);
         encoder.compress2(&mut room, payload).map_err(failed)

@@ -12,7 +12,7 @@ use crate::codecs::lz4_flex::FlexCoder;
 use crate::codecs::lz4hc::HighCoder;
 use crate::codecs::zstd::Zstd;
 use crate::dictionary::Dictionary;
-use crate::error::CodecError;
+use crate::error::{CodecError, reserve_chunk};
 use crate::spec::{CodecChoice, CodecSpec};
 use crate::tag::Tag;
 
@@ -197,7 +197,9 @@ fn compress_lz4(coder: &mut dyn BlockCoder, payload: &[u8], stored: &mut Vec<u8>
     stored.push(LZ4);
     stored.extend_from_slice(&length.to_le_bytes());
     let block_start = stored.len();
-    stored.resize(block_start.saturating_add(coder.bound(payload.len())), 0);
+    let most = coder.bound(payload.len());
+    reserve_chunk(stored, most)?;
+    stored.resize(block_start.saturating_add(most), 0);
     let block_len = coder.compress(payload, stored.get_mut(block_start..).unwrap_or_default())?;
     stored.truncate(block_start + block_len);
     Ok(true)

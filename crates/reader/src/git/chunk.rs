@@ -25,6 +25,9 @@ pub fn decode_delta_to_vec(
     match usize::try_from(payload_len) {
         Ok(len) if len <= BLOCK_LEN => {
             // What a reused buffer holds is overwritten, so only its growth is zeroed.
+            let missing = len.saturating_sub(payload.len());
+            let no_memory = |_| CodecError::NoMemory { codec: "chunk", wanted: payload_len };
+            payload.try_reserve(missing).map_err(no_memory)?;
             payload.resize(len, 0);
             let decoded = match base {
                 Some(base) => decoder.decode_on_base(stored, base, payload),

@@ -18,9 +18,10 @@ use super::{
     hash::GitHasher,
     loose::{self, LooseFile},
     pack::PackFile,
+    repository::LooseObject,
     verify::{PackWalk, Worker},
 };
-use crate::{ObjectKind, Place, ReaderError, Result};
+use crate::{ObjectKind, Place, ReaderError, Result, threads};
 
 /// An object whose content has the id that it is named by.
 pub struct WholeObject<'a> {
@@ -94,34 +95,45 @@ pub fn visit_whole_objects<V: WholeVisitor>(repository: &GitRepository, visitors
     })
 }
 
-/// How many different objects there are in packs and loose files, at most: those that several hold are counted several times.
+/// How many different objects there are in packs and loose files: as many as [`visit_whole_objects`] hands over.
 ///
 /// # Errors
 /// An index cannot be read.
 pub fn count_objects(repository: &GitRepository) -> Result<u64> {
-    let mut count = repository.loose_objects()?.len() as u64;
+    let mut count = 0;
+    let mut packs: Vec<PackFile> = Vec::with_capacity(repository.packs().len());
     for files in repository.packs() {
-        count += u64::from(PackFile::open(files, repository.object_hash())?.entry_count());
+        let pack = PackFile::open(files, repository.object_hash())?;
+        let mut before = None;
+        for entry in pack.index().iter() {
+            let is_new = before != Some(entry.oid) && packs.iter().all(|pack| pack.position(&entry.oid).is_none());
+            count += u64::from(is_new);
+            before = Some(entry.oid);
+        }
+        packs.push(pack);
     }
-    Ok(count)
+    let objects = repository.loose_objects()?;
+    let is_loose = |object: &&LooseObject| packs.iter().all(|pack| pack.position(&object.id).is_none());
+    Ok(count + objects.as_slice().iter().filter(is_loose).count() as u64)
 }
 
-/// Does `work` with each of `visitors` on a thread of its own. Of several failures the one that lies first counts, for the same
-/// input to give the same message.
+/// Does `work` with each of `visitors`, on as many threads as there are for them: work that is shared out is done by
+/// the first ones. Of several failures the one that lies first counts, for the same input to give the same message.
 fn on_each<V: WholeVisitor>(
     visitors: &mut [V],
     dictionaries: &Dictionaries,
     work: impl Fn(&mut Worker<'_>) + Sync,
 ) -> Result<()> {
     let damage = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for visitor in visitors {
-            scope.spawn(|| {
-                let mut worker = Worker::new(dictionaries);
-                worker.visitor = Some(visitor);
-                work(&mut worker);
-                damage.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
-            });
+    let threads = visitors.len();
+    let waiting = Mutex::new(visitors.iter_mut());
+    let next_visitor = || waiting.lock().unwrap_or_else(PoisonError::into_inner).next();
+    threads::share(threads, || {
+        while let Some(visitor) = next_visitor() {
+            let mut worker = Worker::new(dictionaries);
+            worker.visitor = Some(visitor);
+            work(&mut worker);
+            damage.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
         }
     });
     let mut damage = damage.into_inner().unwrap_or_else(PoisonError::into_inner);

@@ -2,7 +2,8 @@
 
 use std::{thread, time::Duration};
 
-use repackbench_reader::{CacheLookups, History};
+use repackbench_reader::{CacheLookups, History, threads};
+use repackbench_writer::WriterError;
 
 use super::{
     BenchError,
@@ -27,17 +28,20 @@ pub(super) fn run(
     let expected: Vec<Expected<'_>> = histories.iter().map(|_| start.expect()).collect();
     let calls = ReadCalls::now();
     let copies: Vec<Result<CopyRun, BenchError>> = thread::scope(|scope| {
-        let threads: Vec<_> = histories
+        // One that cannot be started is no longer expected by the others. Fewer copies would be another measurement.
+        let copies: Vec<_> = histories
             .iter_mut()
             .zip(expected)
             .map(|(history, expected)| {
-                scope.spawn(move || run_copy(spec.build(range, None), history.as_mut(), place, expected, clock))
+                threads::spawn(scope, move || {
+                    run_copy(spec.build(range, None), history.as_mut(), place, expected, clock)
+                })
             })
             .collect();
         let join = |thread: thread::ScopedJoinHandle<'_, _>| {
             thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
-        threads.into_iter().map(join).collect()
+        copies.into_iter().map(|thread| thread.map(join).map_err(WriterError::Thread)?).collect()
     });
     let read_calls = calls.until(ReadCalls::now());
     let copies: Vec<CopyRun> = copies.into_iter().collect::<Result<_, _>>()?;

@@ -17,6 +17,7 @@ use nix::{
     },
     unistd::Pid,
 };
+use repackbench_reader::threads;
 use repackbench_writer::Progress;
 
 use super::StockError;
@@ -61,13 +62,14 @@ pub(crate) fn run(
     let faults = Faults::of_children();
     let start = clock.read_children().map_err(StockError::Clock)?;
     let mut child = command.spawn().map_err(|error| StockError::failed(command, &error.to_string()))?;
-    let (read, said) = attend(&mut child, progress, sink);
+    let attended = attend(&mut child, progress, sink);
     let status = child.wait().map_err(|error| StockError::failed(command, &error.to_string()))?;
     let end = clock.read_children().map_err(StockError::Clock)?;
     let usage = JobUsage { read_calls: None, ..faults.until(Faults::of_children()) };
     if progress.is_cancelled() {
         return Err(StockError::Interrupted);
     }
+    let (read, said) = attended.map_err(StockError::Thread)?;
     read.map_err(|error| StockError::failed(command, &error.to_string()))?;
     if !status.success() {
         return Err(StockError::failed(command, &end_in_words(status, &said)));
@@ -76,20 +78,29 @@ pub(crate) fn run(
 }
 
 /// Takes what the child says until it has ended; it is not waited for yet.
-fn attend(child: &mut Child, progress: &dyn Progress, sink: &mut dyn Sink) -> (io::Result<()>, String) {
+///
+/// # Errors
+/// There is no thread for what it says besides its output, or for ending it. It is ended, then.
+fn attend(child: &mut Child, progress: &dyn Progress, sink: &mut dyn Sink) -> io::Result<(io::Result<()>, String)> {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let pid = i32::try_from(child.id()).map(Pid::from_raw).ok();
     let (ended, has_ended) = mpsc::channel::<()>();
     thread::scope(|scope| {
-        let said = scope.spawn(move || stderr.map_or_else(String::new, first_of));
-        scope.spawn(move || end_when_cancelled(pid, progress, &has_ended));
+        let said = threads::spawn(scope, move || stderr.map_or_else(String::new, first_of));
+        let started = said.and_then(|said| {
+            threads::spawn(scope, move || end_when_cancelled(pid, progress, &has_ended)).map(|_| said)
+        });
+        // Where it cannot be ended, it is gone already, and what waits for its end goes on.
+        let said = started.inspect_err(|_| {
+            let _ = pid.map(|group| killpg(group, Signal::SIGKILL));
+        })?;
         let read = stdout.map_or(Ok(()), |stdout| drain(stdout, sink));
         if let Some(pid) = pid {
             // Not reaped: its number stays its own while it may still be sent a signal. An error shows when it is waited for.
             let _ = waitid(Id::Pid(pid), WaitPidFlag::WEXITED | WaitPidFlag::WNOWAIT);
         }
         drop(ended);
-        (read, said.join().unwrap_or_default())
+        Ok((read, said.join().unwrap_or_default()))
     })
 }
 

@@ -89,6 +89,9 @@ pub enum StockError {
     /// The clock cannot be read.
     #[error("cannot read the clock: {0}")]
     Clock(io::Error),
+    /// The system refuses to start a thread that attends to a command.
+    #[error("cannot start a thread: {0}")]
+    Thread(io::Error),
     /// The user stopped it.
     #[error("interrupted")]
     Interrupted,

@@ -1,13 +1,15 @@
 //! Where a workload writes: a place of the user's, or a folder that is removed after each run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
+
+use repackbench_writer::WorkFolder;
 
 use super::{WorkloadError, files_error};
 
 #[derive(Debug)]
 pub(super) enum Destination {
     Kept(PathBuf),
-    Scratch(Option<tempfile::TempDir>),
+    Scratch(Option<WorkFolder>),
 }
 
 impl Destination {
@@ -16,7 +18,7 @@ impl Destination {
     }
 
     /// Makes the folder. One of the user's has to be empty.
-    pub(super) fn make(&mut self, job: &str) -> Result<(), WorkloadError> {
+    pub(super) fn make(&mut self) -> Result<(), WorkloadError> {
         match self {
             Destination::Kept(path) => {
                 let is_taken = path.read_dir().is_ok_and(|mut entries| entries.next().is_some());
@@ -26,17 +28,17 @@ impl Destination {
                 std::fs::create_dir_all(&path).map_err(|e| files_error("make", path, e))
             }
             Destination::Scratch(folder) => {
-                let made = tempfile::Builder::new().prefix(&format!("repackbench-{job}-")).tempdir();
-                *folder = Some(made.map_err(|e| files_error("make a folder in", &std::env::temp_dir(), e))?);
+                let place = std::env::temp_dir();
+                *folder = Some(WorkFolder::create(&place).map_err(|e| files_error("make a folder in", &place, e))?);
                 Ok(())
             }
         }
     }
 
-    pub(super) fn path(&self) -> Result<&Path, WorkloadError> {
+    pub(super) fn path(&self) -> Result<PathBuf, WorkloadError> {
         match self {
-            Destination::Kept(path) => Ok(path),
-            Destination::Scratch(Some(folder)) => Ok(folder.path()),
+            Destination::Kept(path) => Ok(path.clone()),
+            Destination::Scratch(Some(folder)) => Ok(folder.new_folder()),
             Destination::Scratch(None) => Err(WorkloadError::not_prepared()),
         }
     }
@@ -46,7 +48,7 @@ impl Destination {
         if let Destination::Scratch(folder) = self
             && let Some(folder) = folder.take()
         {
-            let path = folder.path().to_owned();
+            let path = folder.new_folder();
             folder.close().map_err(|e| files_error("remove", &path, e))?;
         }
         Ok(())

@@ -231,13 +231,14 @@ impl Workload for Ingest {
 
     fn prepare(&mut self, variant: &VariantPlace) -> Result<(), WorkloadError> {
         self.collect(variant)?;
-        self.destination.make("ingest")
+        self.destination.make()
     }
     fn run(&mut self, _history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let Some((_, payloads)) = &self.payloads else { return Err(WorkloadError::not_prepared()) };
         let encoders = self.encoders.get()?;
+        let folder = self.destination.path()?;
         let mut job = Job {
-            folder: self.destination.path()?,
+            folder: &folder,
             encoders,
             stored: &mut self.stored,
             stored_bytes: 0,

@@ -10,6 +10,7 @@
 //! KEY.making/               being made, under the key's lock; renamed to KEY when whole
 //! KEY.removing/             being removed, under the key's lock
 //! cold-copies-.../          copies that a run reads, see `scratch.rs`
+//! outputs/...               where outputs are being made outside, see `outputs.rs`
 //! ```
 //!
 //! A variant is complete when it has its final name, as it gets that last. Folders that an interrupted process left
@@ -27,6 +28,7 @@ mod error;
 mod key;
 mod lock;
 mod metadata;
+mod outputs;
 mod prune;
 mod scratch;
 
@@ -34,6 +36,7 @@ pub use error::{CacheError, GetOrMakeError};
 pub(crate) use key::KeyHasher;
 pub use key::{VariantInputs, VariantKey};
 pub use metadata::{MakingCost, VariantOrigin};
+pub use outputs::OutputNote;
 pub use prune::{CachedVariant, Freed, PrunePolicy};
 pub use scratch::{CachedCopies, ScratchFolder};
 

@@ -50,6 +50,8 @@ pub enum PrunePolicy {
 pub struct Freed {
     /// How many variants were removed.
     pub variants: u64,
+    /// How many folders were removed that killed processes had left where they made their output.
+    pub outputs: u64,
     /// How many folders of copies for cold runs were removed that a killed process had left.
     pub cold_copies: u64,
     /// The bytes of their files.
@@ -76,8 +78,8 @@ impl Cache {
         Ok(variants)
     }
 
-    /// Removes variants by `policy`. Variants in use stay; damaged ones, and copies that a killed process left, go whatever the policy
-    /// is.
+    /// Removes variants by `policy`. Variants in use stay; damaged ones, and what killed processes left, go whatever
+    /// the policy is.
     ///
     /// # Errors
     /// When the cache's folder cannot be read or a variant cannot be removed. Variants before that one are gone.
@@ -85,6 +87,7 @@ impl Cache {
         let variants = self.list()?;
         let mut freed = Freed::default();
         self.remove_damaged()?;
+        freed.outputs = self.remove_left_outputs()?;
         (freed.cold_copies, freed.bytes, freed.in_use) = self.remove_left_copies()?;
         let now = unix_seconds(SystemTime::now());
         let mut kept_bytes = variants.iter().fold(0_u64, |sum, variant| sum.saturating_add(variant.bytes));

@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use repackbench_reader::{ChunkKind, Repository};
+use repackbench_reader::{ChunkKind, Repository, threads};
 
 pub use self::assign::{encoding_for, encoding_for_whole};
 use self::{
@@ -88,12 +88,7 @@ pub fn train_for(
             progress.advance(1);
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 1..threads.clamp(1, wanted.len().max(1)) {
-            scope.spawn(work);
-        }
-        work();
-    });
+    threads::share(threads.min(wanted.len()), work);
     progress.finish();
     outcomes.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }

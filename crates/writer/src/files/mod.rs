@@ -23,16 +23,15 @@ use repackbench_codec::{
 use repackbench_reader::{
     Repository,
     files::{DESCRIPTOR_FILE, Descriptor, FILES_FOLDER},
+    threads,
 };
 
 pub use self::copies::{compressed_in_place, copy_interleaved, files_in_folder_order};
 pub use self::revision::{FileVisitor, LeftOutFiles, RevisionFiles};
 use self::{revision::FileBatch, tree_writer::TreeWriter};
 use crate::{
-    OutputPath, Progress, ProgressUnit, Result, WriterError,
-    conversion::unchanged,
-    default_output,
-    pipeline::{EncodedBatch, on_threads},
+    OutputPath, Progress, ProgressUnit, Result, WriterError, conversion::unchanged, default_output,
+    pipeline::EncodedBatch,
 };
 
 /// A tree of files that was written.
@@ -198,7 +197,7 @@ impl Writing<'_> {
             return Err(WriterError::Interrupted);
         }
         let shares = batch.shares(self.threads);
-        let encoded = on_threads(self.threads, &shares, |share| self.encode(batch, share.clone()))?;
+        let encoded = threads::map(self.threads, &shares, |share| self.encode(batch, share.clone()))?;
         for (share, encoded) in shares.iter().zip(&encoded) {
             for (number, stored) in share.clone().zip(encoded.chunks()) {
                 tree.put(batch.path(number), stored)?;

@@ -6,18 +6,21 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicU64, AtomicUsize, Ordering},
     },
 };
 
 use repackbench_codec::{ChunkDecoder, ChunkKind, Dictionaries, KindEncoders, ZlibReader};
-use repackbench_reader::git::{
-    chunk::decode_to_vec,
-    loose::{self, LargeLoose, LooseFile},
-    repository::{LooseObject, LooseObjects},
+use repackbench_reader::{
+    git::{
+        chunk::decode_to_vec,
+        loose::{self, LargeLoose, LooseFile},
+        repository::{LooseObject, LooseObjects},
+    },
+    threads,
 };
 
-use super::{create_read_only, stream};
+use super::{create_read_only, stream, whole_objects::check_all_written};
 use crate::{Encoding, Progress, Result, WriterError};
 
 /// How much of a large new object is read at a time to verify it, in bytes.
@@ -33,7 +36,7 @@ pub(super) fn convert_loose(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<()> {
-    let next = AtomicUsize::new(0);
+    let (next, written) = (AtomicUsize::new(0), AtomicU64::new(0));
     // The failure at the lowest position, so that the same input gives the same message.
     let failure: Mutex<Option<(usize, WriterError)>> = Mutex::new(None);
     let work = || -> std::result::Result<(), (usize, WriterError)> {
@@ -49,24 +52,21 @@ pub(super) fn convert_loose(
                 next.store(objects.len(), Ordering::Relaxed);
                 return Err((at, error));
             }
+            written.fetch_add(1, Ordering::Relaxed);
             progress.advance(1);
         }
     };
-    std::thread::scope(|scope| {
-        for _ in 0..threads.clamp(1, objects.len().max(1)) {
-            scope.spawn(|| {
-                if let Err((at, error)) = work() {
-                    let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
-                    if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
-                        *first = Some((at, error));
-                    }
-                }
-            });
+    threads::share(threads.min(objects.len()), || {
+        if let Err((at, error)) = work() {
+            let mut first = failure.lock().unwrap_or_else(PoisonError::into_inner);
+            if first.as_ref().is_none_or(|(earlier, _)| at < *earlier) {
+                *first = Some((at, error));
+            }
         }
     });
     match failure.into_inner().unwrap_or_else(PoisonError::into_inner) {
         Some((_, error)) => Err(error),
-        None => Ok(()),
+        None => check_all_written(out, objects.len() as u64, written.into_inner()),
     }
 }
 

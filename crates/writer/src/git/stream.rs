@@ -7,7 +7,7 @@ use std::{
 
 use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecError};
-use repackbench_reader::git::hash::GitHasher;
+use repackbench_reader::{git::hash::GitHasher, threads};
 
 use crate::{Progress, WriterError};
 
@@ -37,7 +37,7 @@ pub(super) struct Reframed<'a> {
 /// Decodes the chunk that `stored` yields next on a thread of its own and encodes its payload into `sink` on this one.
 ///
 /// # Errors
-/// Only [`WriterError::Interrupted`], when the user wants the work to stop.
+/// Only [`WriterError::Interrupted`], when the user wants the work to stop, and [`WriterError::Thread`].
 pub(super) fn convert(
     decoder: &mut ChunkDecoder,
     stored: impl BufRead + Send,
@@ -66,7 +66,7 @@ pub(super) fn convert_reframed(
     let new_len = payload_len.saturating_sub(skipped as u64).saturating_add(header.len() as u64);
     let (sender, receiver) = sync_channel(PIECES);
     std::thread::scope(|scope| {
-        let decoding = scope.spawn(move || {
+        let decoding = threads::spawn(scope, move || {
             let mut hasher = GitHasher::new(Kind::Sha256);
             hasher.update(header);
             send(&sender, header);
@@ -83,6 +83,7 @@ pub(super) fn convert_reframed(
             });
             (consumed, hasher.finish())
         });
+        let decoding = decoding.map_err(WriterError::Thread)?;
         let mut payload = PieceReader { receiver: Some(receiver), piece: Vec::new(), read: 0 };
         let encoded = encoder.encode_stream(&mut payload, new_len, sink);
         // An encoder that gave up would leave the other side waiting for someone to take its pieces.

@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead, Read, Write},
     ops::ControlFlow,
+    path::Path,
 };
 
 use repackbench_codec::{ChunkDecoder, ChunkKind, KindEncoders, ZlibReader};
@@ -24,24 +25,42 @@ pub(super) trait ObjectSink: Send {
     fn store(&mut self, object: WholeObject<'_>) -> Result<()>;
 }
 
-/// Hands every object of `source` to one of `sinks`, each to a thread of its own.
+/// Hands every object of `source` to one of `sinks`, each of which works on a thread of its own where there are
+/// enough, and makes sure that none was left out.
 pub(super) fn store_objects<S: ObjectSink>(
     source: &GitRepository,
     sinks: Vec<S>,
     label: &'static str,
     progress: &dyn Progress,
 ) -> Result<Vec<S>> {
-    progress.start(label, count_objects(source)?, ProgressUnit::Items);
+    let expected = count_objects(source)?;
+    progress.start(label, expected, ProgressUnit::Items);
     let mut visitors: Vec<Visitor<'_, S>> =
-        sinks.into_iter().map(|sink| Visitor { sink, progress, failure: None }).collect();
+        sinks.into_iter().map(|sink| Visitor { sink, progress, stored: 0, failure: None }).collect();
     visit_whole_objects(source, &mut visitors)?;
     progress.finish();
-    visitors.into_iter().map(|visitor| visitor.failure.map_or(Ok(visitor.sink), Err)).collect()
+    let stored = visitors.iter().map(|visitor| visitor.stored).sum();
+    let sinks: Vec<S> =
+        visitors.into_iter().map(|visitor| visitor.failure.map_or(Ok(visitor.sink), Err)).collect::<Result<_>>()?;
+    check_all_written(source.git_dir(), expected, stored)?;
+    Ok(sinks)
+}
+
+/// Makes sure that all of the `expected` objects of the repository at `path` were written.
+pub(super) fn check_all_written(path: &Path, expected: u64, written: u64) -> Result<()> {
+    match expected == written {
+        true => Ok(()),
+        false => {
+            Err(ReaderError::internal(path, format!("all of {expected} objects were written, not {written}")).into())
+        }
+    }
 }
 
 struct Visitor<'a, S> {
     sink: S,
     progress: &'a dyn Progress,
+    /// How many objects the sink has taken.
+    stored: u64,
     failure: Option<WriterError>,
 }
 
@@ -50,7 +69,10 @@ impl<S: ObjectSink> WholeVisitor for Visitor<'_, S> {
         let stored = if self.progress.is_cancelled() { Err(WriterError::Interrupted) } else { self.sink.store(object) };
         self.progress.advance(1);
         match stored {
-            Ok(()) => ControlFlow::Continue(()),
+            Ok(()) => {
+                self.stored += 1;
+                ControlFlow::Continue(())
+            }
             Err(error) => {
                 self.failure = Some(error);
                 ControlFlow::Break(())
@@ -143,7 +165,7 @@ impl<'a> ObjectEncoder<'a> {
 pub(super) struct ObjectName<'a> {
     pub(super) id: gix_hash::ObjectId,
     pub(super) kind: ObjectKind,
-    pub(super) path: &'a std::path::Path,
+    pub(super) path: &'a Path,
 }
 
 impl ObjectName<'_> {
@@ -224,4 +246,60 @@ pub(super) fn notes(source: &GitRepository) -> Vec<String> {
         );
     }
     notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{
+        NoProgress,
+        git::pack::test_repository::{git, packed},
+    };
+
+    /// Takes the objects' ids.
+    #[derive(Default)]
+    struct Ids(Vec<gix_hash::ObjectId>);
+
+    impl ObjectSink for Ids {
+        fn store(&mut self, object: WholeObject<'_>) -> Result<()> {
+            self.0.push(object.id);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_object_is_stored_once_however_often_it_is_there() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = scratch.path();
+        packed(folder);
+        // A second pack with all of them, loose ones that are in a pack, too, and one that is not.
+        git(folder, &["commit", "-q", "--allow-empty", "-m", "in both"], None);
+        git(folder, &["repack", "-aq"], None);
+        std::fs::write(folder.join("more"), "a loose one").unwrap();
+        git(folder, &["hash-object", "-w", "more"], None);
+        let repository = GitRepository::open(folder).unwrap();
+        assert!(repository.packs().len() > 1 && !repository.loose_objects().unwrap().is_empty());
+        let listed = git(folder, &["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"], None);
+        for sinks in [1, 3] {
+            let sinks = (0..sinks).map(|_| Ids::default()).collect();
+            let stored = store_objects(&repository, sinks, "storing", &NoProgress).unwrap();
+            let ids: Vec<String> = stored.iter().flat_map(|sink| &sink.0).map(ToString::to_string).collect();
+            assert_eq!(ids.len(), listed.lines().count());
+            assert_eq!(ids.iter().map(String::as_str).collect::<BTreeSet<_>>(), listed.lines().collect());
+        }
+    }
+
+    #[test]
+    fn an_object_that_was_not_written_is_an_error() {
+        check_all_written(Path::new("repo"), 3, 3).unwrap();
+        for written in [2, 4] {
+            let error = check_all_written(Path::new("repo"), 3, written).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("internal error: all of 3 objects were written, not {written}")),
+                "{error}"
+            );
+        }
+    }
 }

@@ -172,7 +172,39 @@ fn place(
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
+    use repackbench_reader::{ObjectKind, hg::revlog::RevlogFiles};
+
     use super::*;
+
+    #[test]
+    fn a_revlog_without_its_last_revision_is_not_finished() {
+        let folder = tempfile::tempdir().unwrap();
+        let (index, data) = (folder.path().join("a.i"), folder.path().join("a.d"));
+        // Two revisions of nothing, inline.
+        let entry = |revision: u8| {
+            let mut entry = [0; ENTRY_LEN];
+            entry[..4].copy_from_slice(if revision == 0 { &[0, 1, 0, 1] } else { &[0; 4] });
+            (entry[19], entry[23]) = (revision, revision);
+            entry[24..32].fill(0xff);
+            entry
+        };
+        fs::write(&index, [entry(0), entry(1)].concat()).unwrap();
+        let files = RevlogFiles { index, data, has_data: false, kind: ObjectKind::Filelog, path: b"a".to_vec() };
+        let revlog = Revlog::open(&files).unwrap();
+        let emit = |revisions: usize| {
+            let new = NewFile::new(folder.path().join(format!("{revisions}.i")), 0o644);
+            let mut emitter = RevlogEmitter::new(&revlog, new, None).unwrap();
+            (0..revisions).for_each(|_| emitter.push(b"").unwrap());
+            emitter.finish().map_err(|error| error.to_string())
+        };
+        emit(2).unwrap();
+        for revisions in [0, 1] {
+            let expected = format!("internal error: all of 2 revisions were written, not {revisions}");
+            assert!(emit(revisions).unwrap_err().contains(&expected), "{:?}", emit(revisions));
+        }
+    }
 
     #[test]
     fn offset_and_length_change_and_nothing_else() {

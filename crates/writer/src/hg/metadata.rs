@@ -17,9 +17,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_reader::{ReaderError, hg::HgRepository};
+use repackbench_reader::{ReaderError, hg::HgRepository, threads};
 
-use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner, pipeline::on_threads};
+use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner};
 
 /// Fewer folders are created sooner than threads are started.
 const WORTH_THREADS: usize = 32;
@@ -80,7 +80,7 @@ fn create_folders(source: &HgRepository, kept: &[PathBuf], threads: usize, hg_di
     by_depth.values().try_for_each(|folders| {
         let threads = if folders.len() >= WORTH_THREADS { threads } else { 1 };
         let create = |folder| create_folder(&source.hg_dir().join(folder), &hg_dir.join(folder));
-        on_threads(threads, folders, create).map(drop)
+        threads::map(threads, folders, create).map(drop)
     })
 }
 

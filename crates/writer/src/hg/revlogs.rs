@@ -20,6 +20,7 @@ use repackbench_reader::{
         HgRepository,
         revlog::{Revlog, RevlogFiles},
     },
+    threads,
 };
 
 use super::{
@@ -80,7 +81,7 @@ pub(super) fn convert_revlogs(
     out: &Path,
     progress: &dyn Progress,
 ) -> Result<Vec<String>> {
-    let revlogs = pipeline::on_threads(threads, source.revlogs(), SourceRevlog::new)?;
+    let revlogs = threads::map(threads, source.revlogs(), SourceRevlog::new)?;
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
     let dictionaries = source.dictionaries()?;

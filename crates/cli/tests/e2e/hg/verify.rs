@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::super::support::hg;
+use super::super::support::hg::{self, Version};
 use super::super::support::program::{self, Outcome, command, convert, exit};
 use super::super::support::revlog::{OpenRevlog, field};
 use super::super::support::{Fixture, Scratch};
@@ -123,6 +123,81 @@ fn other_files_that_differ_are_named() {
     ] {
         differs(fixture, "zlib:9", append(file), &["different file: ", file]);
     }
+}
+
+/// Rewrites a variant's file of lines below `.hg`.
+fn rewrite(variant: &Path, file: &str, change: impl FnOnce(Vec<String>) -> Vec<String>) {
+    let path = variant.join(".hg").join(file);
+    let lines = fs::read_to_string(&path).expect("the file").lines().map(str::to_owned).collect();
+    fs::write(path, change(lines).iter().map(|line| format!("{line}\n")).collect::<String>()).expect("the file");
+}
+
+/// A data file that the list lacks is left out when a clone copies files, which then lacks the chunks of its revisions.
+#[test]
+fn a_data_file_that_is_not_listed_is_named() {
+    let (mut left_out, fncache) = (String::new(), "store/fncache");
+    let change = |variant: &Path| {
+        assert!(!hg::verify(Version::V72, variant).1.concat().contains("not in fncache"));
+        rewrite(variant, fncache, |mut lines| {
+            let at = lines.iter().position(|line| line.ends_with(".d")).expect("a split revlog");
+            left_out = lines.remove(at);
+            lines
+        });
+        let (_, said) = hg::verify(Version::V72, variant);
+        assert!(said.iter().any(|line| line.contains(&left_out) && line.contains("not in fncache")), "{said:?}");
+    };
+    differs(
+        "default",
+        "zlib:9",
+        change,
+        &["different file: store/fncache: 'data/", ".d', which is there, is missing in "],
+    );
+}
+
+#[test]
+fn a_list_of_names_is_read_as_hg_reads_it() {
+    let (source, scratch) = (Fixture::hg("default").repo(), Scratch::new());
+    let variant = scratch.join("variant");
+    convert(&source, "zlib:9", &variant);
+    let path = variant.join(".hg/store/fncache");
+    let listed = fs::read_to_string(&path).expect("the list");
+    // Not the server, which ends where hg gives up.
+    let hg_reads_it = || {
+        let outcome = program::run(hg::command(Version::V72, &variant).arg("verify"));
+        outcome.code == Some(exit::OK) && !format!("{}{}", outcome.text(), outcome.stderr).contains("fncache")
+    };
+    let mut lines: Vec<&str> = listed.lines().rev().collect();
+    lines.push(lines[0]);
+    for (content, is_read) in [
+        (format!("{}\n", lines.join("\n")), true),
+        (listed.trim_end().to_owned(), false),
+        (format!("{listed}\n"), false),
+        (format!("{listed}data/with a\rreturn.i\n"), false),
+        (String::new(), false),
+        (listed.clone(), true),
+    ] {
+        fs::write(&path, &content).expect("the list");
+        assert_eq!(hg_reads_it(), is_read, "{content:?}");
+        let outcome = verify(&source, &variant);
+        assert_eq!(
+            outcome.code,
+            Some(if is_read { exit::OK } else { exit::FAILURE }),
+            "{content:?}: {}",
+            outcome.stderr
+        );
+        assert!(is_read || outcome.text().contains("store/fncache"), "{}", outcome.text());
+    }
+}
+
+/// A share reads the requirements of the store alone.
+#[test]
+fn a_requirement_in_the_other_file_is_named() {
+    let change = |variant: &Path| {
+        rewrite(variant, "store/requires", |lines| lines.into_iter().filter(|line| line != "sparserevlog").collect());
+        rewrite(variant, "requires", |lines| [lines, vec!["sparserevlog".to_owned()]].concat());
+    };
+    let words = ["the requirement sparserevlog in requires", "the requirement sparserevlog in store/requires"];
+    differs("default", "zlib:9", change, &words);
 }
 
 #[test]

@@ -237,6 +237,14 @@ impl GitRepository {
         Ok(references::replacements(&self.references()?, self.object_hash()))
     }
 
+    /// Whether there are refs under `refs/replace/`, in effect or not.
+    ///
+    /// # Errors
+    /// As [`Self::references`].
+    pub fn has_replace_refs(&self) -> Result<bool> {
+        Ok(!references::replacements(&self.references()?, self.object_hash()).is_empty())
+    }
+
     /// Whether `refs/replace/` takes effect: the value of `core.useReplaceRefs`, true by default.
     ///
     /// # Errors

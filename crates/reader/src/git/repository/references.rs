@@ -1,7 +1,9 @@
 //! Refs of the files backend: one loose file per ref, and `packed-refs`.
 //!
-//! The two encodings are decoded by `gix-ref`. Which files count is decided here, because git follows symbolic links in
-//! `refs/` (and reads a link whose text is a ref name as a symbolic ref) where `gix-ref` passes over them.
+//! `packed-refs` is decoded by `gix-ref`. Loose refs are decoded here, byte for byte as git's
+//! `parse_loose_ref_contents` does: `gix-ref` wants one space after `ref:`, and reads refs that git takes for broken.
+//! Which files count is decided here too, because git follows symbolic links in `refs/` (and reads a link whose text
+//! is a ref name as a symbolic ref) where `gix-ref` passes over them.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -129,17 +131,26 @@ pub(super) fn read_loose(file: &TreeFile, hash: gix_hash::Kind) -> Result<Target
     let Some(content) = read_regular_file(&file.path)? else {
         return Err(ReaderError::Changed { path: file.path.clone() });
     };
-    let decoded = gix_ref::FullName::try_from(file.name.as_bstr())
-        .ok()
-        .and_then(|name| gix_ref::file::loose::Reference::try_from_path(name, &content, hash).ok());
-    match decoded.map(|reference| reference.target) {
-        Some(gix_ref::Target::Object(id)) => Ok(Target::Object(id)),
-        Some(gix_ref::Target::Symbolic(name)) => Ok(Target::Symbolic(name.into_inner())),
-        None => {
-            let expected = format!("'ref: <name>' or {} hexadecimal digits", hash.len_in_hex());
-            Err(ReaderError::corrupt(&file.path, Place::Whole, expected, quoted(&content)))
-        }
+    decode_loose(&content, hash).ok_or_else(|| {
+        let expected = format!("'ref: <name>' or {} hexadecimal digits", hash.len_in_hex());
+        ReaderError::corrupt(&file.path, Place::Whole, expected, quoted(&content))
+    })
+}
+
+/// What the content of a loose ref says; `None` where git says that the ref is broken.
+fn decode_loose(content: &[u8], hash: gix_hash::Kind) -> Option<Target> {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
+    let kept = content.iter().rposition(|byte| !is_space(byte)).map_or(0, |last| last + 1);
+    // A string ends at its first NUL.
+    let text = content.get(..kept)?.split(|byte| *byte == 0).next()?;
+    if let Some(target) = text.strip_prefix(b"ref:") {
+        let start = target.iter().position(|byte| !is_space(byte))?;
+        let name = target.get(start..)?.as_bstr();
+        return is_reference_name(name).then(|| Target::Symbolic(name.to_owned()));
     }
+    let (hex, rest) = text.split_at_checked(hash.len_in_hex())?;
+    rest.first().is_none_or(is_space).then_some(())?;
+    ObjectId::from_hex(hex).ok().map(Target::Object)
 }
 
 /// Adds the refs of the file `packed-refs` at `path`.

@@ -1,6 +1,22 @@
-//! Holds two repositories against each other: same references, same objects, all of them sound.
+//! Holds two repositories against each other: same references, same objects, all of them sound, and the same of what
+//! changes how git reads them.
+//!
+//! | what | compared as git reads it |
+//! |---|---|
+//! | `HEAD`, refs | by name and target, whether loose, packed or a symbolic link; replace refs are among them |
+//! | `core.useReplaceRefs` | where there are replace refs |
+//! | `shallow` | as a set |
+//! | `info/grafts` | the parents of each commit; of a commit that is named twice the first line holds |
+//! | whether objects may be missing | `extensions.partialClone`, promisor remotes and packs |
+//!
+//! Reflogs, and what is derived from objects such as a commit-graph, are not compared.
 
-use std::{cmp::Ordering, collections::BTreeMap, fmt};
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    path::PathBuf,
+};
 
 use bstr::BString;
 use gix_hash::ObjectId;
@@ -23,6 +39,35 @@ pub enum Difference {
         /// Where it leads in the second.
         second: Option<Target>,
     },
+    /// A commit that only one of the two files `shallow` names.
+    Shallow {
+        /// The file of the first.
+        path: PathBuf,
+        /// The commit.
+        commit: ObjectId,
+        /// Whether the first has it.
+        in_first: bool,
+    },
+    /// A commit to which the two files `info/grafts` give other parents.
+    Graft {
+        /// The file of the first.
+        path: PathBuf,
+        /// The commit.
+        commit: ObjectId,
+        /// The parents that the first gives it; none where it leaves the commit as it is stored.
+        first: Option<Vec<ObjectId>>,
+        /// Those that the second gives it.
+        second: Option<Vec<ObjectId>>,
+    },
+    /// A setting that changes how git reads a repository.
+    Setting {
+        /// The configuration file of the first.
+        path: PathBuf,
+        /// What it decides.
+        name: &'static str,
+        /// Whether it is on in the first, and off in the second.
+        in_first: bool,
+    },
     /// An object that only one of them has.
     Object {
         /// Its id.
@@ -40,10 +85,39 @@ impl fmt::Display for Difference {
             Difference::Reference { name, first, second } => {
                 write!(f, "reference {name}: {} in the first, {} in the second", Shown(first), Shown(second))
             }
-            Difference::Object { id, in_first } => {
-                write!(f, "object {id}: only in the {}", if *in_first { "first" } else { "second" })
+            Difference::Shallow { path, commit, in_first } => {
+                write!(f, "{}: {commit}: only in that of the {}", path.display(), side(*in_first))
             }
+            Difference::Graft { path, commit, first, second } => {
+                let (path, first, second) = (path.display(), Parents(first.as_deref()), Parents(second.as_deref()));
+                write!(f, "{path}: commit {commit}: {first} in the first, {second} in the second")
+            }
+            Difference::Setting { path, name, in_first } => {
+                let (one, other) = (side(*in_first), side(!*in_first));
+                write!(f, "{}: {name}: yes in the {one}, no in the {other}", path.display())
+            }
+            Difference::Object { id, in_first } => write!(f, "object {id}: only in the {}", side(*in_first)),
             Difference::Damage(error) => write!(f, "damaged: {error}"),
+        }
+    }
+}
+
+fn side(is_first: bool) -> &'static str {
+    if is_first { "first" } else { "second" }
+}
+
+/// The parents that a graft gives a commit, in words.
+struct Parents<'a>(Option<&'a [ObjectId]>);
+
+impl fmt::Display for Parents<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            None => f.write_str("its own parents"),
+            Some([]) => f.write_str("no parents"),
+            Some([first, rest @ ..]) => {
+                write!(f, "the parents {first}")?;
+                rest.iter().try_for_each(|parent| write!(f, " {parent}"))
+            }
         }
     }
 }
@@ -72,6 +146,9 @@ pub fn compare(
     found: &mut dyn FnMut(Difference),
 ) -> Result<usize> {
     compare_references(first, second, found)?;
+    compare_shallow(first, second, found);
+    compare_grafts(first, second, found);
+    compare_settings(first, second, found)?;
     let ids = |repository: &GitRepository, found: &mut dyn FnMut(Difference)| {
         let mut verification = verify_objects(repository, threads)?;
         verification.damage.drain(..).for_each(|error| found(Difference::Damage(error)));
@@ -96,6 +173,44 @@ fn compare_references(first: &GitRepository, second: &GitRepository, found: &mut
         if first != second {
             found(Difference::Reference { name, first, second });
         }
+    }
+    Ok(())
+}
+
+fn compare_shallow(first: &GitRepository, second: &GitRepository, found: &mut dyn FnMut(Difference)) {
+    let sets = [first, second].map(|repository| repository.shallow().iter().collect::<BTreeSet<_>>());
+    for commit in sets[0].symmetric_difference(&sets[1]) {
+        let (path, in_first) = (first.common_dir().join("shallow"), sets[0].contains(commit));
+        found(Difference::Shallow { path, commit: **commit, in_first });
+    }
+}
+
+fn compare_grafts(first: &GitRepository, second: &GitRepository, found: &mut dyn FnMut(Difference)) {
+    let [first_grafts, second_grafts] = [first, second].map(GitRepository::grafts);
+    let commits: BTreeSet<_> = first_grafts.keys().chain(second_grafts.keys()).collect();
+    for commit in commits {
+        let (first_parents, second_parents) = (first_grafts.get(commit), second_grafts.get(commit));
+        if first_parents != second_parents {
+            found(Difference::Graft {
+                path: first.common_dir().join("info/grafts"),
+                commit: *commit,
+                first: first_parents.cloned(),
+                second: second_parents.cloned(),
+            });
+        }
+    }
+}
+
+fn compare_settings(first: &GitRepository, second: &GitRepository, found: &mut dyn FnMut(Difference)) -> Result<()> {
+    let mut compare = |name, [in_first, in_second]: [bool; 2]| {
+        if in_first != in_second {
+            found(Difference::Setting { path: first.common_dir().join("config"), name, in_first });
+        }
+    };
+    compare("a partial clone", [first.is_partial_clone(), second.is_partial_clone()]);
+    let replaced = first.has_replace_refs()? || second.has_replace_refs()?;
+    if replaced {
+        compare("core.useReplaceRefs", [first.uses_replacements()?, second.uses_replacements()?]);
     }
     Ok(())
 }

@@ -27,7 +27,7 @@ use super::{
     pack::PackFile,
     whole::WholeVisitor,
 };
-use crate::{Place, ReaderError, Result};
+use crate::{Place, ReaderError, Result, threads};
 
 /// What reading a whole repository found.
 #[derive(Debug, Default)]
@@ -71,17 +71,13 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
     Ok(found)
 }
 
-/// Runs `work` on as many threads, each with buffers of its own, and gathers the damage they find.
+/// Runs `work` on up to as many threads, each with buffers of its own, and gathers the damage they find.
 fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut Worker<'_>) + Sync) -> Vec<ReaderError> {
     let damage = Mutex::new(Vec::new());
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                let mut worker = Worker::new(dictionaries);
-                work(&mut worker);
-                damage.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
-            });
-        }
+    threads::share(threads, || {
+        let mut worker = Worker::new(dictionaries);
+        work(&mut worker);
+        damage.lock().unwrap_or_else(PoisonError::into_inner).append(&mut worker.damage);
     });
     damage.into_inner().unwrap_or_else(PoisonError::into_inner)
 }

@@ -3,12 +3,13 @@
 //! hg appends to revlogs in place, under a lock, and replaces other files by renaming. Files are compared by inode, length
 //! and time of content; the time of the inode says nothing, since a local clone hard-links the whole store.
 
-use std::{num::NonZero, panic::resume_unwind, path::PathBuf, thread};
+use std::{num::NonZero, path::PathBuf, thread};
 
 use super::{HgRepository, KEPT_IN_HG_DIR, Requirements, refuse_writers};
 use crate::{
     ReaderError, Result,
     file_state::{FileState, Seen, first_difference, look_at_file},
+    threads,
 };
 
 /// The state of every file that a conversion reads, at one moment.
@@ -40,11 +41,7 @@ impl HgSnapshot {
     pub fn check(&self) -> Result<()> {
         refuse_writers(&self.hg_dir)?;
         // What was there before is looked at while the store is listed: each takes about as long as the other.
-        let (again, seen) = thread::scope(|scope| {
-            let listing = scope.spawn(|| HgRepository::open(&self.hg_dir));
-            let seen = look(&self.paths, 1);
-            (listing.join().unwrap_or_else(|panic| resume_unwind(panic)), seen)
-        });
+        let (again, seen) = threads::both(|| HgRepository::open(&self.hg_dir), || look(&self.paths, 1));
         let again = again?;
         if again.requirements != self.requirements {
             return Err(ReaderError::Changed { path: self.hg_dir.join("requires") });
@@ -75,15 +72,8 @@ fn paths_to_watch(repository: &HgRepository) -> Vec<PathBuf> {
 
 /// The states of the files at `paths`, sorted by path, looked at on `threads` threads: there are thousands.
 fn look(paths: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, Seen)>> {
-    let mut seen = match threads {
-        0 | 1 => look_in_turn(paths)?,
-        _ => thread::scope(|scope| -> Result<Vec<_>> {
-            let spawn = |run| scope.spawn(move || look_in_turn(run));
-            let threads: Vec<_> = paths.chunks(paths.len().div_ceil(threads).max(1)).map(spawn).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
-        })?
-        .concat(),
-    };
+    let runs: Vec<_> = paths.chunks(paths.len().div_ceil(threads.max(1)).max(1)).collect();
+    let mut seen = threads::map(threads, &runs, |run| look_in_turn(run))?.concat();
     seen.sort_by(|left, right| left.0.cmp(&right.0));
     Ok(seen)
 }

@@ -208,10 +208,11 @@ impl Revlog {
             Chunks::Split(file) => {
                 // Checked against the file's length when it was opened.
                 let len = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+                let failed = |e| ReaderError::io("read", &self.files.data, e);
                 buffer.clear();
+                buffer.try_reserve(len).map_err(|_| failed(io::ErrorKind::OutOfMemory.into()))?;
                 buffer.resize(len, 0);
                 if let Some(file) = file {
-                    let failed = |e| ReaderError::io("read", &self.files.data, e);
                     file.read_exact_at(buffer, start).map_err(failed)?;
                 }
 

@@ -17,7 +17,7 @@ use super::{
     HgRepository,
     revlog::{Entry, Revlog, RevlogFiles, TextReader},
 };
-use crate::{ObjectKind, ReaderError, Result};
+use crate::{ObjectKind, ReaderError, Result, threads};
 
 /// Something that one repository holds and the other does not, or holds differently, or that cannot be read.
 #[derive(Debug)]
@@ -42,6 +42,8 @@ pub enum HgDifference {
     File {
         /// Its path below `.hg`.
         path: String,
+        /// In what it differs.
+        what: String,
     },
     /// A revision that cannot be read, or a file beside the revlogs that is not what it should be.
     Damaged {
@@ -59,7 +61,7 @@ impl fmt::Display for HgDifference {
             HgDifference::Revision { name, revision, field } => {
                 write!(f, "{name}, revision {revision}: different {field}")
             }
-            HgDifference::File { path } => write!(f, "different file: {path}"),
+            HgDifference::File { path, what } => write!(f, "different file: {path}: {what}"),
             HgDifference::Damaged { which, error } => write!(f, "damaged in {which}: {error}"),
         }
     }
@@ -114,19 +116,15 @@ pub fn compare(
     let dictionaries = [read_dictionaries('A', first), read_dictionaries('B', second)];
     let next = AtomicUsize::new(0);
     let found = Mutex::new((Verified::default(), Vec::new()));
-    std::thread::scope(|scope| {
-        for _ in 0..threads.max(1) {
-            scope.spawn(|| {
-                let mut worker = Worker::new(&dictionaries);
-                while let Some((number, (left, right))) = next_job(&next, &jobs) {
-                    worker.compare(number, left, right);
-                }
-                let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
-                found.0.revisions += worker.verified.revisions;
-                found.0.unhashed += worker.verified.unhashed;
-                found.1.append(&mut worker.differences);
-            });
+    threads::share(threads, || {
+        let mut worker = Worker::new(&dictionaries);
+        while let Some((number, (left, right))) = next_job(&next, &jobs) {
+            worker.compare(number, left, right);
         }
+        let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.0.revisions += worker.verified.revisions;
+        found.0.unhashed += worker.verified.unhashed;
+        found.1.append(&mut worker.differences);
     });
     let (verified, mut differences) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     differences.sort_by_key(|(job, _)| *job);

@@ -15,7 +15,11 @@ use super::HgDifference;
 use crate::{
     ObjectKind, Place, ReaderError, Result,
     git::hash::GitHasher,
-    hg::{HgRepository, file_index, read_if_there, revlog::RevlogFiles, store_names},
+    hg::{
+        HgRepository, file_index, read_if_there,
+        revlog::{Revlog, RevlogFiles},
+        store_names,
+    },
 };
 
 /// Files that say something of the history, below `.hg`.
@@ -23,6 +27,9 @@ const COMPARED_FILES: [&str; 5] = ["bookmarks", "localtags", "store/bookmarks", 
 
 /// A file of which only the lines count, in whatever order.
 const PHASES: &str = "store/phaseroots";
+
+/// The list of names in a store whose names say too little.
+const FNCACHE: &str = "store/fncache";
 
 /// Requirements of a work tree, which no variant has.
 const OF_WORK_TREE: &str = "dirstate-";
@@ -33,43 +40,69 @@ pub(super) fn compare(
     empty: [&HashSet<PathBuf>; 2],
     on_difference: &mut dyn FnMut(HgDifference),
 ) -> Result<()> {
-    let requirements = repositories.map(requirements);
-    only_in_one(&requirements, |name| format!("the requirement {name}"), on_difference);
+    compare_requirements(repositories, on_difference);
     for path in COMPARED_FILES {
         let [first, second] = repositories.map(|repository| read_if_there(&repository.hg_dir().join(path)));
-        if first? != second? {
-            on_difference(HgDifference::File { path: path.to_owned() });
+        if let Some(what) = different_content(&first?, &second?) {
+            on_difference(HgDifference::File { path: path.to_owned(), what });
         }
     }
     let [first, second] = repositories.map(|repository| read_if_there(&repository.hg_dir().join(PHASES)));
-    if lines(&first?) != lines(&second?) {
-        on_difference(HgDifference::File { path: PHASES.to_owned() });
-    }
+    let (first, second) = (first?, second?);
+    only_in_one(&[lines(&first), lines(&second)], |which, line| entry_of(PHASES, which, line), on_difference);
     compare_names(repositories, empty, on_difference);
     compare_outside_content(repositories, on_difference)
+}
+
+/// In what two contents differ, in words. Binary files have no lines to name.
+fn different_content(first: &[u8], second: &[u8]) -> Option<String> {
+    if first == second {
+        return None;
+    }
+    let [one, other] = [first, second].map(|content| match content.len() {
+        0 => "nothing".to_owned(),
+        len => format!("{len} bytes"),
+    });
+    let alike = first.iter().zip(second).take_while(|(one, other)| one == other).count();
+    Some(format!("{one} in A, {other} in B, alike up to offset {alike}"))
+}
+
+/// A line of the file `path`, or what it stands for, that only one repository has.
+fn entry_of(path: &str, which: char, entry: &[u8]) -> HgDifference {
+    HgDifference::File { path: path.to_owned(), what: format!("'{}' in {which} alone", entry.escape_ascii()) }
 }
 
 fn lines(content: &[u8]) -> BTreeSet<&[u8]> {
     content.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect()
 }
 
-/// What only one of two sets has.
+/// Tells of what only one of two sets has.
 fn only_in_one<T: Ord>(
     sets: &[BTreeSet<T>; 2],
-    name: impl Fn(&T) -> String,
+    difference: impl Fn(char, &T) -> HgDifference,
     on_difference: &mut dyn FnMut(HgDifference),
 ) {
     let [first, second] = sets;
     for (which, one, other) in [('A', first, second), ('B', second, first)] {
-        one.difference(other).for_each(|only| on_difference(HgDifference::OnlyIn { which, name: name(only) }));
+        one.difference(other).for_each(|only| on_difference(difference(which, only)));
     }
 }
 
-/// What a program has to know, but for the codec.
-fn requirements(repository: &HgRepository) -> BTreeSet<String> {
-    let requirements = repository.requirements().with_compression(None);
-    let all = requirements.work_tree.into_iter().chain(requirements.store);
-    all.filter(|name| !name.starts_with(OF_WORK_TREE)).collect()
+/// Compares what a program has to know, but for the codec, in the file where it stands.
+fn compare_requirements(repositories: [&HgRepository; 2], on_difference: &mut dyn FnMut(HgDifference)) {
+    let requirements = repositories.map(|repository| repository.requirements().with_compression(None));
+    let of_store = requirements.each_ref().map(|requirements| requirements.store.clone());
+    let of_work_tree = requirements.map(|mut requirements| {
+        requirements.work_tree.retain(|name| !name.starts_with(OF_WORK_TREE));
+        requirements.work_tree
+    });
+    for (path, sets) in [("requires", of_work_tree), ("store/requires", of_store)] {
+        only_in_one(
+            &sets,
+            |which, name| HgDifference::OnlyIn { which, name: format!("the requirement {name} in {path}") },
+            on_difference,
+        );
+    }
 }
 
 /// Compares the lists of names that clones and upgrades go by.
@@ -81,36 +114,100 @@ fn compare_names(
     let [first, second] = repositories;
     let [empty_in_first, empty_in_second] = empty;
     let mut list = |which, repository, empty| {
-        listed_names(repository, empty).map_err(|error| on_difference(HgDifference::Damaged { which, error })).ok()
+        ListedNames::read(repository, empty).map_err(|error| on_difference(HgDifference::Damaged { which, error })).ok()
     };
-    if let (Some(one), Some(other)) = (list('A', first, empty_in_first), list('B', second, empty_in_second))
-        && one != other
-    {
-        let has_file_index = repositories.iter().any(|repository| repository.requirements().contains("fileindex-v1"));
-        let path = if has_file_index { "store/fileindex" } else { "store/fncache" };
-        on_difference(HgDifference::File { path: path.to_owned() });
+    let (one, other) = (list('A', first, empty_in_first), list('B', second, empty_in_second));
+    let (Some(one), Some(other)) = (one, other) else { return };
+    let has_file_index = repositories.iter().any(|repository| repository.requirements().contains("fileindex-v1"));
+    let path = if has_file_index { "store/fileindex" } else { FNCACHE };
+    only_in_one(&[one.indexes, other.indexes], |which, name| entry_of(path, which, name), on_difference);
+    let unlisted = |which, name: &Vec<u8>| {
+        let what = format!("'{}', which is there, is missing in {which} alone", name.escape_ascii());
+        HgDifference::File { path: path.to_owned(), what }
+    };
+    only_in_one(&[one.unlisted_data, other.unlisted_data], unlisted, on_difference);
+}
+
+/// The names of revlogs that a store lists.
+struct ListedNames {
+    /// Those of indexes, such as `data/Dir/A.txt.i`, without those of revlogs that hold nothing.
+    indexes: BTreeSet<Vec<u8>>,
+    /// Data files that are there and not listed: a clone that copies files leaves them out. Whether there is one at
+    /// all depends on how long the chunks are, so listed ones are not compared.
+    unlisted_data: BTreeSet<Vec<u8>>,
+}
+
+impl ListedNames {
+    fn read(repository: &HgRepository, empty: &HashSet<PathBuf>) -> Result<Self> {
+        let store = repository.store_dir();
+        let (mut indexes, mut unlisted_data) = (BTreeSet::new(), BTreeSet::new());
+        if repository.requirements().contains("fncache") {
+            let mut listed = read_fncache(&store.join("fncache"))?;
+            unlisted_data = unlisted_data_files(repository, &listed);
+            listed.retain(|name| name.ends_with(b".i"));
+            indexes.append(&mut listed);
+        }
+        if repository.requirements().contains("fileindex-v1") {
+            let listed = file_index::listed_paths(&store)?;
+            let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+            indexes.extend(paths.map(|path| [b"data/", path, b".i"].concat()));
+        }
+        let encoding = repository.requirements().name_encoding();
+        let holds_nothing = |name: &[u8]| empty.contains(&store.join(OsStr::from_bytes(&encoding.encode(name))));
+        indexes.retain(|name| empty.is_empty() || !holds_nothing(name));
+        Ok(ListedNames { indexes, unlisted_data })
     }
 }
 
-/// The names of revlogs that the store lists, such as `data/Dir/A.txt.i`, without those that hold nothing. Data files are
-/// left out: whether there is one depends on how long the chunks are.
-fn listed_names(repository: &HgRepository, empty: &HashSet<PathBuf>) -> Result<BTreeSet<Vec<u8>>> {
-    let store = repository.store_dir();
+/// The names in an fncache as hg reads it: a set of lines, the last of which ends like the others.
+///
+/// # Errors
+/// [`ReaderError::Corrupt`] for what makes hg give up.
+fn read_fncache(path: &Path) -> Result<BTreeSet<Vec<u8>>> {
+    let content = read_if_there(path)?;
+    let Some((last, rest)) = content.split_last() else { return Ok(BTreeSet::new()) };
+    let damaged = |line, found: &str| ReaderError::corrupt(path, Place::Line(line), "a name and a line feed", found);
+    let count = rest.iter().filter(|byte| **byte == b'\n').count() + 1;
+    if *last != b'\n' {
+        return Err(damaged(count, "a line that does not end"));
+    }
     let mut names = BTreeSet::new();
-    if repository.requirements().contains("fncache") {
-        let listed = read_if_there(&store.join("fncache"))?;
-        let indexes = lines(&listed).into_iter().filter(|name| name.ends_with(b".i"));
-        names.extend(indexes.map(store_names::unmark_directories));
+    for (number, line) in (1..).zip(rest.split(|byte| *byte == b'\n')) {
+        // Python ends a line there, too.
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        for name in line.split(|byte| *byte == b'\r') {
+            if name.is_empty() {
+                return Err(damaged(number, "an empty line"));
+            }
+            names.insert(store_names::unmark_directories(name));
+        }
     }
-    if repository.requirements().contains("fileindex-v1") {
-        let listed = file_index::listed_paths(&store)?;
-        let paths = listed.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        names.extend(paths.map(|path| [b"data/", path, b".i"].concat()));
-    }
-    let encoding = repository.requirements().name_encoding();
-    let holds_nothing = |name: &[u8]| empty.contains(&store.join(OsStr::from_bytes(&encoding.encode(name))));
-    names.retain(|name| empty.is_empty() || !holds_nothing(name));
     Ok(names)
+}
+
+/// The names of data files that revlogs have and that `listed` lacks.
+fn unlisted_data_files(repository: &HgRepository, listed: &BTreeSet<Vec<u8>>) -> BTreeSet<Vec<u8>> {
+    let mut unlisted = BTreeSet::new();
+    for files in repository.revlogs().iter().filter(|files| files.has_data) {
+        let path = files.path.as_slice();
+        let name = match files.kind {
+            ObjectKind::Filelog => [b"data/", path, b".d"].concat(),
+            ObjectKind::Manifest if !path.is_empty() => [b"meta/", path, b"00manifest.d"].concat(),
+            // Every store has these.
+            _ => continue,
+        };
+        // hg does not look at what lies beside an inline revlog.
+        if !listed.contains(&name) && is_split(files) {
+            unlisted.insert(name);
+        }
+    }
+    unlisted
+}
+
+/// Whether the chunks of a revlog lie in its data file. That of a damaged one is nobody's; the damage is told where
+/// revisions are read.
+fn is_split(files: &RevlogFiles) -> bool {
+    Revlog::open(files).is_ok_and(|revlog| revlog.header().is_some_and(|header| !header.is_inline()))
 }
 
 /// The index files of revlogs without a revision, as stripping leaves them behind.
@@ -128,7 +225,8 @@ fn compare_outside_content(
     let [first, second] = repositories.map(outside_content);
     let sides = [('A', first?), ('B', second?)];
     let names = sides.each_ref().map(|(_, files)| files.keys().cloned().collect::<BTreeSet<_>>());
-    only_in_one(&names, |path| path.display().to_string(), on_difference);
+    let only = |which, path: &PathBuf| HgDifference::OnlyIn { which, name: path.display().to_string() };
+    only_in_one(&names, only, on_difference);
     for (which, files) in sides {
         for (path, expected) in files.into_values() {
             let found = hash(&path, expected.kind())?;

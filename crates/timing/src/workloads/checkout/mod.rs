@@ -85,11 +85,11 @@ impl Workload for Checkout {
     }
 
     fn prepare(&mut self, _variant: &VariantPlace) -> Result<(), WorkloadError> {
-        self.destination.make("checkout")
+        self.destination.make()
     }
 
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        let folder = self.destination.path()?.to_owned();
+        let folder = self.destination.path()?;
         let revision = start(history, &self.revision)?;
         let written = self.writer.write(history, &revision, &folder, observer)?;
         observer.written(written.files, written.bytes);

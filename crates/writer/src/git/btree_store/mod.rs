@@ -173,7 +173,9 @@ fn write_tree(
         if progress.is_cancelled() {
             return Err(WriterError::Interrupted);
         }
-        let Some(file) = files.get(value.file) else { continue };
+        let Some(file) = files.get(value.file) else {
+            return Err(ReaderError::internal(path, format!("file {} is one of {}", value.file, files.len())).into());
+        };
         writer.add(value.id.as_bytes(), &mut FileSection::new(file, value.start, value.len), value.len)?;
         progress.advance(1);
     }

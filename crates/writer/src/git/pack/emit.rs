@@ -248,3 +248,35 @@ impl Write for StreamSink<'_, '_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::pack::index::tests::packed;
+
+    /// Emits the entries at the positions that `wanted` names.
+    fn emit(wanted: impl Fn(usize) -> bool) -> Result<FinishedPack> {
+        let scratch = tempfile::tempdir().unwrap();
+        let repository = packed(scratch.path());
+        let pack = PackFile::open(&repository.packs()[0], repository.object_hash()).unwrap();
+        let table = EntryTable::new(&pack).unwrap();
+        let mut emitter = PackEmitter::create(&pack, &table, scratch.path().join("new.pack"))?;
+        for position in (0..table.len()).filter(|position| wanted(*position)) {
+            let entry = table.entry(&pack, position).unwrap();
+            emitter.entry(position, &entry, entry.stored)?;
+        }
+        emitter.finish()
+    }
+
+    #[test]
+    fn a_pack_without_one_of_its_entries_is_not_finished() {
+        let finished = emit(|_| true).unwrap();
+        assert_eq!(finished.offsets[0], 12);
+        let last = finished.offsets.len() - 1;
+        for left_out in [0, 1, last] {
+            let error = emit(|position| position != left_out).map(|finished| finished.offsets).unwrap_err();
+            let expected = format!("internal error: entry {left_out} of {} was written", last + 1);
+            assert!(error.to_string().contains(&expected), "{error}");
+        }
+    }
+}

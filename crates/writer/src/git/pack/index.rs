@@ -158,15 +158,27 @@ pub(super) fn rewrite_mtimes(pack: &PackFile, source: &Path, finished: &Finished
 }
 
 #[cfg(test)]
-mod tests {
+pub(in crate::git) mod tests {
     use std::{fs, process::Command};
 
     use repackbench_reader::git::GitRepository;
 
     use super::*;
 
+    /// A repository of five commits in `folder`, all of its objects in one pack.
+    pub(in crate::git) fn packed(folder: &Path) -> GitRepository {
+        git(folder, &["init", "-q"], None);
+        for number in 0..5 {
+            fs::write(folder.join("file"), format!("content {number}")).unwrap();
+            git(folder, &["add", "file"], None);
+            git(folder, &["commit", "-qm", "change"], None);
+        }
+        git(folder, &["repack", "-adq"], None);
+        GitRepository::open(folder).unwrap()
+    }
+
     /// Runs git in `folder`, without the user's configuration, and gives back what it prints.
-    fn git(folder: &Path, arguments: &[&str], input: Option<&Path>) -> String {
+    pub(in crate::git) fn git(folder: &Path, arguments: &[&str], input: Option<&Path>) -> String {
         let mut command = Command::new("git");
         // Nothing of the user's, who may have set GIT_DIR or a folder of configuration.
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default());
@@ -185,14 +197,7 @@ mod tests {
     fn offsets_beyond_four_gibibytes_are_read_by_git() {
         let scratch = tempfile::tempdir().unwrap();
         let folder = scratch.path();
-        git(folder, &["init", "-q"], None);
-        for number in 0..5 {
-            fs::write(folder.join("file"), format!("content {number}")).unwrap();
-            git(folder, &["add", "file"], None);
-            git(folder, &["commit", "-qm", "change"], None);
-        }
-        git(folder, &["repack", "-adq"], None);
-        let repository = GitRepository::open(folder).unwrap();
+        let repository = packed(folder);
         let pack = PackFile::open(&repository.packs()[0], repository.object_hash()).unwrap();
         let table = EntryTable::new(&pack).unwrap();
         // Both sides of 2^31 and 2^32, not in order of ids.

@@ -11,4 +11,6 @@ mod index;
 mod pipeline;
 
 pub use emit::ReferenceDeltas;
+#[cfg(test)]
+pub(super) use index::tests as test_repository;
 pub use pipeline::{ConvertedPack, PackJob, convert_pack};

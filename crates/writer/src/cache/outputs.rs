@@ -1,0 +1,98 @@
+//! Where conversions write outside of the cache, so that pruning finds what killed ones left there.
+//!
+//! Each is a symbolic link `outputs/...` to the folder that the output lies in. It goes with the conversion, or when
+//! the cache is pruned and nothing is left there.
+
+use std::{
+    fs::{self, DirEntry},
+    io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use super::{Cache, CacheError};
+use crate::work_folder::remove_left;
+
+const OUTPUTS_FOLDER: &str = "outputs";
+
+/// A conversion that is under way; dropping this says that it has ended.
+#[derive(Debug)]
+pub struct OutputNote {
+    link: PathBuf,
+}
+
+impl Drop for OutputNote {
+    fn drop(&mut self) {
+        // One that stays is removed when the cache is pruned.
+        let _ = fs::remove_file(&self.link);
+    }
+}
+
+impl Cache {
+    /// Notes that an output is being made in `folder`.
+    ///
+    /// # Errors
+    /// The folder is not there, or the note cannot be written.
+    pub fn note_output(&self, folder: &Path) -> Result<OutputNote, CacheError> {
+        let folder = fs::canonicalize(folder).map_err(CacheError::io("find", folder))?;
+        let outputs = self.root.join(OUTPUTS_FOLDER);
+        fs::create_dir_all(&outputs).map_err(CacheError::io("create", &outputs))?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let link = outputs.join(format!("{}-{now}", process::id()));
+        symlink(folder, &link).map_err(CacheError::io("create", &link))?;
+        Ok(OutputNote { link })
+    }
+
+    /// Removes what killed runs left where outputs were made; says how many folders that were.
+    pub(super) fn remove_left_outputs(&self) -> Result<u64, CacheError> {
+        let outputs = self.root.join(OUTPUTS_FOLDER);
+        let notes: Vec<DirEntry> = match fs::read_dir(&outputs) {
+            Ok(entries) => entries.collect::<io::Result<_>>().map_err(CacheError::io("list", &outputs))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
+            Err(error) => return Err(CacheError::io("list", &outputs)(error)),
+        };
+        let mut removed = 0;
+        for note in notes {
+            let link = note.path();
+            // What is no link is not ours. One that leads nowhere has nothing left to lead to.
+            let Ok(folder) = fs::read_link(&link) else { continue };
+            let left = remove_left(&folder);
+            removed += left.removed;
+            if left.kept == 0 {
+                let _ = fs::remove_file(&link);
+            }
+        }
+        Ok(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        cache::{Freed, PrunePolicy},
+        work_folder::WorkFolder,
+    };
+
+    #[test]
+    fn what_killed_conversions_left_goes_when_the_cache_is_pruned() {
+        let (folder, place) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
+        let notes = || fs::read_dir(cache.root().join(OUTPUTS_FOLDER)).unwrap().count();
+        drop(cache.note_output(place.path()).unwrap());
+        assert_eq!(notes(), 0);
+        // As a killed process leaves them.
+        std::mem::forget(cache.note_output(place.path()).unwrap());
+        WorkFolder::create(place.path()).unwrap().leave();
+        let living = WorkFolder::create(place.path()).unwrap();
+        let freed = cache.prune(PrunePolicy::KeepBytes(u64::MAX)).unwrap();
+        assert_eq!(freed, Freed { outputs: 1, ..Freed::default() });
+        assert!(living.new_folder().is_dir());
+        assert_eq!(notes(), 1, "of the living run");
+        drop(living);
+        assert_eq!(cache.prune(PrunePolicy::All).unwrap(), Freed::default());
+        assert_eq!((notes(), fs::read_dir(place.path()).unwrap().count()), (0, 0));
+    }
+}
