@@ -82,8 +82,7 @@ const HG_SETTINGS: [&str; 8] = [
 ];
 
 /// Variables of other programs that git or hg would start.
-const HELPERS: [&str; 8] =
-    ["PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "LESS", "LESSOPEN", "PYTHONPATH", "PYTHONSTARTUP"];
+const HELPERS: [&str; 6] = ["PAGER", "EDITOR", "VISUAL", "SSH_ASKPASS", "PYTHONPATH", "PYTHONSTARTUP"];
 
 /// `program`, a git, in isolation, told `settings` besides, which win over whatever a repository says.
 pub fn git<'s>(program: &Path, settings: impl IntoIterator<Item = (&'s str, &'s str)>) -> Command {

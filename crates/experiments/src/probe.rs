@@ -2,7 +2,7 @@
 
 use std::{path::Path, process::Command, time::Duration};
 
-use repackbench_client::{ClientError, find_program, isolated_git, isolated_hg, run};
+use repackbench_client::{ClientError, isolated_git, isolated_hg, run};
 use repackbench_timing::clock::Clock;
 use repackbench_writer::{Progress, ProgressUnit};
 
@@ -87,7 +87,7 @@ pub(crate) fn time_of(
 }
 
 /// The user's git on `git_dir`, in isolation, without caches and on one thread.
-pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Result<Command, ExperimentError> {
+pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Command {
     let settings = [
         ("core.commitGraph", "false"),
         ("core.multiPackIndex", "false"),
@@ -95,14 +95,14 @@ pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Result<Command, Expe
         ("pack.threads", "1"),
         ("repack.writeBitmaps", "false"),
     ];
-    let mut command = isolated_git(&find_program(context.options.git.as_os_str())?, settings);
+    let mut command = isolated_git(&context.options.git, settings);
     command.env("GIT_DIR", git_dir);
-    Ok(command)
+    command
 }
 
 /// The user's hg, in isolation. What it keeps beside repositories, large files say, goes to the folder `home`.
-pub(crate) fn hg(context: &Context<'_>, home: &Path) -> Result<Command, ExperimentError> {
-    let mut command = isolated_hg(&find_program(context.options.hg.as_os_str())?);
+pub(crate) fn hg(context: &Context<'_>, home: &Path) -> Command {
+    let mut command = isolated_hg(&context.options.hg);
     command.env("HOME", home).env_remove("XDG_CACHE_HOME");
-    Ok(command)
+    command
 }

@@ -29,7 +29,7 @@ pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Res
 /// The same from the repository at `source`, which this program made.
 pub(crate) fn fetch_from(context: &Context<'_>, source: &Path, id: &str, target: &Path) -> Result<(), ExperimentError> {
     let run = |arguments: &[&str], name: &str| -> Result<(), ExperimentError> {
-        let mut command = probe::git(context, target)?;
+        let mut command = probe::git(context, target);
         command.env("GIT_ALLOW_PROTOCOL", "file").args(arguments);
         Ok(run(command, name, &|| context.progress.is_cancelled())?)
     };

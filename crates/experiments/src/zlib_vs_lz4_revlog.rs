@@ -228,14 +228,14 @@ fn look(
     made.map_err(|source| ExperimentError::Io { action: "create", path: copy.clone(), source })?;
     let from = layout.baseline.variant.path().join(".hg");
     copy_repository(&from, &copy.join(".hg")).map_err(BenchError::from)?;
-    let mut command = probe::hg(context, scratch.path())?;
+    let mut command = probe::hg(context, scratch.path());
     if layout.name == OLD {
         layout::write_as_then(&mut command);
     }
     command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(scratch.path().join("clone"));
     let cloned = probe::time_of(context, command, "hg clone --pull", budget.look(clone_weight)?)?;
     let revision = context.options.revision.as_deref().unwrap_or(context.source.default_revision());
-    let mut command = probe::hg(context, scratch.path())?;
+    let mut command = probe::hg(context, scratch.path());
     command.arg("-R").arg(&copy).args(["update", "-q", "-r", revision]);
     let updated = probe::time_of(context, command, "hg update", budget.look(update_weight)?)?;
     Ok((updated, cloned))

@@ -112,14 +112,14 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
     let mut budget = Budget::new(context.clock, context.options.budget, weight::ALL)?;
     let specs = variants.specs();
     let git = |arguments: &[&str]| {
-        let mut command = probe::git(context, variants.baseline.variant.path())?;
+        let mut command = probe::git(context, variants.baseline.variant.path());
         command.args(arguments);
-        Ok::<_, ExperimentError>(command)
+        command
     };
     let search = format!("-S{NEEDLE}");
-    let rev_list = git(&["rev-list", "--objects", "--all"])?;
+    let rev_list = git(&["rev-list", "--objects", "--all"]);
     let rev_list = probe::time_of(context, rev_list, "git rev-list", budget.look(weight::REV_LIST)?)?;
-    let log_s = git(&["log", "--no-renames", "--format=%H", &search])?;
+    let log_s = git(&["log", "--no-renames", "--format=%H", &search]);
     let log_s = probe::time_of(context, log_s, "git log -S", budget.look(weight::LOG_S)?)?;
     let pickaxe = || WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
     let jobs = [
@@ -188,7 +188,7 @@ fn look_at_repack(
     let scratch = context.cache.scratch().map_err(|error| of_variant(GetOrMakeError::Cache(error)))?;
     let copy = scratch.path().join("repack.git");
     copy_repository(variants.baseline.variant.path(), &copy).map_err(BenchError::from)?;
-    let mut command = probe::git(context, &copy)?;
+    let mut command = probe::git(context, &copy);
     command.args(["repack", "-a", "-d", "-F", "-q"]);
     probe::time_of(context, command, "git repack", limit)
 }

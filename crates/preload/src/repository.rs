@@ -7,7 +7,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{complain, git_command::GitCommand, guard, objects::ObjectFile};
+use crate::{
+    complain,
+    git_command::GitCommand,
+    guard,
+    objects::{ObjectFile, any_has_namesake},
+};
 
 /// A file that leads to another git directory: from a work tree, and from the directory of a linked work tree.
 const LINK_PREFIX: &[u8] = b"gitdir:";
@@ -137,11 +142,12 @@ pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
     }
 }
 
-/// Whether a pack or loose object that is made at `path` by its last name is a copy, in a repository without a guard: git and libgit2 give
-/// what they make themselves another name first.
+/// Whether a pack or loose object that is made at `path` by its last name is a copy of a variant's, in a repository without a guard: git and
+/// libgit2 give what they make themselves another name first. A file of a work tree may be called so, too; no variant has its namesake.
 pub(crate) fn is_a_copy_without_guard(path: &[u8]) -> bool {
     let is_one = ObjectFile::at(path)
-        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.folder))));
+        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.folder))))
+        && any_has_namesake(path, is_guarded_store);
     if is_one {
         let path = String::from_utf8_lossy(path);
         complain(&format!("{path}: not copied out of a variant, without its guard; clone a file:// URL instead"));

@@ -375,7 +375,7 @@ fn what_is_no_file_is_not_opened() {
     // Opening a pipe would wait.
     assert!(Command::new("mkfifo").arg(&victim.file).status().unwrap().success());
     let message = read_all(&victim.variant).unwrap_err();
-    assert!(message.contains(BTREE_FILE) && message.contains("expected a file, found something else"), "{message}");
+    assert!(message.contains(BTREE_FILE) && message.contains("found a named pipe"), "{message}");
     fs::remove_file(&victim.file).unwrap();
     fs::create_dir(&victim.file).unwrap();
     assert!(GitRepository::open(&victim.variant).is_err());

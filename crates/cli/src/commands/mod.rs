@@ -60,6 +60,12 @@ fn open_whole(path: &Path, allow_missing: bool, quiet: bool) -> Result<Repositor
     let repository = Repository::open(path)?;
     if let Repository::Git(git) = &repository {
         for found in [refuse_missing_alternates(git), refuse_dangling_references(git)] {
+            // What is not where it was explains whatever is missing.
+            if found.is_err()
+                && let Err(changed @ ReaderError::Changed { .. }) = git.snapshot()
+            {
+                return Err(changed.into());
+            }
             match found {
                 Err(error @ ReaderError::Corrupt { .. }) if allow_missing => {
                     if !quiet {

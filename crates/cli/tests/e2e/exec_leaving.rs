@@ -42,6 +42,33 @@ fn a_copy_by_any_program_has_the_guard() {
     assert!(daily.git(&["show", ":fixture/config"]).contains("\trepackbench = \"1;"));
 }
 
+/// Repositories lie in histories, as fixtures of tests.
+#[test]
+fn files_of_a_work_tree_may_be_called_as_objects_and_packs_are() {
+    let daily = Daily::new();
+    let fixture = daily.tree().join("fixture.git");
+    fs::create_dir(&fixture).unwrap();
+    let names =
+        ["HEAD", "objects/42/723ad796caa500ddf4e3f6ad37600ed5a65491", "objects/pack/pack-1.pack", "refs/heads/main"];
+    for name in names {
+        let file = fixture.join(name);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, name).unwrap();
+    }
+    daily.git(&["add", "fixture.git"]);
+    daily.git(&["commit", "-q", "-m", "a fixture"]);
+    for commands in [&["checkout -q HEAD~", "checkout -q -"][..], &["rm -rq fixture.git", "reset -q --hard"]] {
+        for command in commands {
+            daily.git(&command.split(' ').collect::<Vec<_>>());
+        }
+        for name in names {
+            assert_eq!(fs::read_to_string(fixture.join(name)).unwrap(), name, "{commands:?}");
+        }
+    }
+    daily.git(&["worktree", "add", "-q", "../linked"]);
+    assert!(names.iter().all(|name| daily.scratch.join("linked/fixture.git").join(name).exists()));
+}
+
 #[test]
 fn a_clone_with_a_variant_for_reference_is_whole_once_dissociated() {
     let daily = Daily::new();
@@ -150,7 +177,7 @@ def copy(to):
     try: open(to, 'wb').write(open(pack, 'rb').read())
     except PermissionError: return 'refused'
     return 'copied'
-copied = 'ordinary/objects/pack/pack-copied.pack'
+copied = 'ordinary/objects/pack/' + os.path.basename(pack)
 print(copy(copied), end=' '); os.remove(copied)
 open('tree/.git/config').read()
 print(copy(copied), copy('tree/.git/objects/pack/copied.pack'), end=' ')

@@ -39,7 +39,7 @@ pub(super) fn fetch_few(
     let source = target.with_extension("source");
     let list = source.join("few-files");
     let ask_in = |folder: &Path, arguments: &[&str], input: Stdio| {
-        let mut command = probe::git(context, folder)?;
+        let mut command = probe::git(context, folder);
         command.args(arguments);
         command.env("GIT_INDEX_FILE", source.join("few-index")).envs(WHO).stdin(input);
         answer(context, command, arguments)

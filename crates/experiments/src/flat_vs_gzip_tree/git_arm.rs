@@ -192,7 +192,7 @@ fn check_out_by_git(
     fs::create_dir(folder).map_err(|error| ExperimentError::io("create", folder, error))?;
     chill(copy, drops_all)?;
     bring_in_program(context, copy, run)?;
-    let mut command = probe::git(context, copy)?;
+    let mut command = probe::git(context, copy);
     let index = folder.with_extension("index");
     command.env("GIT_WORK_TREE", folder).env("GIT_INDEX_FILE", &index).arg("-C").arg(folder);
     command.args(["-c", "core.bare=false", "checkout", "-q", "-f", BRANCH, "--", "."]);
@@ -224,7 +224,7 @@ fn bring_in_program(
     if let Ok(program) = find_program(context.options.git.as_os_str()) {
         let _ = fs::read(program);
     }
-    let mut command = probe::git(context, copy)?;
+    let mut command = probe::git(context, copy);
     command.arg("--version");
     run(command).map(drop)
 }

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use repackbench_client::{HgProgram, find_program, isolated_hg, run};
+use repackbench_client::{HgProgram, run};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
 use repackbench_timing::stock::LATER_LAYOUTS;
@@ -14,7 +14,7 @@ use repackbench_writer::{
 
 use super::BASELINE;
 use crate::{
-    Context, ExperimentError,
+    Context, ExperimentError, probe,
     variants::{of_variant, spec},
 };
 
@@ -106,8 +106,7 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
         // hg writes caches beside what it reads.
         let copy = scratch.path().join("copy");
         convert(context.source, &baseline, Layout::default(), &copy, false, context.options.threads, context.progress)?;
-        let mut command = isolated_hg(&find_program(context.options.hg.as_os_str())?);
-        command.env("HOME", scratch.path()).env_remove("XDG_CACHE_HOME");
+        let mut command = probe::hg(context, scratch.path());
         write_as_then(&mut command);
         command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);
         Ok(run(command, "hg clone --pull", &|| context.progress.is_cancelled())?)

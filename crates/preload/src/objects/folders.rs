@@ -59,6 +59,14 @@ static FOLDERS: RwLock<Vec<&'static Folder>> = RwLock::new(Vec::new());
 /// The last that was asked for: mostly the next, too.
 static LAST: AtomicPtr<Folder> = AtomicPtr::new(ptr::null_mut());
 
+/// Whether any store that was met and that `is_source` has a file called as the one at `path`, in a folder called as its folder.
+pub(crate) fn any_has_namesake(path: &[u8], is_source: impl Fn(&Path) -> bool) -> bool {
+    let (folder, name) = split(path);
+    let inside = Path::new(OsStr::from_bytes(split(folder).1)).join(OsStr::from_bytes(name));
+    let stores = FOLDERS.read().map(|folders| folders.clone()).unwrap_or_default();
+    stores.iter().any(|store| is_source(&store.path) && store.path.join(&inside).exists())
+}
+
 impl Folder {
     /// The store at `path`.
     pub(crate) fn at(path: &[u8]) -> &'static Folder {

@@ -11,7 +11,7 @@ mod path;
 mod spans;
 
 pub(crate) use self::{
-    folders::{Folder, Tables, Writer},
+    folders::{Folder, Tables, Writer, any_has_namesake},
     path::ObjectFile,
     spans::{mapped, opened, read, tables_for, unmapped, written},
 };
