@@ -45,7 +45,7 @@ pub struct MetadataReport {
 /// Nothing is synced: the caller syncs the finished repository as a whole.
 ///
 /// # Errors
-/// [`WriterError::Reader`](crate::WriterError::Reader) when the source does not parse or has changed, [`WriterError::Io`](crate::WriterError::Io) when a file cannot be written;
+/// [`WriterError::Reader`] when the source does not parse or has changed, [`WriterError::Io`] when a file cannot be written;
 /// a file that is already there is an error too.
 pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
     let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: true, remotes: Remotes::Named };
