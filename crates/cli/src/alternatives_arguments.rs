@@ -19,7 +19,7 @@ use crate::{
     pace_arguments::PaceArguments,
     peak_memory_arguments::meter,
     repository_path::located,
-    shared_arguments::{Effort, ProgramArguments, RangeArguments},
+    shared_arguments::{Effort, MemoryArguments, ProgramArguments, RangeArguments},
 };
 
 /// Hold another codec against what else a user of git can do.
@@ -89,6 +89,9 @@ pub(crate) struct AlternativesArguments {
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

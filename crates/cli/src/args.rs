@@ -21,7 +21,7 @@ use crate::{
     report_arguments::ReportArguments,
     repository_path::located,
     serve_arguments::ServeArguments,
-    shared_arguments::{Completeness, Effort, ProgramArguments, RangeArguments},
+    shared_arguments::{Completeness, Effort, MemoryArguments, ProgramArguments, RangeArguments},
     spec_arguments::SpecArguments,
     trace_arguments::TraceArguments,
 };
@@ -125,6 +125,9 @@ pub(crate) struct ConvertArguments {
     pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
     pub(crate) effort: Effort,
 }
 
@@ -152,6 +155,9 @@ pub(crate) struct VerifyArguments {
     pub(crate) completeness: Completeness,
 
     #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
     pub(crate) effort: Effort,
 }
 
@@ -176,6 +182,9 @@ pub(crate) struct SizeArguments {
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     /// Show no notes.
     #[arg(short, long)]
@@ -293,6 +302,9 @@ pub(crate) struct BenchArguments {
     pub(crate) output: OutputArguments,
 
     #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
     pub(crate) effort: Effort,
 }
 
@@ -359,6 +371,9 @@ pub(crate) struct ReplayArguments {
     /// The empty or new folder that checkout or ingest writes into, or the new file that serve does.
     #[arg(long, value_name = "PATH", required_if_eq("workload", "checkout"))]
     pub(crate) into: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 }
 
 /// Show what it costs to read an object, by the length of its delta chain.
@@ -366,8 +381,8 @@ pub(crate) struct ReplayArguments {
 /// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
 /// them, and shows for each group how many there are, their stored bytes, and the median CPU
 /// time to read one from empty caches, whole chain included. At most 500 objects of a group
-/// are read, the same each time, and short ones many times over, so that the processor's own
-/// caches are warm. Loose objects are left out.
+/// are read, with at most 500,000 deltas, the same each time, and short ones many times over, so
+/// that the processor's own caches are warm. Loose objects are left out.
 ///
 /// Variants of the repository stand beside it, with ratios to it. They are read in turn,
 /// object by object, must hold the same objects at the end of the same deltas, and give the
@@ -383,6 +398,9 @@ pub(crate) struct ChainsArguments {
     /// The repository, then variants of it.
     #[arg(required = true, value_name = "REPO", value_parser = located())]
     pub(crate) repositories: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     /// Show no progress and no notes.
     #[arg(short, long)]

@@ -10,7 +10,7 @@ use crate::{
     pace_arguments::Span,
     peak_memory_arguments::meter,
     repository_path::located,
-    shared_arguments::{Effort, ProgramArguments},
+    shared_arguments::{Effort, MemoryArguments, ProgramArguments},
 };
 
 /// The name that stands for every experiment.
@@ -100,6 +100,9 @@ pub(crate) struct ExperimentArguments {
     /// The seed of the random order; by default another one each time.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

@@ -9,7 +9,7 @@ use repackbench_timing::workloads::WorkloadSpec;
 use crate::{
     pace_arguments::PaceArguments,
     repository_path::located,
-    shared_arguments::{Effort, RangeArguments},
+    shared_arguments::{Effort, MemoryArguments, RangeArguments},
 };
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.
@@ -55,6 +55,9 @@ pub(crate) struct ExplainArguments {
     /// Write one JSON record per run to FILE.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

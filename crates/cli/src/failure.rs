@@ -99,6 +99,8 @@ impl From<ReaderError> for Failure {
                 Failure::new(BAD_INPUT, error).with_hint("name the root of a work tree, a git directory or .hg")
             }
             ReaderError::Corrupt { .. } => Failure::new(BAD_INPUT, error),
+            ReaderError::TooLarge { .. } => Failure::new(BAD_INPUT, error)
+                .with_hint("--memory SIZE sets another ceiling, of which one object may take an eighth"),
             ReaderError::Unsupported { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Missing { .. } => Failure::new(BAD_INPUT, error),
             ReaderError::Changed { .. } | ReaderError::Locked { .. } => {

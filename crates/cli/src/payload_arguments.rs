@@ -7,7 +7,11 @@ use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::ObjectKind;
 use repackbench_writer::payloads::PayloadSelection;
 
-use crate::{byte_size::ByteSize, repository_path::located, shared_arguments::Effort};
+use crate::{
+    byte_size::ByteSize,
+    repository_path::located,
+    shared_arguments::{Effort, MemoryArguments},
+};
 
 /// Write the payloads of a repository into files, for programs that measure codecs on files.
 ///
@@ -47,6 +51,9 @@ pub(crate) struct PayloadsArguments {
     /// At most so many payload bytes of each kind, whole and delta counted apart: bytes, or with K, M or G.
     #[arg(long, value_name = "BYTES")]
     limit: Option<ByteSize>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     /// Show no progress, no notes and no summary.
     #[arg(short, long)]
@@ -107,6 +114,9 @@ pub(crate) struct TrainArguments {
     /// The level of zstd that it is for, -7 to 22.
     #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
     pub(crate) level: CodecSpec,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

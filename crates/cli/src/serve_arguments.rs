@@ -8,7 +8,7 @@ use repackbench_codec::CodecSpec;
 use crate::{
     failure::Failure,
     repository_path::located,
-    shared_arguments::{Effort, RangeArguments},
+    shared_arguments::{Effort, MemoryArguments, RangeArguments},
     spec_arguments::SpecArguments,
 };
 
@@ -64,6 +64,9 @@ pub(crate) struct ServeArguments {
     /// Write all figures to FILE, as one JSON object.
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
 
     #[command(flatten)]
     pub(crate) effort: Effort,

@@ -4,11 +4,11 @@ use std::{num::NonZeroUsize, path::PathBuf};
 
 use clap::Args;
 use repackbench_client::{ClientError, GitProgram, HgProgram};
-use repackbench_reader::Repository;
+use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_timing::workloads::HistoryRange;
 use repackbench_writer::Rechooser;
 
-use crate::hg_extension::find_hg_extension;
+use crate::{byte_size::ByteSize, hg_extension::find_hg_extension};
 
 /// The user's own programs.
 #[derive(Debug, Args)]
@@ -70,6 +70,23 @@ impl Effort {
     pub(crate) fn threads(&self) -> usize {
         let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(all_cores, usize::from)
+    }
+}
+
+/// How much memory to use.
+#[derive(Debug, Args)]
+pub(crate) struct MemoryArguments {
+    /// The most memory that decoded objects take at once: bytes, or with K, M or G [default: half of what the machine, or its memory
+    /// group (cgroup), has]. One object may take an eighth of it, but always 64M; a larger one is an error, unless it can be streamed:
+    /// convert and cat-all stream whole objects above 64M.
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<ByteSize>,
+}
+
+impl MemoryArguments {
+    /// The ceiling, shared by `threads` threads.
+    pub(crate) fn ceiling(&self, threads: usize) -> Ceiling {
+        Ceiling::new(self.memory.map(|ByteSize(bytes)| bytes), threads)
     }
 }
 

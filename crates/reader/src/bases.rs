@@ -5,7 +5,7 @@ use repackbench_codec::Decoders;
 use crate::{
     ReaderError, Repository, Result,
     git::{
-        delta::{self, DeltaSizes},
+        delta::{self, DeltaError, DeltaSizes},
         pack::{DeltaForest, EntryTable, PackFile},
         packed_objects::PackedObjects,
     },
@@ -51,13 +51,13 @@ impl<'a> ChunkPlace<'a> {
             Place::Entry { table, forest, position, .. } => {
                 let offset = |position| table.extent(position).map(|(offset, _)| offset);
                 let base = forest.base(position).and_then(offset);
-                let chain_len = chain_len(position, |position| forest.base(position));
+                let chain_len = forest.chain_lengths().get(position).copied().unwrap_or_default();
                 base.zip(offset(position)).map(|(base, object)| DeltaLinks { base, object, chain_len })
             }
             Place::Revision { revlog, revision } => {
                 let base = revlog.delta_base(revision);
                 let is_guarded = revlog.entry(revision)?.is_hashed();
-                let chain_len = chain_len(revision, |at| revlog.delta_base(at).filter(|base| *base < at));
+                let chain_len = revlog.chain_length(revision);
                 let links = |base| DeltaLinks { base: base as u64, object: revision as u64, chain_len };
                 base.filter(|_| is_guarded).map(links)
             }
@@ -72,7 +72,7 @@ impl<'a> ChunkPlace<'a> {
         match self.0 {
             Place::Loose => Ok((0, payload.len() as u64)),
             Place::Entry { pack, table, position, .. } => {
-                let sizes = DeltaSizes::parse(payload).map_err(|e| self.bad_delta(pack, table, position, &e))?;
+                let sizes = DeltaSizes::parse(payload).map_err(|error| bad_delta(pack, table, position, error))?;
                 Ok((sizes.base, sizes.result))
             }
             Place::Revision { revlog, revision } => {
@@ -82,16 +82,10 @@ impl<'a> ChunkPlace<'a> {
             }
         }
     }
-
-    fn bad_delta(&self, pack: &PackFile, table: &EntryTable, position: usize, error: &dyn ToString) -> ReaderError {
-        let offset = table.extent(position).map_or(0, |(offset, _)| offset);
-        pack.corrupt(offset, "a delta that fits its base", error.to_string())
-    }
 }
 
-fn chain_len(start: usize, base_of: impl Fn(usize) -> Option<usize>) -> u32 {
-    let chain = std::iter::successors(base_of(start), |at| base_of(*at));
-    u32::try_from(chain.count()).unwrap_or(u32::MAX)
+fn bad_delta(pack: &PackFile, table: &EntryTable, position: usize, error: DeltaError) -> ReaderError {
+    pack.bad_delta(table.extent(position).map_or(0, |(offset, _)| offset), error)
 }
 
 /// Reads bases and what deltas make of them, with caches and contexts that are reused. Chunks that follow one another in a pack or
@@ -167,7 +161,7 @@ impl BaseReader {
         match (&mut self.container, place.0) {
             (Container::Hg(texts), Place::Revision { revlog, revision }) => texts.read(revlog, 0, revision, object),
             (_, Place::Entry { pack, table, position, .. }) => {
-                delta::apply(base, payload, object).map_err(|error| place.bad_delta(pack, table, position, &error))
+                delta::apply(base, payload, object).map_err(|error| bad_delta(pack, table, position, error))
             }
             _ => Ok(()),
         }

@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::memory;
+
 /// git's default for `core.deltaBaseCacheLimit`, in bytes.
 pub(crate) const DEFAULT_LIMIT: usize = 96 << 20;
 
@@ -51,10 +53,10 @@ pub struct CacheLookups {
 }
 
 impl<T: Copy> DeltaBaseCache<T> {
-    /// An empty cache for at most `limit` decoded bytes.
+    /// An empty cache for at most `limit` decoded bytes, and for no more than the ceiling of memory leaves for it.
     pub(crate) fn new(limit: usize) -> Self {
         DeltaBaseCache {
-            limit,
+            limit: limit.min(memory::cache_limit()),
             used: 0,
             slots: Vec::new(),
             free: Vec::new(),
@@ -66,7 +68,8 @@ impl<T: Copy> DeltaBaseCache<T> {
         }
     }
 
-    /// Forgets everything, and holds at most so many decoded bytes from now on; `None` for no limit.
+    /// Forgets everything, and holds at most so many decoded bytes from now on; `None` for as many as the ceiling of
+    /// memory leaves for it.
     pub(crate) fn set_limit(&mut self, limit_bytes: Option<u64>) {
         let limit = limit_bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(usize::MAX);
         *self = DeltaBaseCache::new(limit);

@@ -6,6 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use crate::memory::TooLarge;
+
 /// Where in a file a problem was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -82,6 +84,18 @@ pub enum ReaderError {
         /// Its name, as its own VCS spells it.
         what: String,
     },
+    /// An object takes more memory than one may: see [`memory`](crate::memory).
+    #[error("{}{place}: {what} of {excess}", path.display())]
+    TooLarge {
+        /// The file that holds it.
+        path: PathBuf,
+        /// Where in it.
+        place: Place,
+        /// What is so large: `an object`, `a delta`.
+        what: &'static str,
+        /// Its length, and what one may have.
+        excess: TooLarge,
+    },
     /// The repository changed while it was read.
     #[error("{}: changed while it was read", path.display())]
     Changed {
@@ -134,6 +148,11 @@ impl ReaderError {
     /// Damage found in `path` at `place`.
     pub fn corrupt(path: &Path, place: Place, expected: impl Into<String>, found: impl Into<String>) -> Self {
         ReaderError::Corrupt { path: path.to_owned(), place, expected: expected.into(), found: found.into() }
+    }
+
+    /// What lies at `place` of `path` takes more memory than it may.
+    pub fn too_large(path: &Path, place: Place, what: &'static str, excess: TooLarge) -> Self {
+        ReaderError::TooLarge { path: path.to_owned(), place, what, excess }
     }
 
     /// What cannot be, about `path`.

@@ -28,6 +28,7 @@ mod file_state;
 pub mod files;
 pub mod git;
 pub mod hg;
+pub mod memory;
 mod payloads;
 mod repository;
 pub mod threads;
@@ -43,6 +44,6 @@ pub use payloads::{LeftOut, VisitPayload, VisitPayloadInPlace, WantedPayloads};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{
-    Change, Changes, Chunk, ContentVisitor, DEFAULT_DELTA_CACHE, FileVersion, History, Revision, SizeVisitor, Store,
-    TraverseVisitor,
+    Change, Changes, Chunk, Content, ContentVisitor, DEFAULT_DELTA_CACHE, FileVersion, History, Revision, SizeVisitor,
+    Store, TraverseVisitor,
 };

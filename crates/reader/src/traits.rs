@@ -147,8 +147,21 @@ pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 /// Told of kind and size of an object.
 pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
 
+/// The content of an object, or a part of it.
+#[derive(Debug, Clone, Copy)]
+pub enum Content<'a> {
+    /// All of it.
+    Whole(&'a [u8]),
+    /// It is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) and never held: so many bytes follow in pieces.
+    Start(u64),
+    /// The next piece.
+    Piece(&'a [u8]),
+    /// That was the last piece.
+    End,
+}
+
 /// Told of kind and content of an object.
-pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, &[u8]) + 'a;
+pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, Content<'_>) + 'a;
 
 /// A repository as revisions and content: what workloads read.
 ///
@@ -167,7 +180,8 @@ pub trait History: Send {
     /// id, each once; Mercurial's come revlog after revlog, and their sizes are in the index.
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()>;
 
-    /// Tells kind and content of every stored object, reachable or not, each once, in the order in which they lie on disk.
+    /// Tells kind and content of every stored object, reachable or not, each once, in the order in which they lie on disk. A large
+    /// one that is no delta is told in pieces.
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()>;
 
     /// Starts a log at `from`; the revisions come from [`next_revision`](History::next_revision).
@@ -201,7 +215,7 @@ pub trait History: Send {
     fn forget(&mut self);
 
     /// Empties the cache of decoded objects, bases of deltas above all, and lets it hold at most so many bytes from now on; `None`
-    /// for no limit. Without this call it is [`DEFAULT_DELTA_CACHE`].
+    /// for as many as the [ceiling of memory](crate::memory) leaves for it. Without this call it is [`DEFAULT_DELTA_CACHE`].
     fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
         let _ = limit_bytes;
     }

@@ -24,6 +24,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
     if let Repository::Hg(_) = source {

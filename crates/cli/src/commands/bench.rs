@@ -27,6 +27,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).for_histories(arguments.pace.jobs as usize).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
     let earlier = match &arguments.pace.resume {

@@ -14,6 +14,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(1).set();
     let mut repositories = Vec::with_capacity(arguments.repositories.len());
     for path in &arguments.repositories {
         let repository = open(path)?;

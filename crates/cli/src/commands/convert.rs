@@ -21,6 +21,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let allow_missing = arguments.completeness.allow_missing;
     let source = open_whole(&arguments.repository, allow_missing, arguments.effort.quiet)?;
     let codec = arguments.codec()?;

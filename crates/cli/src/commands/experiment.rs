@@ -22,6 +22,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     if arguments.list {
         print(&experiment_list(published(), |name| experiment(name).is_some(), style()))?;
         return Ok(ExitCode::SUCCESS);

@@ -25,6 +25,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
     let explain = ExplainPlan::new(&arguments.codec, &arguments.baseline, &source)

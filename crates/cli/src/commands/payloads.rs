@@ -8,6 +8,7 @@ use super::{note_output, open, print, print_notes};
 use crate::{failure::Failure, failure::print_note, payload_arguments::PayloadsArguments, progress::Bar};
 
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(1).set();
     let repository = open(&arguments.repository)?;
     print_notes(&repository, arguments.quiet);
     let bar = Bar::new(arguments.quiet);

@@ -17,6 +17,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(1).set();
     let repository = open(&arguments.repository)?;
     let decoders = decoders(&repository, &arguments.decoders)?;
     let mut history = repository.history(decoders)?;
@@ -125,6 +126,18 @@ impl<W: Write> Observer for Printer<W> {
             out.write_all(content)?;
             out.write_all(b"\n")
         });
+    }
+
+    fn start_large(&mut self, kind: ObjectKind, id: &oid, len: u64) {
+        self.line(|out| writeln!(out, "{id} {kind} {len}"));
+    }
+
+    fn large_piece(&mut self, piece: &[u8]) {
+        self.line(|out| out.write_all(piece));
+    }
+
+    fn end_large(&mut self) {
+        self.line(|out| out.write_all(b"\n"));
     }
 
     fn commit(&mut self, id: &oid) {

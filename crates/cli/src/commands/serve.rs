@@ -18,6 +18,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
     let plan = RolloutPlan {

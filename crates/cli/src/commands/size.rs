@@ -16,6 +16,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(1).set();
     let mut outputs = Outputs::prepare(&arguments.output)?;
     let cannot = |what: &dyn std::fmt::Display| Failure::new(FAILED, what.to_string());
     let mut json = match &arguments.json {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use repackbench_codec::Decoders;
-use repackbench_reader::Repository;
+use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
 use repackbench_report::{Results, device_check_table, memory_check_table, trace_table};
 use repackbench_timing::{
@@ -31,6 +31,8 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
+    // Its --memory is that of the machine that it models.
+    Ceiling::new(None, arguments.effort.threads()).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
     if let Some(folder) = &arguments.check_device {

@@ -17,6 +17,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     check_output(&arguments.output, arguments.force)?;
     let repositories: Vec<Repository> =
         arguments.repositories.iter().map(|path| open(path)).collect::<Result<_, _>>()?;

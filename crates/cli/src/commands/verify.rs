@@ -15,6 +15,7 @@ use crate::{
 };
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
+    arguments.memory.ceiling(arguments.effort.threads()).set();
     let allow_missing = arguments.completeness.allow_missing;
     let open = |path| open_whole(path, allow_missing, arguments.effort.quiet);
     let (first, second) = (open(&arguments.first)?, open(&arguments.second)?);

@@ -4,11 +4,11 @@
 //! faulty writer would leave it, so that the check of the damaged field itself must find it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::support::program::{self, Outcome, command, exit};
 use super::support::reseal::OpenPack;
-use super::support::{Fixture, Scratch, fixture, git};
+use super::support::{Fixture, Scratch, crafted, git};
 
 /// Converts and fails the test unless that is refused with one line that names a file of this pack, the same whatever the order that
 /// entries would have. Returns the line.
@@ -272,7 +272,7 @@ fn a_base_that_is_not_there() {
 fn huge_sizes_are_not_believed() {
     for claim in ["(1 << 35) - 1", "(1 << 60) - 1", "(1 << 70) - 1"] {
         let scratch = Scratch::new();
-        let repo = crafted(
+        let repo = crafted::repository(
             &scratch,
             &format!(
                 "size = {claim}\n\
@@ -309,7 +309,7 @@ fn deltas_that_lie_do_not_pass_verify() {
         ("nothing", "b''"),
     ] {
         let scratch = Scratch::new();
-        let repo = crafted(
+        let repo = crafted::repository(
             &scratch,
             &format!(
                 "base = b'0123456789' * 20\n\
@@ -322,24 +322,6 @@ fn deltas_that_lie_do_not_pass_verify() {
         let said = format!("{}{}", outcome.text(), outcome.stderr);
         assert!(!said.contains("panicked"), "{what}: {said}");
     }
-}
-
-/// A bare repository whose only pack holds what `python` adds to `pack`, indexed as it stands.
-fn crafted(scratch: &Scratch, python: &str) -> PathBuf {
-    let repo = scratch.join("crafted");
-    git::output(scratch.path(), ["init", "--quiet", "--bare", "crafted"]);
-    let script = format!(
-        "from pack_builder import *\npack = PackBuilder()\n{python}\npack.write('crafted/objects/pack', index=True)\n"
-    );
-    program::run(
-        std::process::Command::new("python3")
-            .current_dir(scratch.path())
-            .env("PYTHONPATH", fs::canonicalize(fixture::scripts()).expect("the fixtures"))
-            .env("PYTHONDONTWRITEBYTECODE", "1")
-            .args(["-c", &script]),
-    )
-    .exits(exit::OK);
-    repo
 }
 
 fn id_at(pack: &OpenPack, offset: usize) -> Vec<u8> {

@@ -32,26 +32,12 @@ const LZ4_READ: u64 = 160 << 10;
 /// Length of the loose blob, in bytes: its file is as long.
 const LOOSE_LEN: usize = 70 << 20;
 
-/// Asks the kernel for the peak memory of one child; the shell's own `time` does not tell.
-const MEASURE: &str = "\
-import os, sys
-child = os.fork()
-if child == 0:
-    os.execv(sys.argv[1], sys.argv[1:])
-_, status, usage = os.wait4(child, 0)
-print(usage.ru_maxrss)
-sys.exit(os.waitstatus_to_exitcode(status))
-";
-
 /// The peak of a run of the program with these arguments, in KiB.
 #[track_caller]
 fn peak<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> u64 {
-    let mut command = Command::new("python3");
-    program::isolate(&mut command);
-    let outcome = program::run(command.args(["-c", MEASURE, env!("CARGO_BIN_EXE_repackbench")]).args(arguments));
-    let outcome = outcome.exits(exit::OK);
-    // Below what the program itself printed.
-    outcome.text().lines().last().and_then(|line| line.parse().ok()).expect("a number of KiB")
+    let (outcome, peak) = program::measured(arguments);
+    outcome.exits(exit::OK);
+    peak
 }
 
 #[track_caller]

@@ -18,7 +18,10 @@ use std::{
 use repackbench_codec::{CodecError, Decoders, FileDecoder};
 
 pub use self::descriptor::{DESCRIPTOR_FILE, Descriptor};
-use crate::{Place, ReaderError, Result};
+use crate::{
+    Place, ReaderError, Result,
+    memory::{self, TooLarge},
+};
 
 /// The folder that holds the files.
 pub const FILES_FOLDER: &str = "files";
@@ -89,9 +92,12 @@ impl FileReader<'_> {
         };
         read_whole(&place, self.tree.descriptor.stored_bytes, &mut self.stored)?;
         self.content.clear();
-        let limit = usize::try_from(self.tree.descriptor.content_bytes).unwrap_or(usize::MAX);
-        let decoded = self.decoder.decode(&self.stored, limit, &mut self.content);
-        decoded.map_err(|error| damaged(&place, &error))?;
+        let claimed = usize::try_from(self.tree.descriptor.content_bytes).unwrap_or(usize::MAX);
+        let decoded = self.decoder.decode(&self.stored, claimed.min(memory::largest()), &mut self.content);
+        decoded.map_err(|error| match memory::excess_of(&error, memory::largest()) {
+            Some(excess) => too_large(&place, "a file", excess),
+            None => damaged(&place, &error),
+        })?;
         Ok(&self.content)
     }
 }
@@ -104,12 +110,18 @@ fn read_whole(path: &Path, limit: u64, stored: &mut Vec<u8>) -> Result<()> {
         return Err(ReaderError::corrupt(path, Place::Whole, "a file", "something else"));
     }
     let file = fs::File::open(path).map_err(failed)?;
+    let len = file.metadata().map_err(failed)?.len();
+    memory::check(len).map_err(|excess| too_large(path, "a file", excess))?;
     stored.clear();
     let len = file.take(limit.saturating_add(1)).read_to_end(stored).map_err(failed)? as u64;
     if len > limit {
         return Err(ReaderError::corrupt(path, Place::Whole, format!("at most {limit} bytes"), "more"));
     }
     Ok(())
+}
+
+fn too_large(path: &Path, what: &'static str, excess: TooLarge) -> ReaderError {
+    ReaderError::too_large(path, Place::Whole, what, excess)
 }
 
 fn damaged(path: &Path, error: &CodecError) -> ReaderError {

@@ -7,6 +7,8 @@
 //! | insert | `0nnn nnnn`, n in 1..=127, then n bytes | same |
 //! | reserved | `0000 0000` | same |
 
+use crate::memory::{self, TooLarge};
+
 /// Why a delta cannot be applied. The caller knows file and offset.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
@@ -42,6 +44,9 @@ pub enum DeltaError {
         /// What its instructions made; for one that grows too large, where it was stopped.
         actual: u64,
     },
+    /// The result takes more memory than an object may.
+    #[error("a result of {0}")]
+    TooLarge(TooLarge),
     /// The result does not fit into memory.
     #[error("a result of {0} bytes, for which there is no memory")]
     NoMemory(u64),
@@ -89,7 +94,7 @@ fn parse_leb128(bytes: &[u8]) -> Result<(u64, usize), DeltaError> {
 }
 
 /// The most that is reserved on the word of a delta alone, in bytes.
-const TRUSTED_RESULT: u64 = 64 << 20;
+const TRUSTED_RESULT: u64 = 4 << 20;
 
 /// Applies `delta` to `base`, replacing the content of `result`.
 pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), DeltaError> {
@@ -106,6 +111,7 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
             Ok(())
         })?;
         check_result(sizes.result, actual)?;
+        memory::check(sizes.result).map_err(DeltaError::TooLarge)?;
     }
     let len = usize::try_from(sizes.result).map_err(|_| DeltaError::NoMemory(sizes.result))?;
     result.clear();

@@ -15,8 +15,8 @@ use std::{
 
 use repackbench_codec::{BLOCK_LEN, ChunkDecoder, CodecError};
 
-use super::chunk::decode_to_vec;
-use crate::{ObjectKind, Place, ReaderError, Result};
+use super::chunk::{append, decode_to_vec};
+use crate::{ObjectKind, Place, ReaderError, Result, memory};
 
 /// git inflates this many bytes to find the header, so no valid one is longer.
 pub const MAX_HEADER_LEN: usize = 32;
@@ -91,7 +91,7 @@ pub fn decode(path: &Path, stored: &[u8], decoder: &mut ChunkDecoder, payload: &
 /// As [`decode`], where the header was read before.
 ///
 /// # Errors
-/// The chunk is damaged, its header lies about the size, or bytes follow the chunk.
+/// The chunk is damaged, its header lies about the size or claims one that is too large, or bytes follow the chunk.
 pub fn decode_payload(
     path: &Path,
     header: &LooseHeader,
@@ -99,6 +99,7 @@ pub fn decode_payload(
     decoder: &mut ChunkDecoder,
     payload: &mut Vec<u8>,
 ) -> Result<()> {
+    check_size(path, header)?;
     let consumed =
         decode_to_vec(decoder, stored, header.payload_len(), payload).map_err(|error| damaged(path, error))?;
     expect_whole_file(path, stored.len() as u64, consumed)
@@ -139,10 +140,9 @@ impl LooseFile {
         let cannot_read = |error| ReaderError::io("read", path, error);
         let mut file = File::open(path).map_err(|e| ReaderError::io("open", path, e))?;
         let stored_len = file.metadata().map_err(|e| ReaderError::io("inspect", path, e))?.len();
-        stored.clear();
         let at_once = stored_len <= Self::READ_AT_ONCE;
         let header = if at_once {
-            (&file).take(Self::LONGEST_STORED).read_to_end(stored).map_err(cannot_read)?;
+            read_to_vec(&file, stored_len, stored).map_err(cannot_read)?;
             read_header(path, stored, decoder)?
         } else {
             read_header_from(path, &mut BufReader::new(&file), decoder)?
@@ -159,7 +159,7 @@ impl LooseFile {
         }
         if !at_once {
             file.rewind().map_err(cannot_read)?;
-            file.take(Self::LONGEST_STORED).read_to_end(stored).map_err(cannot_read)?;
+            read_to_vec(&file, stored_len, stored).map_err(cannot_read)?;
         }
         Ok(LooseFile { header, stored_len: stored.len() as u64, large: None })
     }
@@ -185,6 +185,25 @@ impl LargeLoose {
         expect_whole_file(path, self.stored_len, consumed)
     }
 
+    /// Decodes the object, read from `path`, into `payload`: header and content.
+    ///
+    /// # Errors
+    /// As of [`decode`](LargeLoose::decode), and it is too large to be held.
+    pub fn decode_to_vec(
+        &mut self,
+        path: &Path,
+        header: &LooseHeader,
+        decoder: &mut ChunkDecoder,
+        payload: &mut Vec<u8>,
+    ) -> Result<()> {
+        check_size(path, header)?;
+        payload.clear();
+        let payload_len = self.payload_len;
+        let result =
+            decoder.decode_stream_from(&mut self.stored, payload_len, &mut |piece| append(payload, piece, payload_len));
+        self.check_consumed(path, result)
+    }
+
     /// Decodes the object, read from `path`, and hands header and content to `sink` in pieces, which must be discarded
     /// if this fails.
     ///
@@ -208,6 +227,26 @@ pub(crate) fn read_header_from(
     let mut prefix = [0u8; MAX_HEADER_LEN];
     let filled = decoder.decode_prefix_from(stored, &mut prefix).map_err(|error| damaged_or_unreadable(path, error))?;
     parse_header(path, prefix.get(..filled).unwrap_or_default())
+}
+
+fn check_size(path: &Path, header: &LooseHeader) -> Result<()> {
+    memory::check(header.content_len).map_err(|excess| ReaderError::too_large(path, Place::Whole, "an object", excess))
+}
+
+/// Reads the first `len` bytes of `file`, or as many as there are, into `stored`, replacing what is there.
+fn read_to_vec(mut file: &File, len: u64, stored: &mut Vec<u8>) -> std::io::Result<()> {
+    stored.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+    let mut filled = 0;
+    while let Some(room) = stored.get_mut(filled..).filter(|room| !room.is_empty()) {
+        match file.read(room) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    stored.truncate(filled);
+    Ok(())
 }
 
 fn expect_whole_file(path: &Path, stored_len: u64, consumed: u64) -> Result<()> {

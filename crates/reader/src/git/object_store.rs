@@ -1,6 +1,8 @@
 //! Random access to every object of a repository, over packs, a B-tree and loose files.
 
+mod chain_kinds;
 mod every;
+mod streamed;
 mod unpacked;
 
 use std::{
@@ -10,15 +12,15 @@ use std::{
 };
 
 use gix_hash::{ObjectId, oid};
-use repackbench_codec::Decoders;
+use repackbench_codec::{BLOCK_LEN, Decoders};
 
+use self::chain_kinds::ChainKinds;
 pub use self::every::ObjectPlace;
 use super::{
     btree::{BtreeFile, BtreePlace},
     chunk::decode_delta_to_vec,
-    loose,
-    pack::{EntryKind, PackFile},
-    packed_objects::{PackedObjects, check_chain},
+    pack::PackFile,
+    packed_objects::PackedObjects,
     repository::{GitRepository, LooseObjects},
 };
 use crate::{
@@ -43,6 +45,7 @@ pub struct ObjectStore {
     log: Option<Arc<AccessLog>>,
     /// Room for an object of which only the length is wanted.
     scratch: Vec<u8>,
+    kinds: ChainKinds,
 }
 
 /// Where a packed object lies.
@@ -94,6 +97,7 @@ impl ObjectStore {
             btree_value: Vec::new(),
             log: None,
             scratch: Vec::new(),
+            kinds: ChainKinds::default(),
         })
     }
 
@@ -111,11 +115,13 @@ impl ObjectStore {
     pub fn forget(&mut self) {
         self.packed.forget();
         self.btree.iter().for_each(BtreeFile::forget);
+        self.kinds.clear();
         self.last_pack = 0;
         self.missing.clear();
     }
 
-    /// Empties the cache of decoded objects, which holds at most so many bytes from now on; `None` for no limit.
+    /// Empties the cache of decoded objects, which holds at most so many bytes from now on; `None` for as many as
+    /// the ceiling of memory leaves for it.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.packed.set_cache_limit(limit_bytes);
     }
@@ -151,7 +157,14 @@ impl ObjectStore {
     /// It does not decode as it did.
     pub fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         let ChunkInMemory { file, decode, stored, base } = *chunk;
-        let decoded = decode_delta_to_vec(self.packed.decoder(), stored, base, decode.payload_limit, payload);
+        let decoder = self.packed.decoder();
+        let decoded = match base {
+            // It was not held when it was decoded before.
+            None if decode.payload_limit > BLOCK_LEN as u64 => {
+                decoder.decode_stream(stored, decode.payload_limit, &mut |_| Ok(()))
+            }
+            base => decode_delta_to_vec(decoder, stored, base, decode.payload_limit, payload),
+        };
         let found = match decoded {
             Ok(consumed) if consumed == decode.stored_len => return Ok(()),
             Ok(consumed) => format!("one of {consumed}"),
@@ -254,23 +267,10 @@ impl ObjectStore {
         match self.locate(id)? {
             None => Ok(is_empty_tree(id).then_some(ObjectKind::Tree)),
             Some(Location::Btree(place)) => self.btree_kind_and_size(&place).map(|(kind, _)| Some(kind)),
-            Some(Location::Loose { at }) => {
-                let path = self.load_loose(at)?;
-                loose::read_header(&path, &self.loose_stored, self.packed.decoder()).map(|header| Some(header.kind))
-            }
-            Some(Location::Pack { pack, mut offset }) => {
-                let Some(pack) = self.packs.get(pack) else { return Ok(None) };
-                let mut links = 0;
-                loop {
-                    let (header, _) = pack.entry(offset)?;
-                    offset = match header.kind {
-                        EntryKind::Whole(kind) => return Ok(Some(kind)),
-                        EntryKind::OffsetDelta { distance } => pack.base_offset(offset, distance)?,
-                        EntryKind::RefDelta { base } => pack.base_offset_of_id(offset, &base)?,
-                    };
-                    links += 1;
-                    check_chain(pack, offset, links)?;
-                }
+            Some(Location::Loose { at }) => self.load_loose(at).map(|(_, file)| Some(file.header.kind)),
+            Some(Location::Pack { pack: number, offset }) => {
+                let Some(pack) = self.packs.get(number) else { return Ok(None) };
+                self.kinds.kind_of(pack, number, offset).map(Some)
             }
         }
     }
@@ -367,13 +367,4 @@ impl ObjectStore {
 /// Whether `id` is that of the tree without entries, which is an object everywhere without being stored, as in git.
 fn is_empty_tree(id: &oid) -> bool {
     *id == *ObjectId::empty_tree(id.kind())
-}
-
-/// Reads all of `path` into `bytes`, replacing what is there.
-pub fn read_file(path: &Path, bytes: &mut Vec<u8>) -> Result<()> {
-    use std::io::Read;
-    bytes.clear();
-    let mut file = std::fs::File::open(path).map_err(|e| ReaderError::io("open", path, e))?;
-    file.read_to_end(bytes).map_err(|e| ReaderError::io("read", path, e))?;
-    Ok(())
 }

@@ -62,7 +62,8 @@ impl PackedObjects {
         self.cache.clear();
     }
 
-    /// Empties the cache, which holds at most so many decoded bytes from now on; `None` for no limit.
+    /// Empties the cache, which holds at most so many decoded bytes from now on; `None` for as many as
+    /// the ceiling of memory leaves for it.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.cache.set_limit(limit_bytes);
     }
@@ -155,6 +156,7 @@ impl PackedObjects {
         payload: &mut Vec<u8>,
     ) -> Result<()> {
         let payload_len = header.payload_len;
+        pack.check_size(offset, payload_len)?;
         self.make_room(payload, usize::try_from(payload_len).unwrap_or(usize::MAX));
         let consumed = decode_to_vec(&mut self.decoder, stored, payload_len, payload)
             .map_err(|e| chunk_error(pack, offset, payload_len, &e))?;
@@ -220,6 +222,7 @@ impl PackedObjects {
     fn ascend(&mut self, pack: &PackFile, pack_at: usize, mut base: Base, content: &mut Vec<u8>) -> Result<ObjectKind> {
         while let Some(link) = self.chain.pop() {
             let stored = pack.bytes(link.chunk, pack.end())?;
+            pack.check_size(link.offset, link.payload_len)?;
             let base_len = match &base.decoded {
                 Some(bytes) => bytes.len(),
                 None => self.cache.get_again((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
@@ -248,7 +251,7 @@ impl PackedObjects {
             }
             if !is_patch {
                 delta::apply(base_bytes, &self.delta_payload, &mut result)
-                    .map_err(|e| pack.corrupt(link.offset, "a delta that fits its base", e.to_string()))?;
+                    .map_err(|error| pack.bad_delta(link.offset, error))?;
             }
             if let Some(bytes) = base.decoded.replace(result) {
                 self.cache.put((pack_at, base.offset), base.kind, bytes);

@@ -19,7 +19,7 @@ use super::{
     loose::{self, LooseFile},
     pack::PackFile,
     repository::LooseObject,
-    verify::{PackWalk, Worker},
+    verify::{PackWalk, Worker, order_of_damage},
 };
 use crate::{ObjectKind, Place, ReaderError, Result, threads};
 
@@ -84,6 +84,7 @@ pub fn visit_whole_objects<V: WholeVisitor>(repository: &GitRepository, visitors
                 continue;
             }
             let visited = buffers.visit_loose(worker, &path, object.id);
+            worker.turn.end([&mut buffers.stored, &mut buffers.payload]);
             let flow = visited.unwrap_or_else(|error| {
                 worker.damage.push(error);
                 ControlFlow::Break(())
@@ -137,11 +138,7 @@ fn on_each<V: WholeVisitor>(
         }
     });
     let mut damage = damage.into_inner().unwrap_or_else(PoisonError::into_inner);
-    damage.sort_by_key(|error| match error {
-        ReaderError::Corrupt { place: Place::Offset(offset), path, .. } => (path.clone(), *offset),
-        ReaderError::Corrupt { path, .. } => (path.clone(), 0),
-        _ => Default::default(),
-    });
+    damage.sort_by_key(order_of_damage);
     damage.into_iter().next().map_or(Ok(()), Err)
 }
 
@@ -157,6 +154,7 @@ impl Buffers {
         let Buffers { stored, payload } = self;
         let LooseFile { header, large, .. } = LooseFile::open(path, &mut worker.decoder, stored)?;
         let Some(mut large) = large else {
+            worker.turn.expect(header.content_len);
             loose::decode_payload(path, &header, stored, &mut worker.decoder, payload)?;
             check_id(path, id, hash_of(payload, id.kind()))?;
             let content = WholeContent::Held(payload.get(header.len..).unwrap_or_default());

@@ -11,6 +11,9 @@ const HUNK_HEADER_LEN: usize = 12;
 /// How many deltas are described before the text is put together: descriptions grow with every delta.
 const DELTAS_AT_ONCE: usize = 64;
 
+/// And how many bytes of deltas: their descriptions take a few times as many.
+const BYTES_AT_ONCE: usize = 16 << 20;
+
 /// Why a delta cannot be applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
@@ -123,6 +126,12 @@ impl<'a> Deltas<'a> {
         (Deltas { ends: first, ..self }, Deltas { ends: rest, start, ..self })
     }
 
+    /// How many of the first ones are described before the text is put together: one at least.
+    fn worth_folding(&self) -> usize {
+        let fits = |end: &&usize| end.saturating_sub(self.start) <= BYTES_AT_ONCE;
+        self.ends.iter().take(DELTAS_AT_ONCE).take_while(fits).count().max(1)
+    }
+
     fn get(&self, number: usize) -> &'a [u8] {
         let start = number.checked_sub(1).map_or(Some(self.start), |before| self.ends.get(before).copied());
         let range = start.zip(self.ends.get(number).copied());
@@ -147,7 +156,7 @@ impl DeltaApplier {
     pub fn apply(&mut self, text: &mut Vec<u8>, deltas: Deltas<'_>, limit: usize) -> Result<(), DeltaError> {
         let mut rest = deltas;
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(DELTAS_AT_ONCE);
+            let (now, later) = rest.split_at(rest.worth_folding());
             self.spare.clear();
             match now.len() {
                 1 => apply_one(text, now.get(0), limit, &mut self.spare)?,
@@ -157,6 +166,12 @@ impl DeltaApplier {
             rest = later;
         }
         Ok(())
+    }
+
+    /// Keeps no more than `most` bytes of a buffer for texts.
+    pub fn shrink(&mut self, most: usize) {
+        self.spare.clear();
+        self.spare.shrink_to(most);
     }
 
     /// Puts what `deltas` make of `base` into `self.spare`.

@@ -6,10 +6,9 @@ use repackbench_codec::{BaseUse, Decoders, RevlogDecoder};
 
 use super::{
     HgRepository,
-    delta::longest_payload,
     revlog::{Revlog, TextReader},
 };
-use crate::{AccessTrace, ObjectKind, Recording, Result, access::AccessLog};
+use crate::{AccessTrace, ObjectKind, Recording, Result, access::AccessLog, memory};
 
 /// How many stored bytes are read at a time; a longer chunk is read whole.
 const BATCH: u64 = 256 << 10;
@@ -112,19 +111,21 @@ impl NewChunks {
 
     /// Puts the payload of `chunk` into `self.payload`, and says what it is a delta against.
     fn decode(&mut self, revlog: &Revlog, number: usize, revision: usize, chunk: &[u8]) -> Result<Option<usize>> {
-        let text_len = revlog.entry(revision)?.text_len as usize;
+        let room = memory::largest();
         let NewChunks { decoder, texts, base: base_text, payload, .. } = self;
         payload.clear();
         let Some(base) = revlog.delta_base(revision) else {
-            let decoded = decoder.decode(chunk, text_len, payload);
-            decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+            let limit = revlog.payload_limit(revision, 0, room)?;
+            let decoded = decoder.decode(chunk, limit, payload);
+            decoded.map_err(|error| revlog.undecodable(revision, &error, room))?;
             if let Some(log) = revlog.log() {
-                log.decode(revlog, revision, text_len, None);
+                log.decode(revlog, revision, limit, None);
             }
             return Ok(None);
         };
-        let limit = longest_payload(revlog.entry(base)?.text_len as usize, text_len);
         let base_use = RevlogDecoder::base_use(chunk);
+        let limit = revlog.payload_limit(revision, revlog.entry(base)?.text_len as usize, room)?;
+        let text_len = revlog.entry(revision)?.text_len as usize;
         let limit = if base_use == BaseUse::Patch { text_len } else { limit };
         let base_text = match base_use {
             BaseUse::None => None,
@@ -137,7 +138,7 @@ impl NewChunks {
             None => decoder.decode(chunk, limit, payload),
             Some(base_text) => decoder.decode_on_base(chunk, base_text, limit, payload),
         };
-        decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
+        decoded.map_err(|error| revlog.undecodable(revision, &error, room))?;
         if let Some(log) = revlog.log() {
             log.decode(revlog, revision, limit, base_text);
         }

@@ -4,11 +4,10 @@ use repackbench_codec::{BLOCK_LEN, BaseUse, Decoders, RevlogDecoder, ZlibReader}
 
 use super::{
     HgRepository,
-    delta::longest_payload,
     revlog::{ENTRY_LEN, Entry, Revlog},
 };
 use crate::{
-    Chunk, ChunkKind, ChunkPlace, ReaderError, Result, Store,
+    Chunk, ChunkKind, ChunkPlace, ReaderError, Result, Store, memory,
     payloads::{LeftOut, PayloadVisitor},
 };
 
@@ -135,28 +134,10 @@ struct ChunkPayload<'a> {
 impl ChunkPayload<'_> {
     fn get(&mut self) -> Result<&[u8]> {
         if !self.is_decoded {
-            self.decode()?;
+            self.revlog.decode(self.decoder, self.revision, self.stored, memory::largest(), self.payload)?;
             self.is_decoded = true;
         }
         Ok(self.payload)
-    }
-
-    fn decode(&mut self) -> Result<()> {
-        let (revlog, revision) = (self.revlog, self.revision);
-        let text_len = revlog.entry(revision)?.text_len as usize;
-        let base = revlog.delta_base(revision);
-        let limit = match base {
-            None => text_len,
-            Some(base) => longest_payload(revlog.entry(base)?.text_len as usize, text_len),
-        };
-        self.payload.clear();
-        let decoded = self.decoder.decode(self.stored, limit, self.payload);
-        let length = decoded.map_err(|e| revlog.corrupt(revision, "a chunk that decodes", e.to_string()))?;
-        if base.is_none() && length != text_len {
-            let expected = format!("a full text of {text_len} bytes");
-            return Err(revlog.corrupt(revision, expected, length.to_string()));
-        }
-        Ok(())
     }
 }
 

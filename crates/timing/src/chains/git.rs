@@ -33,7 +33,7 @@ impl PackedChains {
         for files in repository.packs() {
             let file = PackFile::open(files, repository.object_hash())?;
             let table = EntryTable::new(&file)?;
-            let chains = DeltaForest::new(&file, &table)?.chain_lengths();
+            let chains = DeltaForest::new(&file, &table)?.chain_lengths().to_vec();
             packs.push(Pack { file, table, chains });
         }
         Ok(PackedChains { packs, objects: PackedObjects::new(repository.decoder(decoders)?) })

@@ -49,16 +49,10 @@ impl<'a> RevlogChains<'a> {
 
 impl ChainStore for RevlogChains<'_> {
     fn for_each(&mut self, visit: &mut VisitObject<'_>) -> Result<(), ReaderError> {
-        let mut chains: Vec<u32> = Vec::new();
         for file in 0..self.repository.revlogs().len() {
             let Some(revlog) = self.revlog(file)? else { continue };
-            chains.clear();
             for (position, entry) in revlog.entries().iter().enumerate() {
-                // A base is an earlier revision, which was checked.
-                let base = revlog.delta_base(position).and_then(|base| chains.get(base).copied());
-                let chain = base.map_or(0, |deltas| deltas.saturating_add(1));
-                chains.push(chain);
-                visit(Location { file, position }, chain, u64::from(entry.stored_len));
+                visit(Location { file, position }, revlog.chain_length(position), u64::from(entry.stored_len));
             }
         }
         Ok(())
@@ -83,10 +77,10 @@ impl ChainStore for RevlogChains<'_> {
         if entry.node != *node {
             return Ok(Err(format!("{name} has the node {} instead of {node}", entry.node)));
         }
-        let deltas = std::iter::successors(revlog.delta_base(*revision), |at| revlog.delta_base(*at)).count();
-        Ok(match u32::try_from(deltas) {
-            Ok(deltas) if deltas == chain => Ok(Location { file, position: *revision }),
-            _ => Err(format!("{name} is at the end of {deltas} deltas instead of {chain}")),
+        let deltas = revlog.chain_length(*revision);
+        Ok(match deltas == chain {
+            true => Ok(Location { file, position: *revision }),
+            false => Err(format!("{name} is at the end of {deltas} deltas instead of {chain}")),
         })
     }
 

@@ -9,7 +9,7 @@ mod hg;
 use std::{fmt, io, time::Duration};
 
 use gix_hash::ObjectId;
-use rand::{Rng, SeedableRng, rngs::SmallRng};
+use rand::{Rng, SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::Decoders;
 use repackbench_reader::{ObjectKind, ReaderError, Repository};
 use repackbench_records::{ChainBucket, ChainComparison, ChainCost};
@@ -27,6 +27,9 @@ pub const BUCKETS: [(u32, Option<u32>); 7] =
 
 /// The most objects of a bucket that are read.
 pub const SAMPLE: usize = 500;
+
+/// And the most deltas that reading each of them once takes, unless one alone has more.
+const SAMPLED_DELTAS: u64 = 500_000;
 
 /// The sample depends on the first repository and on nothing else.
 const SEED: u64 = 4;
@@ -211,11 +214,24 @@ fn survey(store: &mut dyn ChainStore) -> Result<(Tallies, Drawn), ReaderError> {
             *place = (location, chain);
         }
     })?;
-    // Objects of one file are read one after another, so that it is opened once.
     for sample in &mut samples {
+        // A sample is in no order that has to do with the chains once it is full, and in that of the files before.
+        sample.shuffle(&mut random);
+        sample.truncate(affordable(sample));
+        // Objects of one file are read one after another, so that it is opened once.
         sample.sort_unstable_by_key(|(location, _)| (location.file, location.position));
     }
     Ok((tallies, samples))
+}
+
+/// How many objects at the start of `sample` are read: chains may be long.
+fn affordable(sample: &[(Location, u32)]) -> usize {
+    let mut deltas = 0_u64;
+    let fits = |(_, chain): &&(Location, u32)| {
+        deltas = deltas.saturating_add(u64::from(*chain));
+        deltas <= SAMPLED_DELTAS
+    };
+    sample.iter().take_while(fits).count().max(1).min(sample.len())
 }
 
 /// Variants hold as many objects as the first repository at the end of chains of each length.
@@ -425,6 +441,15 @@ mod tests {
             assert!(of_quarter.abs_diff(125) < 60, "{of_quarter} of quarter {quarter}");
         }
         assert_eq!(drawn(7).2, [0, 1, 2, 3, 4, 5, 6]);
+    }
+
+    #[test]
+    fn a_sample_of_long_chains_is_small() {
+        let sample = |objects: usize, chain| vec![(Location { file: 0, position: 0 }, chain); objects];
+        assert_eq!(affordable(&sample(SAMPLE, 1000)), SAMPLE);
+        assert_eq!(affordable(&sample(SAMPLE, 100_000)), 5);
+        assert_eq!(affordable(&sample(SAMPLE, u32::MAX)), 1);
+        assert_eq!(affordable(&[]), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_reader::History;
+use repackbench_reader::{Content, History};
 use repackbench_records::WorkloadLabel;
 
 use super::{Observer, Workload, WorkloadError};
@@ -35,6 +35,11 @@ impl Workload for CatAll {
     }
 
     fn run(&mut self, history: &mut dyn History, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
-        Ok(history.contents(&mut |kind, id, content| observer.whole(kind, id, content))?)
+        Ok(history.contents(&mut |kind, id, content| match content {
+            Content::Whole(content) => observer.whole(kind, id, content),
+            Content::Start(len) => observer.start_large(kind, id, len),
+            Content::Piece(piece) => observer.large_piece(piece),
+            Content::End => observer.end_large(),
+        })?)
     }
 }

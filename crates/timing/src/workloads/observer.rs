@@ -25,6 +25,19 @@ pub trait Observer {
         let _ = (kind, id, content);
     }
 
+    /// An object of `len` bytes, too large to be held, is decoded from here on: its content follows in pieces.
+    fn start_large(&mut self, kind: ObjectKind, id: &oid, len: u64) {
+        let _ = (kind, id, len);
+    }
+
+    /// The next piece of it.
+    fn large_piece(&mut self, piece: &[u8]) {
+        let _ = piece;
+    }
+
+    /// That was the last piece.
+    fn end_large(&mut self) {}
+
     /// The store has so many chunks.
     fn chunks(&mut self, chunks: u64) {
         let _ = chunks;
@@ -217,6 +230,12 @@ impl Observer for Counter<'_> {
         self.content(content);
     }
 
+    fn start_large(&mut self, kind: ObjectKind, id: &oid, len: u64) {
+        self.object(kind, id);
+        self.contents += 1;
+        self.content_bytes += len;
+    }
+
     fn chunks(&mut self, chunks: u64) {
         self.chunks += chunks;
     }
@@ -268,12 +287,14 @@ pub struct Digester {
     hasher: Hasher,
     /// The sum of the digests of whole objects; each of its quarters is a sum of its own.
     whole: Option<[u64; 4]>,
+    /// The hash of the large object whose pieces come.
+    large: Option<Hasher>,
     counter: Counter<'static>,
 }
 
 impl Default for Digester {
     fn default() -> Self {
-        Digester { hasher: Hasher::new(), whole: None, counter: Counter::default() }
+        Digester { hasher: Hasher::new(), whole: None, large: None, counter: Counter::default() }
     }
 }
 
@@ -286,10 +307,22 @@ impl Hasher {
         Hasher(GitHasher::new(gix_hash::Kind::Sha256))
     }
 
+    fn of_object(kind: ObjectKind, id: &oid) -> Self {
+        let mut hasher = Hasher::new();
+        hasher.put(b'o', kind.name().as_bytes());
+        hasher.put(b'i', id.as_bytes());
+        hasher
+    }
+
     fn put(&mut self, tag: u8, bytes: &[u8]) {
-        self.0.update(&[tag]);
-        self.0.update(&(bytes.len() as u64).to_le_bytes());
+        self.start(tag, bytes.len() as u64);
         self.0.update(bytes);
+    }
+
+    /// What goes before a piece of `len` bytes.
+    fn start(&mut self, tag: u8, len: u64) {
+        self.0.update(&[tag]);
+        self.0.update(&len.to_le_bytes());
     }
 }
 
@@ -309,6 +342,15 @@ impl Digester {
 
     fn put(&mut self, tag: u8, bytes: &[u8]) {
         self.hasher.put(tag, bytes);
+    }
+
+    /// Adds a whole object's digest to the sum of such, which does not depend on their order.
+    fn add_whole(&mut self, object: Hasher) {
+        let digest = object.0.finish();
+        let sums = self.whole.get_or_insert_default();
+        for (sum, quarter) in sums.iter_mut().zip(digest.as_bytes().as_chunks().0) {
+            *sum = sum.wrapping_add(u64::from_le_bytes(*quarter));
+        }
     }
 
     fn put_number(&mut self, tag: u8, number: u64) {
@@ -332,15 +374,24 @@ impl Observer for Digester {
 
     fn whole(&mut self, kind: ObjectKind, id: &oid, content: &[u8]) {
         self.counter.whole(kind, id, content);
-        let mut hasher = Hasher::new();
-        hasher.put(b'o', kind.name().as_bytes());
-        hasher.put(b'i', id.as_bytes());
+        let mut hasher = Hasher::of_object(kind, id);
         hasher.put(b'b', content);
-        let digest = hasher.0.finish();
-        let sums = self.whole.get_or_insert_default();
-        for (sum, quarter) in sums.iter_mut().zip(digest.as_bytes().as_chunks().0) {
-            *sum = sum.wrapping_add(u64::from_le_bytes(*quarter));
-        }
+        self.add_whole(hasher);
+    }
+
+    fn start_large(&mut self, kind: ObjectKind, id: &oid, len: u64) {
+        self.counter.start_large(kind, id, len);
+        let mut hasher = Hasher::of_object(kind, id);
+        hasher.start(b'b', len);
+        self.large = Some(hasher);
+    }
+
+    fn large_piece(&mut self, piece: &[u8]) {
+        self.large.iter_mut().for_each(|hasher| hasher.0.update(piece));
+    }
+
+    fn end_large(&mut self) {
+        self.large.take().into_iter().for_each(|hasher| self.add_whole(hasher));
     }
 
     fn chunks(&mut self, chunks: u64) {

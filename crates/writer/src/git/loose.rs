@@ -14,9 +14,10 @@ use repackbench_codec::{ChunkDecoder, ChunkKind, Dictionaries, KindEncoders, Zli
 use repackbench_reader::{
     git::{
         chunk::decode_to_vec,
-        loose::{self, LargeLoose, LooseFile},
+        loose::{self, LargeLoose, LooseFile, LooseHeader},
         repository::{LooseObject, LooseObjects},
     },
+    memory::TurnTaker,
     threads,
 };
 
@@ -81,6 +82,7 @@ struct LooseConverter<'a> {
     payload: Vec<u8>,
     encoded: Vec<u8>,
     again: Vec<u8>,
+    turn: TurnTaker,
 }
 
 impl<'a> LooseConverter<'a> {
@@ -94,6 +96,7 @@ impl<'a> LooseConverter<'a> {
             payload: Vec::new(),
             encoded: Vec::new(),
             again: Vec::new(),
+            turn: TurnTaker::default(),
         }
     }
 
@@ -104,14 +107,21 @@ impl<'a> LooseConverter<'a> {
         if let Some(large) = large {
             return self.stream(path, kind, large, &target, progress);
         }
-        loose::decode_payload(path, &header, &self.stored, &mut self.decoder, &mut self.payload)?;
+        self.turn.expect(header.content_len);
+        let converted = self.convert_held(kind, path, &header, &target);
+        self.turn.end([&mut self.stored, &mut self.payload, &mut self.encoded, &mut self.again]);
+        converted
+    }
+
+    fn convert_held(&mut self, kind: ChunkKind, path: &Path, header: &LooseHeader, target: &Path) -> Result<()> {
+        loose::decode_payload(path, header, &self.stored, &mut self.decoder, &mut self.payload)?;
         self.encoded.clear();
         let length = self.encoders.for_kind(kind)?.encode(&self.payload, &mut self.encoded)?;
         let payload_len = self.payload.len() as u64;
         let detail = match decode_to_vec(&mut self.verifier, &self.encoded, payload_len, &mut self.again) {
             Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
             Ok(_) if self.again != self.payload => "same length, other content".to_string(),
-            Ok(_) => return super::write_file(&target, &self.encoded),
+            Ok(_) => return super::write_file(target, &self.encoded),
             Err(error) => error.to_string(),
         };
         Err(unfaithful(path, detail))

@@ -15,7 +15,7 @@ use repackbench_reader::{
 
 use super::{
     create_read_only, metadata,
-    whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
+    whole_objects::{self, LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
 use crate::{Encoding, Progress, Result, WriterError};
 
@@ -91,7 +91,13 @@ impl<'a> LooseSink<'a> {
         self.payload.extend_from_slice(content);
         self.encoded.clear();
         self.encoder.encode(name, &self.payload, &mut self.encoded)?;
-        create_read_only(target)?.write_all(&self.encoded).map_err(|e| WriterError::io("write", target, e))
+        create_read_only(target)?.write_all(&self.encoded).map_err(|e| WriterError::io("write", target, e))?;
+        self.encoder.shrink();
+        for buffer in [&mut self.payload, &mut self.encoded] {
+            buffer.clear();
+            buffer.shrink_to(LARGEST_KEPT);
+        }
+        Ok(())
     }
 
     fn store_large(&mut self, name: &ObjectName<'_>, large: LargeContent<'_>, target: &Path) -> Result<()> {

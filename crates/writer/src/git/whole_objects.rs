@@ -19,6 +19,9 @@ use repackbench_reader::{
 use super::stream::{self, Reframed};
 use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
 
+/// Of a buffer that one object made larger than this, no more is kept.
+pub(super) const LARGEST_KEPT: usize = 4 << 20;
+
 /// Takes the objects of one thread.
 pub(super) trait ObjectSink: Send {
     /// Stores `object`.
@@ -117,6 +120,12 @@ impl<'a> ObjectEncoder<'a> {
             Err(error) => error.to_string(),
         };
         Err(object.unfaithful(detail))
+    }
+
+    /// Gives back what a large object took.
+    pub(super) fn shrink(&mut self) {
+        self.again.clear();
+        self.again.shrink_to(LARGEST_KEPT);
     }
 
     /// Streams the payload of the chunk that `large` yields, reframed, into `sink`, and returns the length of the new chunk and

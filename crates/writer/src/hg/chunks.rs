@@ -5,9 +5,10 @@ use std::{ops::Range, path::PathBuf};
 use repackbench_codec::{
     BaseUse, ChunkKind, DeltaBase, Dictionaries, KindEncoders, RevlogDecoder, RevlogEncoder, ZlibReader,
 };
-use repackbench_reader::hg::{
-    delta::longest_payload,
-    revlog::{Entry, Revlog, TextReader},
+use repackbench_reader::{
+    ReaderError,
+    hg::revlog::{Entry, Revlog, TextReader},
+    memory::{self, TurnTaker},
 };
 
 use crate::{Encoding, Result, WriterError, pipeline::EncodedBatch};
@@ -80,6 +81,7 @@ pub(super) struct ChunkConverter {
     stored: Vec<u8>,
     payload: Vec<u8>,
     again: Vec<u8>,
+    turn: TurnTaker,
 }
 
 impl ChunkConverter {
@@ -96,6 +98,7 @@ impl ChunkConverter {
             stored: Vec::new(),
             payload: Vec::new(),
             again: Vec::new(),
+            turn: TurnTaker::default(),
         }
     }
 
@@ -106,13 +109,20 @@ impl ChunkConverter {
         revisions: Range<usize>,
         encoded: &mut EncodedBatch,
     ) -> Result<()> {
-        let ChunkConverter { encoders, decoder, verifier, bases, stored, payload, again } = self;
+        let ChunkConverter { encoders, decoder, verifier, bases, stored, payload, again, turn } = self;
         if revisions.is_empty() {
             return Ok(());
         }
         let chunks = revlog.chunks(revisions.start, revisions.end - 1, stored)?;
         for revision in revisions {
-            decode(decoder, revlog, revision, chunks.get(revision)?, payload)?;
+            let chunk = chunks.get(revision)?;
+            let decoded = match revlog.decode(decoder, revision, chunk, turn.room(), payload) {
+                Err(ReaderError::TooLarge { .. }) if turn.take() => {
+                    revlog.decode(decoder, revision, chunk, turn.room(), payload)
+                }
+                decoded => decoded,
+            };
+            decoded?;
 
             let start = encoded.stored.len();
             make_room(&mut encoded.stored, payload.len())
@@ -124,6 +134,9 @@ impl ChunkConverter {
                 None => encoder.encode(payload, &mut encoded.stored)?,
             };
             encoded.lengths.push(length);
+            // How much the deltas of a batch unfold to was guessed.
+            memory::check(encoded.stored.len() as u64)
+                .map_err(|excess| revlog.too_large(revision, "a batch of new chunks", excess))?;
 
             let chunk = encoded.stored.get(start..).unwrap_or_default();
             check_faithful(verifier, chunk, payload, bases, again).map_err(|detail| {
@@ -131,6 +144,7 @@ impl ChunkConverter {
                 WriterError::Unfaithful { path: revlog.files().index.clone(), what, detail }
             })?;
         }
+        turn.end([payload, again, &mut bases.base, &mut bases.text]);
         for buffer in [stored, payload, again] {
             buffer.clear();
             buffer.shrink_to(LARGEST_KEPT);
@@ -175,7 +189,8 @@ struct Bases {
 }
 
 impl Bases {
-    fn new(texts: TextReader, max_chain: Option<u32>) -> Self {
+    fn new(mut texts: TextReader, max_chain: Option<u32>) -> Self {
+        texts.set_cache_limit(Some(memory::thread_cache_limit(1)));
         Bases { texts, max_chain, revlog: PathBuf::new(), base: Vec::new(), text: Vec::new() }
     }
 
@@ -197,15 +212,7 @@ impl Bases {
 
     /// Whether the chain of deltas that ends with `revision` is short enough.
     fn is_within_limit(&self, revlog: &Revlog, revision: usize) -> bool {
-        let Some(most) = self.max_chain else { return true };
-        let mut at = revision;
-        for _ in 0..most {
-            match revlog.delta_base(at) {
-                Some(base) => at = base,
-                None => return true,
-            }
-        }
-        revlog.delta_base(at).is_none()
+        self.max_chain.is_none_or(|most| revlog.chain_length(revision) <= most)
     }
 }
 
@@ -215,29 +222,4 @@ fn make_room(stored: &mut Vec<u8>, payload_len: usize) -> std::result::Result<()
     // No encoder needs more for what does not shrink.
     let most = payload_len.saturating_add(payload_len / 128).saturating_add(1024);
     stored.try_reserve(most).map_err(|_| format!("one of {payload_len} bytes"))
-}
-
-/// Puts the payload of `revision`, whose chunk is `chunk`, into `payload`.
-fn decode(
-    decoder: &mut RevlogDecoder,
-    revlog: &Revlog,
-    revision: usize,
-    chunk: &[u8],
-    payload: &mut Vec<u8>,
-) -> Result<()> {
-    let text_len = revlog.entry(revision)?.text_len as usize;
-    let base = revlog.delta_base(revision);
-    let limit = match base {
-        None => text_len,
-        Some(base) => longest_payload(revlog.entry(base)?.text_len as usize, text_len),
-    };
-    payload.clear();
-    let length = decoder
-        .decode(chunk, limit, payload)
-        .map_err(|error| revlog.corrupt(revision, "a chunk that decodes", error.to_string()))?;
-    if base.is_none() && length != text_len {
-        let expected = format!("a full text of {text_len} bytes");
-        return Err(revlog.corrupt(revision, expected, length.to_string()).into());
-    }
-    Ok(())
 }

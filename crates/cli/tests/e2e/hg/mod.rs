@@ -10,6 +10,7 @@ mod exchange;
 mod exec;
 mod forged;
 mod kinds;
+mod large_texts;
 mod lies;
 mod patches;
 mod refused;

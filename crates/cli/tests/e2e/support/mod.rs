@@ -3,6 +3,7 @@
 pub(crate) mod browser;
 #[path = "../../../../../fixtures/built.rs"]
 pub(crate) mod built;
+pub(crate) mod crafted;
 pub(crate) mod dictionary;
 #[path = "../../../../../fixtures/executable.rs"]
 pub(crate) mod executable;

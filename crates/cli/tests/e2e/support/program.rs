@@ -80,6 +80,31 @@ pub(crate) fn repackbench<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I
     run(command().args(arguments))
 }
 
+/// Asks the kernel for the peak memory of one child; the shell's own `time` does not tell.
+const MEASURE: &str = "\
+import os, sys
+child = os.fork()
+if child == 0:
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+with open(sys.argv[1], 'w') as peak:
+    peak.write(str(usage.ru_maxrss))
+sys.exit(os.waitstatus_to_exitcode(status))
+";
+
+/// Runs the binary with these arguments, and says how much memory was resident at most, in KiB.
+#[track_caller]
+pub(crate) fn measured<I: AsRef<OsStr>>(arguments: impl IntoIterator<Item = I>) -> (Outcome, u64) {
+    let scratch = Scratch::new();
+    let peak = scratch.join("peak");
+    let mut command = Command::new("python3");
+    isolate(&mut command);
+    command.args(["-c", MEASURE]).arg(&peak).arg(env!("CARGO_BIN_EXE_repackbench")).args(arguments);
+    let outcome = run(&mut command);
+    let peak = fs::read_to_string(&peak).ok().and_then(|peak| peak.parse().ok());
+    (outcome, peak.expect("a number of KiB"))
+}
+
 /// Where nobody, not even root, can make a folder: a test that wants one names its own.
 const NOWHERE: &str = "/dev/null/nowhere";
 

@@ -12,6 +12,7 @@ use crate::{
         chunk::decode_to_vec,
         pack::{EntryHeaderError, EntryKind, PackEntryHeader, write_type_and_size},
     },
+    memory::{self, TooLarge},
 };
 
 /// The longest beginning of a value: type and size take ten bytes at most.
@@ -90,6 +91,7 @@ impl BtreeFile {
     /// It cannot be read, or does not begin as a value does.
     pub fn load<'v>(&self, place: &BtreePlace, value: &'v mut Vec<u8>) -> Result<(ValueHead, &'v [u8])> {
         value.clear();
+        memory::check(place.len).map_err(|excess| self.too_large(place, "a value", excess))?;
         let len = usize::try_from(place.len).unwrap_or(usize::MAX);
         let start = if place.is_in_page {
             self.copy_from_page(place.offset, len, value)?;
@@ -137,12 +139,22 @@ impl BtreeFile {
         decoder: &mut ChunkDecoder,
         content: &mut Vec<u8>,
     ) -> Result<()> {
+        memory::check(head.payload_len).map_err(|excess| self.too_large(place, "an object", excess))?;
         let consumed = decode_to_vec(decoder, chunk, head.payload_len, content);
         self.check_consumed(place, head, consumed)?;
+        self.log_decoded(place, head);
+        Ok(())
+    }
+
+    /// Records that the value at `place` was read and decoded, if that is recorded.
+    pub(in crate::git) fn log_decoded(&self, place: &BtreePlace, head: &ValueHead) {
         if self.log.is_some() {
             self.log_chunk(place, head);
         }
-        Ok(())
+    }
+
+    fn too_large(&self, place: &BtreePlace, what: &'static str, excess: TooLarge) -> ReaderError {
+        ReaderError::too_large(self.path(), Place::Offset(place.offset), what, excess)
     }
 
     #[cold]

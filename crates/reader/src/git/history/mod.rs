@@ -231,8 +231,7 @@ impl History for GitHistory {
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()> {
         let mut store = self.store.lock();
         for place in store.every_object_in_file_order()? {
-            let kind = store.read_place(&place, &mut self.content)?;
-            visit(kind, &place.id, &self.content);
+            store.visit_content(&place, &mut self.content, &mut |kind, content| visit(kind, &place.id, content))?;
         }
         Ok(())
     }

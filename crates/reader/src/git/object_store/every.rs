@@ -13,7 +13,6 @@ use crate::{
         delta::DeltaSizes,
         loose,
         pack::{DecodedChunk, EntryKind, PackFile},
-        packed_objects::check_chain,
     },
 };
 
@@ -38,6 +37,11 @@ impl ObjectPlace {
     /// The pack's place among [`ObjectStore::packs`] and the entry's offset in it; `None` for what is in no pack.
     pub fn in_pack(&self) -> Option<(usize, u64)> {
         (self.pack < BTREE).then_some((self.pack as usize, self.at))
+    }
+
+    /// Its place among the loose objects; `None` for one that is elsewhere.
+    pub(super) fn loose_position(&self) -> Option<usize> {
+        usize::try_from(self.at).ok().filter(|_| self.pack == LOOSE)
     }
 
     /// Whether it is a value of the B-tree.
@@ -130,7 +134,7 @@ impl ObjectStore {
         let Some((number, offset)) = place.in_pack() else { return self.loose_kind_and_size(place) };
         let Some(pack) = self.packs.get(number) else { return Err(self.no_pack()) };
         let (header, stored) = pack.entry(offset)?;
-        let mut base = match header.kind {
+        let base = match header.kind {
             EntryKind::Whole(kind) => return Ok((kind, header.payload_len)),
             EntryKind::OffsetDelta { distance } => pack.base_offset(offset, distance)?,
             EntryKind::RefDelta { base } => pack.base_offset_of_id(offset, &base)?,
@@ -150,17 +154,7 @@ impl ObjectStore {
                 sizes.map_err(|e| pack.corrupt(offset, "a delta's head", e.to_string()))?.result
             }
         };
-        let mut links = 1;
-        loop {
-            let (header, _) = pack.entry(base)?;
-            base = match header.kind {
-                EntryKind::Whole(kind) => return Ok((kind, size)),
-                EntryKind::OffsetDelta { distance } => pack.base_offset(base, distance)?,
-                EntryKind::RefDelta { base: id } => pack.base_offset_of_id(base, &id)?,
-            };
-            links += 1;
-            check_chain(pack, base, links)?;
-        }
+        Ok((self.kinds.kind_of(pack, number, base)?, size))
     }
 
     fn loose_kind_and_size(&mut self, place: &ObjectPlace) -> Result<(ObjectKind, u64)> {
@@ -206,6 +200,7 @@ impl ObjectStore {
                 return Err(pack.corrupt(offset, "a delta", "an object in its place"));
             }
         };
+        pack.check_size(offset, header.payload_len)?;
         let content = match base {
             Some(base) => {
                 self.packed.read(pack, number, base, &mut self.scratch)?;

@@ -1,17 +1,22 @@
 //! Objects that lie in no pack: loose ones, and values of the B-tree. What was read of them is kept as what was read of a pack
 //! is, so that the same cache serves every store.
 
-use std::{ops::ControlFlow, path::PathBuf, sync::Arc};
+use std::{
+    ops::ControlFlow,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use gix_hash::{ObjectId, Prefix, oid};
 
-use super::{Location, ObjectStore, read_file};
+use super::{Location, ObjectStore};
 use crate::{
     ChunkKind, ObjectKind, Result,
     access::{Access, AccessPart, FileRole, TracedDecode},
+    delta_base_cache::Key,
     git::{
         btree::{BtreePlace, ValueHead},
-        loose,
+        loose::{self, LooseFile},
     },
 };
 
@@ -19,20 +24,31 @@ use crate::{
 const LOOSE: usize = usize::MAX;
 const BTREE: usize = usize::MAX - 1;
 
+/// The key of the loose object number `at`.
+pub(super) fn key_of_loose(at: usize) -> Key {
+    (LOOSE, at as u64)
+}
+
+/// The key of the value at `place` of the B-tree.
+pub(super) fn key_of_value(place: &BtreePlace) -> Key {
+    (BTREE, place.offset)
+}
+
 impl ObjectStore {
-    pub(super) fn load_loose(&mut self, at: usize) -> Result<PathBuf> {
+    /// Opens the loose object number `at`, and reads it into `self.loose_stored` unless it is large.
+    pub(super) fn load_loose(&mut self, at: usize) -> Result<(PathBuf, LooseFile)> {
         let path = self.loose.path(at).unwrap_or_default();
-        read_file(&path, &mut self.loose_stored)?;
+        let loaded = LooseFile::open(&path, self.packed.decoder(), &mut self.loose_stored)?;
         if let Some(log) = &self.log {
-            let len = self.loose_stored.len() as u64;
+            let len = loaded.stored_len;
             let file = log.file(&path, FileRole::LooseObject, len);
             log.access(Access { file, part: AccessPart::Chunk, kind: None, offset: 0, len });
         }
-        Ok(path)
+        Ok((path, loaded))
     }
 
     pub(super) fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let key = (LOOSE, at as u64);
+        let key = key_of_loose(at);
         if let Some(kind) = self.packed.copy_kept(key, content) {
             return Ok(kind);
         }
@@ -42,25 +58,42 @@ impl ObjectStore {
     }
 
     fn decode_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let path = self.load_loose(at)?;
-        let header = loose::decode(&path, &self.loose_stored, self.packed.decoder(), content)?;
-        if let Some(log) = &self.log {
-            let stored_len = self.loose_stored.len() as u64;
-            log.decode(TracedDecode {
-                file: log.file(&path, FileRole::LooseObject, stored_len),
-                offset: 0,
-                stored_len,
-                payload_limit: header.payload_len(),
-                kind: ChunkKind { object: header.kind, is_delta: false },
-                base: None,
-            });
+        let (path, file) = self.load_loose(at)?;
+        self.decode_loaded(&path, file, content)
+    }
+
+    /// Decodes the loose object that was opened last, `file` at `path`, into `content`.
+    pub(super) fn decode_loaded(
+        &mut self,
+        path: &Path,
+        mut file: LooseFile,
+        content: &mut Vec<u8>,
+    ) -> Result<ObjectKind> {
+        let header = file.header;
+        match &mut file.large {
+            None => loose::decode_payload(path, &header, &self.loose_stored, self.packed.decoder(), content)?,
+            Some(large) => large.decode_to_vec(path, &header, self.packed.decoder(), content)?,
         }
-        content.drain(..header.len);
+        self.log_loose(path, &file);
+        content.drain(..header.len.min(content.len()));
         Ok(header.kind)
     }
 
+    /// Records that the loose object `file` at `path` was decoded.
+    pub(super) fn log_loose(&self, path: &Path, file: &LooseFile) {
+        let Some(log) = &self.log else { return };
+        log.decode(TracedDecode {
+            file: log.file(path, FileRole::LooseObject, file.stored_len),
+            offset: 0,
+            stored_len: file.stored_len,
+            payload_limit: file.header.payload_len(),
+            kind: ChunkKind { object: file.header.kind, is_delta: false },
+            base: None,
+        });
+    }
+
     pub(super) fn read_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let key = (BTREE, place.offset);
+        let key = key_of_value(place);
         if let Some(kind) = self.packed.copy_kept(key, content) {
             return Ok(kind);
         }
@@ -69,7 +102,7 @@ impl ObjectStore {
         Ok(kind)
     }
 
-    fn decode_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
+    pub(super) fn decode_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let Some(btree) = &self.btree else { return Err(self.no_pack()) };
         btree.read(place, self.packed.decoder(), &mut self.btree_value, content)
     }
@@ -77,8 +110,8 @@ impl ObjectStore {
     /// The object at `location`, which is in no pack, for one who does not change its content.
     pub(super) fn read_unpacked_shared(&mut self, location: Location) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
         let key = match location {
-            Location::Loose { at } => (LOOSE, at as u64),
-            Location::Btree(place) => (BTREE, place.offset),
+            Location::Loose { at } => key_of_loose(at),
+            Location::Btree(place) => key_of_value(&place),
             Location::Pack { .. } => return Err(self.no_pack()),
         };
         if let Some(found) = self.packed.shared(key) {

@@ -16,7 +16,8 @@ use super::{
 use crate::{
     Place, ReaderError, Result,
     access::AccessLog,
-    git::{hash::GitHasher, repository::PackFiles},
+    git::{delta::DeltaError, hash::GitHasher, repository::PackFiles},
+    memory::{self, TooLarge},
 };
 
 /// Length of `PACK`, version and entry count at the head of a pack.
@@ -273,6 +274,27 @@ impl PackFile {
     /// An error about this pack at `offset`.
     pub fn corrupt(&self, offset: u64, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
         ReaderError::corrupt(&self.path, Place::Offset(offset), expected, found)
+    }
+
+    /// Makes sure that the payload of the entry at `offset`, which is to be decoded, is not too long to be held.
+    ///
+    /// # Errors
+    /// It is.
+    #[inline]
+    pub fn check_size(&self, offset: u64, payload_len: u64) -> Result<()> {
+        memory::check(payload_len).map_err(|excess| self.too_large(offset, "a payload", excess))
+    }
+
+    pub(crate) fn too_large(&self, offset: u64, what: &'static str, excess: TooLarge) -> ReaderError {
+        ReaderError::too_large(&self.path, Place::Offset(offset), what, excess)
+    }
+
+    /// The error for a delta, that of the entry at `offset`, which cannot be applied.
+    pub fn bad_delta(&self, offset: u64, error: DeltaError) -> ReaderError {
+        match error {
+            DeltaError::TooLarge(excess) => self.too_large(offset, "an object", excess),
+            error => self.corrupt(offset, "a delta that fits its base", error.to_string()),
+        }
     }
 
     fn bad_header(&self, offset: u64, error: EntryHeaderError) -> ReaderError {

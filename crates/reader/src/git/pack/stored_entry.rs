@@ -53,6 +53,7 @@ impl StoredEntry<'_> {
 
     /// Decodes the chunk into `payload`, replacing what is there. It has to reach right up to the next entry.
     pub fn decode(&self, pack: &PackFile, decoder: &mut ChunkDecoder, payload: &mut Vec<u8>) -> Result<()> {
+        pack.check_size(self.offset, self.header.payload_len)?;
         self.check_consumed(pack, decode_to_vec(decoder, self.stored, self.header.payload_len, payload))
     }
 
@@ -65,6 +66,7 @@ impl StoredEntry<'_> {
         base: &[u8],
         payload: &mut Vec<u8>,
     ) -> Result<BaseUse> {
+        pack.check_size(self.offset, self.header.payload_len)?;
         let decoded = decode_delta_to_vec(decoder, self.stored, Some(base), self.header.payload_len, payload);
         self.check_consumed(pack, decoded)?;
         Ok(ChunkDecoder::base_use(self.stored))

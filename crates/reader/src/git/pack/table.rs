@@ -1,5 +1,7 @@
 //! The entries of a pack in file order.
 
+use std::sync::OnceLock;
+
 use super::{
     entry::EntryKind,
     file::{PACK_HEADER_LEN, PackFile},
@@ -101,12 +103,15 @@ impl EntryTable {
     }
 }
 
-/// How the entries of a pack hang together: bases and object kinds by position in file order, 5 bytes an entry.
+/// How the entries of a pack hang together: bases and object kinds by position in file order, 5 bytes an entry, and 4
+/// more once chains are counted.
 #[derive(Debug)]
 pub struct DeltaForest {
     /// The position of each entry's base; its own for a whole entry.
     bases: Vec<u32>,
     kinds: Vec<ObjectKind>,
+    /// Made when first asked for.
+    chain_lengths: OnceLock<Vec<u32>>,
 }
 
 impl DeltaForest {
@@ -128,7 +133,7 @@ impl DeltaForest {
             }
         }
         let kinds = resolve_kinds(pack, table, &bases, kinds)?;
-        Ok(DeltaForest { bases, kinds })
+        Ok(DeltaForest { bases, kinds, chain_lengths: OnceLock::new() })
     }
 
     /// The kind of the object at `position`, that of its chain's whole entry.
@@ -147,7 +152,11 @@ impl DeltaForest {
     }
 
     /// How many deltas lie between the object at each position and its chain's whole entry, itself counted.
-    pub fn chain_lengths(&self) -> Vec<u32> {
+    pub fn chain_lengths(&self) -> &[u32] {
+        self.chain_lengths.get_or_init(|| self.count_chain_lengths())
+    }
+
+    fn count_chain_lengths(&self) -> Vec<u32> {
         let mut lengths = vec![None; self.bases.len()];
         let mut chain = Vec::new();
         for start in 0..self.bases.len() {

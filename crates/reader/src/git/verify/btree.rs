@@ -30,7 +30,7 @@ pub(super) fn verify(
         Ok(())
     })?;
     let next = AtomicUsize::new(0);
-    found.damage.append(&mut in_parallel(threads, dictionaries, |worker| {
+    found.add_damage(in_parallel(threads, dictionaries, |worker| {
         let btree = match BtreeFile::open(path, hash) {
             Ok(btree) => btree,
             Err(error) => return worker.damage.push(error),
@@ -42,7 +42,7 @@ pub(super) fn verify(
                 worker.damage.push(error);
             }
         }
-    }));
+    }))?;
     found.ids.extend(places.iter().map(|(id, _)| *id));
     Ok(())
 }
@@ -62,8 +62,10 @@ impl Worker<'_> {
             hasher.finish()
         } else {
             let (mut value, mut content) = (self.buffer(), self.buffer());
+            self.turn.expect(head.payload_len);
             let kind = btree.read(place, &mut self.decoder, &mut value, &mut content);
             let found = kind.map(|kind| object_id(hash, kind, &content));
+            self.turn.end([&mut value, &mut content]);
             self.recycle(value);
             self.recycle(content);
             found?

@@ -8,7 +8,7 @@ mod compare;
 mod pack_walk;
 
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -27,7 +27,7 @@ use super::{
     pack::PackFile,
     whole::WholeVisitor,
 };
-use crate::{Place, ReaderError, Result, threads};
+use crate::{Place, ReaderError, Result, memory::TurnTaker, threads};
 
 /// What reading a whole repository found.
 #[derive(Debug, Default)]
@@ -38,11 +38,37 @@ pub struct Verification {
     pub damage: Vec<ReaderError>,
 }
 
+impl Verification {
+    /// Adds what a walk found.
+    ///
+    /// # Errors
+    /// An object is too large for the memory that there is, so that nothing can be said of it.
+    fn add_damage(&mut self, mut damage: Vec<ReaderError>) -> Result<()> {
+        damage.sort_by_key(order_of_damage);
+        let is_too_large = |error: &ReaderError| matches!(error, ReaderError::TooLarge { .. });
+        if let Some(at) = damage.iter().position(is_too_large) {
+            return Err(damage.swap_remove(at));
+        }
+        self.damage.append(&mut damage);
+        Ok(())
+    }
+}
+
+/// Sorts what several threads found, for the same input to give the same messages.
+pub(in crate::git) fn order_of_damage(error: &ReaderError) -> (PathBuf, u64) {
+    match error {
+        ReaderError::Corrupt { place: Place::Offset(offset), path, .. }
+        | ReaderError::TooLarge { place: Place::Offset(offset), path, .. } => (path.clone(), *offset),
+        ReaderError::Corrupt { path, .. } | ReaderError::TooLarge { path, .. } => (path.clone(), 0),
+        _ => Default::default(),
+    }
+}
+
 /// Reads every object of `repository` on `threads` threads.
 ///
 /// # Errors
 /// Only what prevents looking at objects one by one: an unreadable file, an index that does not fit its pack, a damaged
-/// delta structure. Damaged objects are listed in the result.
+/// delta structure, an object that is too large for the memory that there is. Damaged objects are listed in the result.
 pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Verification> {
     let mut found = Verification::default();
     let dictionaries = repository.dictionaries()?;
@@ -51,13 +77,13 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
         pack.check_pack_checksum()?;
         pack.check_index_checksum()?;
         let walk = PackWalk::new(&pack)?;
-        found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| walk.run(worker)));
+        found.add_damage(in_parallel(threads, &dictionaries, |worker| walk.run(worker)))?;
         found.ids.extend(pack.index().iter().map(|entry| entry.oid));
     }
     btree::verify(repository, threads, &dictionaries, &mut found)?;
     let objects = repository.loose_objects()?;
     let next = AtomicUsize::new(0);
-    found.damage.append(&mut in_parallel(threads, &dictionaries, |worker| {
+    found.add_damage(in_parallel(threads, &dictionaries, |worker| {
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
             let Some((object, path)) = objects.as_slice().get(at).zip(objects.path(at)) else { return };
@@ -65,7 +91,7 @@ pub fn verify_objects(repository: &GitRepository, threads: usize) -> Result<Veri
                 worker.damage.push(error);
             }
         }
-    }));
+    }))?;
     found.ids.extend(objects.as_slice().iter().map(|object| object.id));
     found.ids.sort_unstable();
     Ok(found)
@@ -86,6 +112,7 @@ fn in_parallel(threads: usize, dictionaries: &Dictionaries, work: impl Fn(&mut W
 pub(in crate::git) struct Worker<'v> {
     pub(in crate::git) decoder: ChunkDecoder,
     delta_payload: Vec<u8>,
+    pub(in crate::git) turn: TurnTaker,
     spare: Vec<Vec<u8>>,
     pub(in crate::git) damage: Vec<ReaderError>,
     /// Who is handed the objects that were found sound; then the first damage ends the work.
@@ -101,6 +128,7 @@ impl Worker<'_> {
         Worker {
             decoder: ChunkDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries),
             delta_payload: Vec::new(),
+            turn: TurnTaker::default(),
             spare: Vec::new(),
             damage: Vec::new(),
             visitor: None,
@@ -121,6 +149,7 @@ impl Worker<'_> {
         let mut stored = self.buffer();
         let mut payload = self.buffer();
         let result = self.hash_loose(path, id.kind(), &mut stored, &mut payload);
+        self.turn.end([&mut stored, &mut payload]);
         self.recycle(stored);
         self.recycle(payload);
         match result? {
@@ -148,6 +177,7 @@ impl Worker<'_> {
         match large {
             Some(large) => large.decode(path, &mut self.decoder, |piece| hasher.update(piece))?,
             None => {
+                self.turn.expect(header.content_len);
                 loose::decode_payload(path, &header, stored, &mut self.decoder, payload)?;
                 hasher.update(payload);
             }

@@ -9,11 +9,12 @@ use super::Worker;
 use crate::{
     ObjectKind, ReaderError, Result,
     git::{
-        delta,
+        delta::{self, DeltaSizes},
         hash::{GitHasher, object_id},
         pack::{DeltaForest, EntryKind, EntryTable, PackFile, StoredEntry},
         whole::{WholeContent, WholeObject},
     },
+    memory,
 };
 
 /// How many roots a thread takes at a time: enough to keep the counter cool, few enough to share out.
@@ -31,7 +32,7 @@ pub(in crate::git) struct PackWalk<'a> {
     first_child: Vec<u32>,
     children: Vec<u32>,
     next_root: AtomicUsize,
-    /// Whether a visitor wants no more, or there is damage that it should not see the end of.
+    /// Whether a visitor wants no more, or there is damage that it should not see the end of, or an object is too large.
     is_over: AtomicBool,
 }
 
@@ -67,6 +68,7 @@ impl<'a> PackWalk<'a> {
             let Some(rest) = self.roots.get(start..) else { return };
             for root in rest.iter().take(ROOTS_AT_A_TIME) {
                 self.walk_tree(worker, *root);
+                worker.turn.end([&mut worker.delta_payload]);
             }
         }
     }
@@ -80,12 +82,14 @@ impl<'a> PackWalk<'a> {
             return self.note_unreadable(worker, root, error);
         }
         // Deltas whose base is at hand; a base is dropped with its last delta, so that a chain holds two objects.
+        let mut held = content.len() as u64;
         let mut open = vec![OpenBase { content, position: root, done: 0 }];
         while !self.is_over()
             && let Some(base) = open.last_mut()
         {
             let Some(child) = self.children_of(base.position).get(base.done).copied() else {
                 if let Some(base) = open.pop() {
+                    held -= base.content.len() as u64;
                     worker.recycle(base.content);
                 }
                 continue;
@@ -96,10 +100,12 @@ impl<'a> PackWalk<'a> {
             let read = read.and_then(|()| self.hand_over(worker, child, &content));
             let is_last = base.done == self.children_of(base.position).len();
             if is_last && let Some(base) = open.pop() {
+                held -= base.content.len() as u64;
                 worker.recycle(base.content);
             }
-            match read {
-                Ok(()) if !self.children_of(child).is_empty() => {
+            let is_base = !self.children_of(child).is_empty();
+            match read.and_then(|()| if is_base { self.hold(worker, child, &mut held, &content) } else { Ok(()) }) {
+                Ok(()) if is_base => {
                     open.push(OpenBase { content, position: child, done: 0 });
                 }
                 Ok(()) => worker.recycle(content),
@@ -111,9 +117,22 @@ impl<'a> PackWalk<'a> {
         }
     }
 
+    /// Adds `content`, the object at `position` that deltas need, to the bytes that are `held` of such.
+    fn hold(&self, worker: &mut Worker<'_>, position: u32, held: &mut u64, content: &[u8]) -> Result<()> {
+        let all = held.saturating_add(content.len() as u64);
+        memory::check_bases(all).map_err(|excess| {
+            let offset = self.table.extent(position as usize).map_or(0, |(offset, _)| offset);
+            self.pack.too_large(offset, "an object and bases before it that deltas need,", excess)
+        })?;
+        // A thread's own share has room for the bases of two large objects.
+        worker.turn.expect(all / 2);
+        *held = all;
+        Ok(())
+    }
+
     /// Notes the damage of `position`; the deltas against it cannot be read either, but they are not damaged.
     fn note_unreadable(&self, worker: &mut Worker<'_>, position: u32, error: ReaderError) {
-        if worker.visitor.is_some() {
+        if worker.visitor.is_some() || matches!(error, ReaderError::TooLarge { .. }) {
             self.is_over.store(true, Ordering::Relaxed);
             return worker.damage.push(error);
         }
@@ -172,16 +191,21 @@ impl<'a> PackWalk<'a> {
             entry.check_consumed(self.pack, result)?;
             return self.check_id(&entry, hasher.finish());
         }
+        worker.turn.expect(entry.header.payload_len);
         entry.decode(self.pack, &mut worker.decoder, content)?;
         self.check_id(&entry, object_id(hash, kind, content))
     }
 
     fn read_delta(&self, worker: &mut Worker<'_>, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(position)?;
+        worker.turn.expect(entry.header.payload_len);
         match entry.decode_on_base(self.pack, &mut worker.decoder, base, &mut worker.delta_payload)? {
             BaseUse::Patch => std::mem::swap(content, &mut worker.delta_payload),
-            BaseUse::None | BaseUse::Prefix => delta::apply(base, &worker.delta_payload, content)
-                .map_err(|e| self.pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?,
+            BaseUse::None | BaseUse::Prefix => {
+                let bad_delta = |error| self.pack.bad_delta(entry.offset, error);
+                worker.turn.expect(DeltaSizes::parse(&worker.delta_payload).map_err(bad_delta)?.result);
+                delta::apply(base, &worker.delta_payload, content).map_err(bad_delta)?;
+            }
         }
         self.check_id(&entry, object_id(self.pack.hash_kind(), kind, content))
     }

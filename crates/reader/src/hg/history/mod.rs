@@ -17,8 +17,8 @@ use super::{
     revlog::{NodeMap, Revlog, TextReader},
 };
 use crate::{
-    AccessTrace, CacheLookups, Changes, ChunkInMemory, ContentVisitor, FileRole, FileVersion, History, ObjectKind,
-    Place, ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
+    AccessTrace, CacheLookups, Changes, ChunkInMemory, Content, ContentVisitor, FileRole, FileVersion, History,
+    ObjectKind, Place, ReaderError, Recording, Result, Revision, SizeVisitor, TraverseVisitor,
     access::{Access, AccessLog, AccessPart},
 };
 
@@ -174,7 +174,7 @@ impl History for HgHistory {
             let revlog = self.logs.open(number)?;
             for (revision, entry) in revlog.entries().iter().enumerate() {
                 self.texts.read(revlog, number, revision, &mut self.text)?;
-                visit(revlog.files().kind, &entry.node, &self.text);
+                visit(revlog.files().kind, &entry.node, Content::Whole(&self.text));
             }
         }
         Ok(())

@@ -10,17 +10,23 @@ use std::{
     io,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use gix_hash::{ObjectId, oid};
+use repackbench_codec::{CodecError, RevlogDecoder};
 
 use self::log::RevlogLog;
 pub use self::{
     entry::{ENTRY_LEN, Entry, RevlogHeader},
     text::{TextReader, node_of},
 };
-use crate::{ObjectKind, Place, ReaderError, Result, access::AccessLog};
+use super::delta::longest_payload;
+use crate::{
+    ObjectKind, Place, ReaderError, Result,
+    access::AccessLog,
+    memory::{self, TooLarge},
+};
 
 /// The files of a revlog, and what it is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,6 +63,8 @@ pub struct Revlog {
     header: Option<RevlogHeader>,
     entries: Vec<Entry>,
     chunks: Chunks,
+    /// Made when first asked for.
+    chain_lengths: OnceLock<Vec<u32>>,
     /// Where accesses are recorded, while they are.
     log: Option<RevlogLog>,
 }
@@ -76,20 +84,18 @@ impl Revlog {
     /// [`ReaderError::Corrupt`] for an index that contradicts itself or its data file, [`ReaderError::Unsupported`] for
     /// another version, [`ReaderError::Io`].
     pub fn open(files: &RevlogFiles) -> Result<Self> {
-        let index = std::fs::read(&files.index).map_err(|e| ReaderError::io("read", &files.index, e))?;
+        let index = read_index(&files.index)?;
         let header = read_header(files, &index)?;
         let revlog = match header {
-            None => {
-                Revlog { files: files.clone(), header, entries: Vec::new(), chunks: Chunks::Split(None), log: None }
-            }
-            Some(header) if header.is_inline() => {
+            None => Revlog::new(files.clone(), header, Vec::new(), Chunks::Split(None)),
+            Some(known) if known.is_inline() => {
                 let entries = inline_entries(files, &index)?;
-                Revlog { files: files.clone(), header: Some(header), entries, chunks: Chunks::Inline(index), log: None }
+                Revlog::new(files.clone(), header, entries, Chunks::Inline(index))
             }
-            Some(header) => {
+            Some(_) => {
                 let (entries, data_len) = split_entries(files, &index)?;
                 let chunks = Chunks::Split(open_data(files, data_len)?);
-                Revlog { files: files.clone(), header: Some(header), entries, chunks, log: None }
+                Revlog::new(files.clone(), header, entries, chunks)
             }
         };
         revlog.check_bases()?;
@@ -105,7 +111,11 @@ impl Revlog {
             kind: ObjectKind::Changelog,
             path: Vec::new(),
         };
-        Revlog { files, header: None, entries: Vec::new(), chunks: Chunks::Split(None), log: None }
+        Revlog::new(files, None, Vec::new(), Chunks::Split(None))
+    }
+
+    fn new(files: RevlogFiles, header: Option<RevlogHeader>, entries: Vec<Entry>, chunks: Chunks) -> Self {
+        Revlog { files, header, entries, chunks, chain_lengths: OnceLock::new(), log: None }
     }
 
     /// Its files.
@@ -188,6 +198,20 @@ impl Revlog {
         }
     }
 
+    /// How many deltas lead from a full text to `revision`, its own among them.
+    pub fn chain_length(&self, revision: usize) -> u32 {
+        let lengths = self.chain_lengths.get_or_init(|| {
+            let mut lengths: Vec<u32> = Vec::with_capacity(self.entries.len());
+            for revision in 0..self.entries.len() {
+                // A base is an earlier revision, which was checked.
+                let base = self.delta_base(revision).and_then(|base| lengths.get(base));
+                lengths.push(base.map_or(0, |length| length.saturating_add(1)));
+            }
+            lengths
+        });
+        lengths.get(revision).copied().unwrap_or_default()
+    }
+
     /// Where the chunk of `revision` starts, and in which file.
     pub fn place(&self, revision: usize) -> (&Path, u64) {
         let offset = self.entries.get(revision).map_or(0, |entry| entry.offset);
@@ -251,6 +275,59 @@ impl Revlog {
         Ok(())
     }
 
+    /// The most bytes that the chunk of `revision` may decode to, if its base, or what else its delta is applied to, has
+    /// `base_len`, and there is room for `room`.
+    ///
+    /// # Errors
+    /// There is no room for its full text.
+    pub(crate) fn payload_limit(&self, revision: usize, base_len: usize, room: usize) -> Result<usize> {
+        let text_len = self.entry(revision)?.text_len;
+        let too_large = |excess| self.too_large(revision, "a full text", excess);
+        memory::check_room(u64::from(text_len), room).map_err(too_large)?;
+        Ok(match self.delta_base(revision) {
+            None => text_len as usize,
+            Some(_) => longest_payload(base_len, text_len as usize).min(room),
+        })
+    }
+
+    /// Replaces `payload` by that of `revision`, whose chunk is `chunk`, if there is room for it and for the full text: `room`
+    /// bytes.
+    ///
+    /// # Errors
+    /// The chunk is damaged, or there is no room.
+    pub fn decode(
+        &self,
+        decoder: &mut RevlogDecoder,
+        revision: usize,
+        chunk: &[u8],
+        room: usize,
+        payload: &mut Vec<u8>,
+    ) -> Result<()> {
+        let base = self.delta_base(revision);
+        let base_len = base.map(|base| self.entry(base)).transpose()?.map_or(0, |base| base.text_len as usize);
+        let limit = self.payload_limit(revision, base_len, room)?;
+        payload.clear();
+        let length = decoder.decode(chunk, limit, payload).map_err(|error| self.undecodable(revision, &error, room))?;
+        if base.is_none() && length != limit {
+            return Err(self.corrupt(revision, format!("a full text of {limit} bytes"), length.to_string()));
+        }
+        Ok(())
+    }
+
+    /// The error for the chunk of `revision`, which does not decode where there is room for `room` bytes.
+    pub(crate) fn undecodable(&self, revision: usize, error: &CodecError, room: usize) -> ReaderError {
+        match memory::excess_of(error, room) {
+            Some(excess) => self.too_large(revision, "a delta", excess),
+            None => self.corrupt(revision, "a chunk that decodes", error.to_string()),
+        }
+    }
+
+    /// The error for `revision`, of which something takes more memory than there is.
+    pub fn too_large(&self, revision: usize, what: &'static str, excess: TooLarge) -> ReaderError {
+        let (path, offset) = self.place(revision);
+        ReaderError::too_large(path, Place::RevisionAt { revision, offset }, what, excess)
+    }
+
     /// Damage of the chunk of `revision`.
     pub fn corrupt(&self, revision: usize, expected: impl Into<String>, found: impl Into<String>) -> ReaderError {
         let (path, offset) = self.place(revision);
@@ -277,6 +354,14 @@ impl<'a> ChunkRun<'a> {
         let chunk = usize::try_from(start).ok().and_then(|start| bytes.get(start..)?.get(..entry.stored_len as usize));
         chunk.ok_or_else(|| self.revlog.corrupt(revision, format!("{} stored bytes", entry.stored_len), "fewer"))
     }
+}
+
+/// Reads an index, and the chunks of one that is inline.
+fn read_index(path: &Path) -> Result<Vec<u8>> {
+    let failed = |error| ReaderError::io("read", path, error);
+    let len = std::fs::metadata(path).map_err(failed)?.len();
+    memory::check(len).map_err(|excess| ReaderError::too_large(path, Place::Whole, "an index", excess))?;
+    std::fs::read(path).map_err(failed)
 }
 
 fn end_of(entry: &Entry) -> u64 {

@@ -8,12 +8,19 @@ use super::{Entry, Revlog};
 use crate::{
     ChunkInMemory, Place, ReaderError, Result,
     delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
-    hg::delta::{DeltaApplier, Deltas, longest_payload},
+    hg::delta::{DeltaApplier, Deltas},
+    memory,
 };
 
 /// A chain with this many deltas or more leaves texts on its way in the cache. Logs go backwards, from the end of a chain to
 /// its start: without those, each of its texts would be made from the snapshot anew.
 const WORTH_STOPS: usize = 8;
+
+/// When deltas that wait to be applied take more than this, in bytes, they are.
+const MOST_WAITING: usize = 16 << 20;
+
+/// The most stored bytes that are read in one go, unless one chunk alone has more.
+const MOST_STORED: u64 = 16 << 20;
 
 /// Chunks this many bytes apart are read in one go, with what lies between.
 const WORTH_READING: u64 = 16 << 10;
@@ -30,6 +37,8 @@ pub struct TextReader {
     ends: Vec<usize>,
     /// How many revisions of `chain` the text holds already; the rest of those decoded wait in `payloads`.
     applied: usize,
+    /// How many bytes one text or delta may take.
+    room: usize,
 }
 
 impl std::fmt::Debug for TextReader {
@@ -50,15 +59,29 @@ impl TextReader {
             payloads: Vec::new(),
             ends: Vec::new(),
             applied: 0,
+            room: memory::largest(),
         }
     }
 
-    /// Empties the cache of texts.
-    pub fn forget(&mut self) {
-        self.cache.clear();
+    /// Allows each text and delta `room` bytes from now on, which are no more than [`memory::largest`].
+    /// Says whether that is more than before.
+    pub(crate) fn set_room(&mut self, room: usize) -> bool {
+        let before = std::mem::replace(&mut self.room, room);
+        room > before
     }
 
-    /// Empties the cache of texts, which holds at most so many bytes from now on; `None` for no limit.
+    /// Empties the cache of texts, and gives back what large ones took.
+    pub fn forget(&mut self) {
+        self.cache.clear();
+        self.applier.shrink(MOST_WAITING);
+        for buffer in [&mut self.stored, &mut self.payloads] {
+            buffer.clear();
+            buffer.shrink_to(MOST_WAITING);
+        }
+    }
+
+    /// Empties the cache of texts, which holds at most so many bytes from now on; `None` for as many as
+    /// the ceiling of memory leaves for it.
     pub fn set_cache_limit(&mut self, limit_bytes: Option<u64>) {
         self.cache.set_limit(limit_bytes);
     }
@@ -158,6 +181,9 @@ impl TextReader {
                 self.decode_next(revlog, number, (at, revision), chunks.get(revision)?, longest, text)?;
                 longest = longest.max(revlog.entry(revision)?.text_len as usize);
                 at += 1;
+                if self.payloads.len() > MOST_WAITING {
+                    self.apply(revlog, number, longest, text)?;
+                }
             }
         }
         self.apply(revlog, number, longest, text)
@@ -175,17 +201,15 @@ impl TextReader {
         text: &mut Vec<u8>,
     ) -> Result<()> {
         let text_len = revlog.entry(revision)?.text_len as usize;
-        let corrupt = |e| revlog.corrupt(revision, "a chunk that decodes", e);
         let is_snapshot = revlog.delta_base(revision).is_none();
         let base_use = if is_snapshot { BaseUse::None } else { RevlogDecoder::base_use(chunk) };
         if base_use != BaseUse::None {
             self.make_base(revlog, number, at, longest, text)?;
         }
         let limit = match base_use {
-            BaseUse::None if is_snapshot => text_len,
-            BaseUse::None => longest_payload(longest, text_len),
-            BaseUse::Prefix => longest_payload(text.len(), text_len),
-            BaseUse::Patch => text_len,
+            BaseUse::None => revlog.payload_limit(revision, longest, self.room)?,
+            BaseUse::Prefix => revlog.payload_limit(revision, text.len(), self.room)?,
+            BaseUse::Patch => revlog.payload_limit(revision, text.len(), self.room)?.min(text_len),
         };
         if let Some(log) = revlog.log() {
             log.decode(revlog, revision, limit, (base_use != BaseUse::None).then_some(text.as_slice()));
@@ -205,7 +229,7 @@ impl TextReader {
                 decoded
             }
         };
-        decoded.map_err(|e| corrupt(e.to_string()))?;
+        decoded.map_err(|error| revlog.undecodable(revision, &error, self.room))?;
         if self.applied <= at {
             self.ends.push(self.payloads.len());
         }
@@ -263,13 +287,16 @@ fn keep(cache: &mut DeltaBaseCache<bool>, key: (usize, u64), text: &[u8], is_che
 
 /// How many chunks at the start of `chain` are read in one go.
 fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
-    let mut end: Option<u64> = None;
+    let mut run: Option<(u64, u64)> = None;
     for (len, revision) in chain.iter().enumerate() {
         let entry = revlog.entry(*revision)?;
-        if end.is_some_and(|end| entry.offset.saturating_sub(end) > WORTH_READING) {
+        let ends = super::end_of(entry);
+        if run.is_some_and(|(start, end)| {
+            entry.offset.saturating_sub(end) > WORTH_READING || ends.saturating_sub(start) > MOST_STORED
+        }) {
             return Ok(len);
         }
-        end = Some(super::end_of(entry));
+        run = Some((run.map_or(entry.offset, |(start, _)| start), ends));
     }
     Ok(chain.len())
 }

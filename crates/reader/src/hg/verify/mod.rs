@@ -17,7 +17,11 @@ use super::{
     HgRepository,
     revlog::{Entry, Revlog, RevlogFiles, TextReader},
 };
-use crate::{ObjectKind, ReaderError, Result, threads};
+use crate::{
+    ObjectKind, ReaderError, Result,
+    memory::{self, TurnTaker},
+    threads,
+};
 
 /// Something that one repository holds and the other does not, or holds differently, or that cannot be read.
 #[derive(Debug)]
@@ -80,7 +84,8 @@ pub struct Verified {
 /// Compares `first` with `second` on `threads` threads, and tells `on_difference` of all that differs, in a stable order.
 ///
 /// # Errors
-/// [`ReaderError::Io`] when a file besides revlogs cannot be read. Damage of a revlog is a difference.
+/// [`ReaderError::Io`] when a file besides revlogs cannot be read, [`ReaderError::TooLarge`] for a text that is too large for the
+/// memory that there is. Damage of a revlog is a difference.
 pub fn compare(
     first: &HgRepository,
     second: &HgRepository,
@@ -120,6 +125,9 @@ pub fn compare(
         let mut worker = Worker::new(&dictionaries);
         while let Some((number, (left, right))) = next_job(&next, &jobs) {
             worker.compare(number, left, right);
+            if worker.is_over {
+                next.store(jobs.len(), Ordering::Relaxed);
+            }
         }
         let mut found = found.lock().unwrap_or_else(PoisonError::into_inner);
         found.0.revisions += worker.verified.revisions;
@@ -128,8 +136,16 @@ pub fn compare(
     });
     let (verified, mut differences) = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     differences.sort_by_key(|(job, _)| *job);
+    let too_large = differences.iter().position(|(_, difference)| is_too_large(difference));
+    if let Some((_, HgDifference::Damaged { error, .. })) = too_large.map(|at| differences.swap_remove(at)) {
+        return Err(error);
+    }
     differences.into_iter().for_each(|(_, difference)| on_difference(difference));
     Ok(verified)
+}
+
+fn is_too_large(difference: &HgDifference) -> bool {
+    matches!(difference, HgDifference::Damaged { error: ReaderError::TooLarge { .. }, .. })
 }
 
 fn next_job<T: Copy>(next: &AtomicUsize, jobs: &[T]) -> Option<(usize, T)> {
@@ -145,6 +161,9 @@ struct Worker {
     differences: Vec<(usize, HgDifference)>,
     /// Of either revlog at hand, the revisions that cannot be read.
     unreadable: [HashSet<usize>; 2],
+    turn: TurnTaker,
+    /// Whether a text was found to be too large, so that nothing can be said of it.
+    is_over: bool,
 }
 
 impl Worker {
@@ -152,12 +171,28 @@ impl Worker {
     fn new(dictionaries: &[Dictionaries; 2]) -> Self {
         // No codec is being timed here, so zlib streams are read by the fastest reader at hand.
         let decoder = |dictionaries| RevlogDecoder::new(ZlibReader::Libdeflate).with_dictionaries(dictionaries);
-        Worker {
-            readers: dictionaries.each_ref().map(|dictionaries| TextReader::new(decoder(dictionaries))),
+        let reader = |dictionaries| {
+            let mut reader = TextReader::new(decoder(dictionaries));
+            reader.set_cache_limit(Some(memory::thread_cache_limit(2)));
+            reader
+        };
+        let mut worker = Worker {
+            readers: dictionaries.each_ref().map(reader),
             texts: Default::default(),
             verified: Verified::default(),
             differences: Vec::new(),
             unreadable: Default::default(),
+            turn: TurnTaker::default(),
+            is_over: false,
+        };
+        worker.give_room();
+        worker
+    }
+
+    /// Lets the readers hold as much as the thread may.
+    fn give_room(&mut self) {
+        for reader in &mut self.readers {
+            reader.set_room(self.turn.room());
         }
     }
 
@@ -180,8 +215,14 @@ impl Worker {
             }
             self.compare_texts(job, [&left, &right], revision, one.is_hashed());
             self.verified.revisions += 1;
+            if self.is_over {
+                break;
+            }
         }
         self.readers.iter_mut().for_each(TextReader::forget);
+        let [left, right] = &mut self.texts;
+        self.turn.end([left, right]);
+        self.give_room();
         self.unreadable.iter_mut().for_each(HashSet::clear);
     }
 
@@ -194,8 +235,16 @@ impl Worker {
             else {
                 return;
             };
-            if let Err(error) = reader.read(revlog, 0, revision, text) {
+            let mut read = reader.read(revlog, 0, revision, text);
+            if matches!(read, Err(ReaderError::TooLarge { .. })) {
+                self.turn.take();
+                if reader.set_room(self.turn.room()) {
+                    read = reader.read(revlog, 0, revision, text);
+                }
+            }
+            if let Err(error) = read {
                 is_read = false;
+                self.is_over |= matches!(error, ReaderError::TooLarge { .. });
                 unreadable.insert(revision);
                 // What is wrong with a text is wrong with all that are told as a delta of it.
                 if revlog.delta_base(revision).is_none_or(|base| !unreadable.contains(&base)) {

@@ -29,7 +29,7 @@ use repackbench_reader::{
 use self::tree_writer::TreeWriter;
 use super::{
     metadata,
-    whole_objects::{self, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
+    whole_objects::{self, LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
 };
 use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
 
@@ -134,7 +134,11 @@ impl ObjectSink for ValueSink<'_> {
                 write_head(name.kind, content.len() as u64, &mut self.value);
                 self.encoder.encode(&name, content, &mut self.value)?;
                 self.file.write_all(&self.value).map_err(self.cannot_write())?;
-                (self.value.len() as u64, crc32fast::hash(&self.value))
+                let done = (self.value.len() as u64, crc32fast::hash(&self.value));
+                self.encoder.shrink();
+                self.value.clear();
+                self.value.shrink_to(LARGEST_KEPT);
+                done
             }
             Err(large) => self.store_large(&name, large)?,
         };

@@ -3,11 +3,14 @@
 use repackbench_codec::{
     BaseUse, ChunkDecoder, ChunkKind, DeltaBase, Dictionaries, KindEncoders, ObjectKind, ZlibReader,
 };
-use repackbench_reader::git::{
-    chunk::decode_delta_to_vec,
-    delta,
-    pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
-    packed_objects::PackedObjects,
+use repackbench_reader::{
+    git::{
+        chunk::decode_delta_to_vec,
+        delta::{self, DeltaSizes},
+        pack::{DeltaForest, EntryTable, PackFile, StoredEntry},
+        packed_objects::PackedObjects,
+    },
+    memory::{self, TurnTaker},
 };
 
 use super::batch::unfaithful;
@@ -22,34 +25,21 @@ pub(super) struct SourcePack<'a> {
     /// The dictionaries that its chunks may name.
     pub(super) dictionaries: &'a Dictionaries,
     /// What each entry is; `None` where the encoding is the same for all.
-    pub(super) structure: Option<Structure>,
-}
-
-/// How the entries of a pack hang together.
-pub(super) struct Structure {
-    forest: DeltaForest,
-    chain_lengths: Vec<u32>,
-}
-
-impl Structure {
-    pub(super) fn new(forest: DeltaForest) -> Self {
-        let chain_lengths = forest.chain_lengths();
-        Structure { forest, chain_lengths }
-    }
+    pub(super) structure: Option<DeltaForest>,
 }
 
 impl SourcePack<'_> {
     /// What the entry at `position` is; the same for all where it makes no difference.
     pub(super) fn kind(&self, position: usize) -> ChunkKind {
         let any = ChunkKind { object: ObjectKind::Blob, is_delta: false };
-        let Some(Structure { forest, .. }) = &self.structure else { return any };
+        let Some(forest) = &self.structure else { return any };
         forest.kind(position).map_or(any, |object| ChunkKind { object, is_delta: forest.base(position).is_some() })
     }
 
     /// The offset of the base of the entry at `position`, a delta at the end of a chain of at most `max_chain` deltas.
     fn base_within(&self, position: usize, max_chain: Option<u32>) -> Option<u64> {
-        let Structure { forest, chain_lengths } = self.structure.as_ref()?;
-        let length = chain_lengths.get(position)?;
+        let forest = self.structure.as_ref()?;
+        let length = forest.chain_lengths().get(position)?;
         let base = forest.base(position).filter(|_| max_chain.is_none_or(|most| *length <= most))?;
         self.table.extent(base).map(|(offset, _)| offset)
     }
@@ -73,21 +63,25 @@ pub(super) struct EntryConverter<'a> {
     again: Vec<u8>,
     base: Vec<u8>,
     object: Vec<u8>,
+    turn: TurnTaker,
 }
 
 impl<'a> EntryConverter<'a> {
     pub(super) fn new(source: &'a SourcePack<'a>, encoding: &Encoding) -> Self {
+        let mut bases = PackedObjects::new(source.decoder());
+        bases.set_cache_limit(Some(memory::thread_cache_limit(1)));
         EntryConverter {
             source,
             max_chain: encoding.spec().max_chain(),
             encoders: encoding.encoders(),
             decoder: source.decoder(),
             verifier: encoding.decoder(),
-            bases: PackedObjects::new(source.decoder()),
+            bases,
             payload: Vec::new(),
             again: Vec::new(),
             base: Vec::new(),
             object: Vec::new(),
+            turn: TurnTaker::default(),
         }
     }
 
@@ -97,6 +91,7 @@ impl<'a> EntryConverter<'a> {
         for position in self.source.order.positions(places) {
             let entry = self.source.table.entry(self.source.pack, position)?;
             entry.check_crc(self.source.pack)?;
+            self.turn.expect(entry.header.payload_len);
             entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;
 
             let start = encoded.stored.len();
@@ -105,6 +100,8 @@ impl<'a> EntryConverter<'a> {
             let chunk = encoded.stored.get(start..).unwrap_or_default();
             self.check_faithful(&entry, chunk)?;
         }
+        let EntryConverter { turn, payload, again, base, object, .. } = self;
+        turn.end([payload, again, base, object]);
         Ok(())
     }
 
@@ -114,9 +111,11 @@ impl<'a> EntryConverter<'a> {
         let base = self.source.base_within(position, self.max_chain).filter(|_| encoder.uses_bases());
         let Some(base) = base else { return Ok(encoder.encode(&self.payload, stored)?) };
         let pack = self.source.pack;
+        let bad_delta = |error| pack.bad_delta(entry.offset, error);
+        let sizes = DeltaSizes::parse(&self.payload).map_err(bad_delta)?;
+        self.turn.expect(sizes.base.max(sizes.result));
         self.bases.read(pack, 0, base, &mut self.base)?;
-        delta::apply(&self.base, &self.payload, &mut self.object)
-            .map_err(|e| pack.corrupt(entry.offset, "a delta that fits its base", e.to_string()))?;
+        delta::apply(&self.base, &self.payload, &mut self.object).map_err(bad_delta)?;
         let base = DeltaBase { content: &self.base, object: Some(&self.object) };
         Ok(encoder.encode_delta(&self.payload, &base, stored)?)
     }

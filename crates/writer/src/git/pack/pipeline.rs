@@ -15,7 +15,7 @@ use repackbench_reader::{
 use super::{
     batch::{Batch, Cut, cut, unfaithful},
     emit::{FinishedPack, PackEmitter, ReferenceDeltas},
-    entry_converter::{EntryConverter, SourcePack, Structure},
+    entry_converter::{EntryConverter, SourcePack},
     index,
 };
 use crate::{
@@ -75,9 +75,9 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
     // Only bases that are named by id can lead round in a circle, and what is emitted names them as it found them.
     let needs_structure = !is_same_for_all || has_ref_deltas;
     let (structure, broken) = match forest {
-        None if needs_structure => (Some(Structure::new(DeltaForest::new(&pack, &table)?)), None),
+        None if needs_structure => (Some(DeltaForest::new(&pack, &table)?), None),
         None => (None, None),
-        Some(Ok(forest)) => (needs_structure.then(|| Structure::new(forest)), None),
+        Some(Ok(forest)) => (needs_structure.then_some(forest), None),
         Some(Err(error)) if needs_structure => return Err(error.into()),
         Some(Err(error)) => (None, Some(error)),
     };
