@@ -104,14 +104,7 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
     }
     let instructions = delta.get(sizes.len..).unwrap_or_default();
     if sizes.result > TRUSTED_RESULT {
-        // So much memory is not taken on the word of a few bytes: the instructions have to bear it out.
-        let mut actual = 0u64;
-        each_piece(instructions, base, |piece| {
-            actual = actual.saturating_add(piece.len() as u64);
-            Ok(())
-        })?;
-        check_result(sizes.result, actual)?;
-        memory::check(sizes.result).map_err(DeltaError::TooLarge)?;
+        check_large(&sizes, instructions, base)?;
     }
     let len = usize::try_from(sizes.result).map_err(|_| DeltaError::NoMemory(sizes.result))?;
     result.clear();
@@ -124,6 +117,19 @@ pub fn apply(base: &[u8], delta: &[u8], result: &mut Vec<u8>) -> Result<(), Delt
         Ok(())
     })?;
     check_result(sizes.result, result.len() as u64)
+}
+
+/// Makes sure that a large result is one: so much memory is not taken on the word of a few bytes, the instructions have to bear it out.
+#[cold]
+#[inline(never)]
+fn check_large(sizes: &DeltaSizes, instructions: &[u8], base: &[u8]) -> Result<(), DeltaError> {
+    let mut actual = 0u64;
+    each_piece(instructions, base, |piece| {
+        actual = actual.saturating_add(piece.len() as u64);
+        Ok(())
+    })?;
+    check_result(sizes.result, actual)?;
+    memory::check(sizes.result).map_err(DeltaError::TooLarge)
 }
 
 fn check_result(claimed: u64, actual: u64) -> Result<(), DeltaError> {
