@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use repackbench_analysis::{COVERAGE, LEAST_FLOOR, compare_records, median, median_ranks, ratio_estimate};
 use repackbench_codec::CodecSpec;
 use repackbench_records::{
     ComparedTime, Estimate, RatioEstimate, Record, Role, SampleRecord, VariantComparison, WorkloadComparison,
 };
-use repackbench_timing::statistics::{COVERAGE, LEAST_FLOOR, compare_records, median, median_ranks, ratio_estimate};
 
 /// Who did a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_analysis::{LEAST_FLOOR, ratio_estimate};
 use repackbench_records::Estimate;
-use repackbench_timing::statistics::{LEAST_FLOOR, ratio_estimate};
 use repackbench_writer::ProgressUnit;
 
 use crate::{Context, ExperimentError, budget::now, estimates::Ratio, text};

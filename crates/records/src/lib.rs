@@ -18,6 +18,8 @@ mod client;
 mod comparison;
 mod experiment;
 mod explanation;
+#[cfg(feature = "fixtures")]
+pub mod fixtures;
 mod host;
 mod jsonl;
 mod layout;

@@ -21,6 +21,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use repackbench_analysis::{blocks_for_verdicts, compare_records, widest_half_width};
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Record, RepositoryState};
@@ -37,7 +38,6 @@ use crate::{
     clock::Clock,
     record_names::vcs_of,
     schedule::{Schedule, StopRule, Turn},
-    statistics::{blocks_for_verdicts, compare_records, widest_half_width},
     stock::{StockError, StockPlan},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},

@@ -34,7 +34,6 @@ pub mod rollout;
 mod run_length;
 pub mod schedule;
 pub mod sizes;
-pub mod statistics;
 pub mod stock;
 pub mod trace;
 pub mod workloads;

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use repackbench_records::{ComparedTime, Record};
+use repackbench_analysis::{is_guess, shortest_exact_run};
+use repackbench_records::ComparedTime;
 
 use crate::clock::Sample;
-
-/// The least user time of a run of which user time alone is compared: twenty ticks of a kernel that has 100 of them in a second.
-const LEAST_USER: Duration = Duration::from_millis(200);
 
 /// A run that has lasted so long goes on for no other reason than that too little user time was seen: there is hardly any.
 const LONG_ENOUGH_FOR_TICKS: Duration = Duration::from_secs(10);
@@ -16,10 +14,7 @@ const LONG_ENOUGH_FOR_TICKS: Duration = Duration::from_secs(10);
 /// `chosen`, or as the compared time takes. User time alone has a coarser grain than user and system time together: see
 /// [`SystemClock`](crate::clock::SystemClock).
 pub(crate) fn shortest_run(compared: ComparedTime, chosen: Option<Duration>) -> Duration {
-    chosen.unwrap_or(match compared {
-        ComparedTime::Cpu | ComparedTime::CpuWithoutWriting | ComparedTime::Wall => Duration::from_millis(100),
-        ComparedTime::User | ComparedTime::UserOfCommand => Duration::from_secs(1),
-    })
+    chosen.unwrap_or_else(|| shortest_exact_run(compared))
 }
 
 /// Whether a run whose jobs took so long together is at its end before all that the baseline does are done: what takes many times as
@@ -33,29 +28,12 @@ pub(crate) fn is_long_enough(together: Sample, compared: ComparedTime, chosen: O
 /// Whether a run that has done all that the baseline does is still too short for its time to be known, and may become long enough. It
 /// stays too short where the user has chosen so.
 pub(crate) fn needs_more_jobs(together: Sample, compared: ComparedTime, chosen: Option<Duration>) -> bool {
-    chosen.is_none() && is_guess(together, compared) && together.wall < LONG_ENOUGH_FOR_TICKS
-}
-
-/// Whether the compared time of a run whose jobs took so long together is a guess: user time that the kernel made of a few ticks.
-fn is_guess(together: Sample, compared: ComparedTime) -> bool {
-    let is_known = together.wall >= shortest_run(compared, None) && together.user >= LEAST_USER;
-    compared == ComparedTime::UserOfCommand && !is_known
-}
-
-/// The same of a run that is recorded. Of [`ComparedTime::User`] nothing is asked: what was said of those records stays.
-pub(crate) fn is_recorded_guess(run: &Record) -> bool {
-    // A mean has lost less than a nanosecond for each job.
-    let sum = |mean_ns: u64| Duration::from_nanos(mean_ns.saturating_add(1)).saturating_mul(run.iterations);
-    let together = Sample { wall: sum(run.sample.wall_ns), user: sum(run.sample.user_ns), ..Sample::ZERO };
-    is_guess(together, run.compared_time)
+    chosen.is_none() && is_guess(together.wall, together.user, compared) && together.wall < LONG_ENOUGH_FOR_TICKS
 }
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{Role, SampleRecord};
-
     use super::*;
-    use crate::statistics::test_record;
 
     fn took(wall_ms: u64, user_ms: u64) -> Sample {
         let milliseconds = Duration::from_millis;
@@ -88,24 +66,5 @@ mod tests {
         assert!(needs_more(999, 900) && needs_more(1000, 199) && needs_more(9999, 0));
         assert!(!needs_more(1000, 200) && !needs_more(10_000, 0));
         assert!(!with(Some(Duration::from_millis(1)), 5, 0), "the user wants no longer runs");
-    }
-
-    #[test]
-    fn a_record_tells_the_length_of_its_run() {
-        let run = |compared_time, iterations, wall_ns, user_ns| {
-            let mut record = test_record("checkout", Role::Baseline, 1, 0, 0);
-            record.sample = SampleRecord { wall_ns, user_ns, sys_ns: 0, writing_ns: None };
-            (record.compared_time, record.iterations) = (compared_time, iterations);
-            is_recorded_guess(&record)
-        };
-        let of_command = ComparedTime::UserOfCommand;
-        assert!(
-            !run(of_command, 7, 1_000_000_000 / 7, 200_000_000 / 7),
-            "a second and a fifth, but for what division lost"
-        );
-        assert!(run(of_command, 6, 1_000_000_000 / 7, 200_000_000 / 7));
-        assert!(run(of_command, 1000, 1_000_000_000, 0));
-        assert!(!run(ComparedTime::User, 1, 1000, 0), "older records stay what they were");
-        assert!(!run(ComparedTime::CpuWithoutWriting, 1, 1000, 1000));
     }
 }

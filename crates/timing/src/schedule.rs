@@ -120,6 +120,9 @@ impl Iterator for Schedule {
 }
 
 #[cfg(test)]
+mod simulation;
+
+#[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 

@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use repackbench_analysis::self_test;
 use repackbench_reader::Repository;
 use repackbench_records::Record;
 use repackbench_report::{Results, self_test_table};
@@ -9,7 +10,6 @@ use repackbench_timing::{
     bench::{BenchError, BenchPlan, Measured, bench},
     clock::SystemClock,
     record_names::vcs_of,
-    statistics::self_test,
 };
 use repackbench_writer::cache::Cache;
 

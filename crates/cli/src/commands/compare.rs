@@ -2,9 +2,9 @@
 
 use std::process::ExitCode;
 
+use repackbench_analysis::compare_results;
 use repackbench_records::Measure;
 use repackbench_report::change_table;
-use repackbench_timing::statistics::compare_results;
 
 use super::print;
 use crate::{

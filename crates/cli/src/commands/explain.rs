@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet);
     let name = name_of(&arguments.repository);
     let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
-    let explanations = explain.explain(&measured.records);
+    let explanations = explain.rows().explain(&measured.records);
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }

@@ -8,12 +8,12 @@ use std::{
     process::ExitCode,
 };
 
+use repackbench_analysis::{compare_records, equal_budgets, unify_spellings};
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
     Results, Style, bench_table, budget_table, clients_table, csv, experiment_table, explain_table, html_report,
     joined, joined_table, markdown, size_table, summary, svg_files, trace_table,
 };
-use repackbench_timing::statistics::{compare_records, equal_budgets, unify_spellings};
 use serde_json::json;
 
 use super::{print, whole_file::WholeFile};

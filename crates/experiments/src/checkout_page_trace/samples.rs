@@ -1,7 +1,7 @@
 //! Figures of rounds: medians with intervals.
 
+use repackbench_analysis::{hierarchical_interval, median};
 use repackbench_records::{Estimate, RatioEstimate};
-use repackbench_timing::statistics::{hierarchical_interval, median};
 
 /// Values that were measured, each with the number of its round.
 pub(super) type Samples = Vec<(u32, f64)>;

@@ -2,10 +2,8 @@
 
 use std::ops::AddAssign;
 
-use repackbench_timing::{
-    cold::touches::{FirstTouch, PageFault},
-    statistics::median,
-};
+use repackbench_analysis::median;
+use repackbench_timing::cold::touches::{FirstTouch, PageFault};
 
 /// First touches of pages, each held against the one before it in its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -1,11 +1,9 @@
 //! What is told of the results: tables, claims, differences and notes.
 
+use repackbench_analysis::median;
 use repackbench_reader::{AccessTrace, FileRole};
 use repackbench_records::{ClaimOutcome, Estimate, ExperimentTable, Published};
-use repackbench_timing::{
-    statistics::median,
-    trace::{Device, pages::file_pages},
-};
+use repackbench_timing::trace::{Device, pages::file_pages};
 use repackbench_writer::{Layout, Order};
 
 use super::{

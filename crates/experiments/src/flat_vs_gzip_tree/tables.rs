@@ -168,7 +168,7 @@ fn git_table(figures: &Figures) -> ExperimentTable {
 pub(super) fn by_copy(one: &Readings, other: &Readings) -> Option<Estimate> {
     let logs = one.elapsed.iter().zip(&other.elapsed).map(|(one, other)| (one / other).ln());
     let values: Vec<(u32, u32, f64)> = (0..).zip(logs).map(|(run, log)| (run, run % COPIES, log)).collect();
-    let found = repackbench_timing::statistics::hierarchical_interval(&values);
+    let found = repackbench_analysis::hierarchical_interval(&values);
     let samples: Vec<f64> = values.iter().map(|(_, _, log)| log.exp()).collect();
     let found = found?;
     let interval = found.interval.map(|interval| [interval.low, interval.high]);

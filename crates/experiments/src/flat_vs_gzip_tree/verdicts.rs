@@ -16,8 +16,8 @@
 
 use std::collections::BTreeMap;
 
+use repackbench_analysis::{ERROR_RATE, LEAST_FLOOR, hierarchical_interval, holm, sign_test};
 use repackbench_records::{ClaimOutcome, Estimate, Outcome, Published};
-use repackbench_timing::statistics::{ERROR_RATE, LEAST_FLOOR, hierarchical_interval, holm, sign_test};
 
 use super::{
     Figures, Readings,

@@ -182,7 +182,7 @@ fn whole_blocks(records: &[Record], turns_of: impl Fn(&WorkloadLabel) -> usize) 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::statistics::test_record;
+    use repackbench_records::fixtures::record as test_record;
 
     #[test]
     fn a_session_does_not_go_on_by_another_clock() {

@@ -303,7 +303,7 @@ impl Session<'_> {
             let started = child::run(&mut client.start()?, self.clock, self.progress, &mut Ignored)?;
             times.push(started.sample.user.saturating_add(started.sample.sys));
         }
-        Ok(crate::statistics::median_duration(&mut times).unwrap_or_default())
+        Ok(repackbench_analysis::median_duration(&mut times).unwrap_or_default())
     }
 
     /// What it takes to make what helps git, if that is anything.

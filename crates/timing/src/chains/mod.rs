@@ -10,16 +10,14 @@ use std::{fmt, io, time::Duration};
 
 use gix_hash::ObjectId;
 use rand::{Rng, SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use repackbench_analysis::{median_duration, ratio_estimate};
 use repackbench_codec::Decoders;
 use repackbench_reader::{ObjectKind, ReaderError, Repository};
 use repackbench_records::{ChainBucket, ChainComparison, ChainCost};
 use repackbench_writer::{Progress, ProgressUnit};
 
 use self::{git::PackedChains, hg::RevlogChains};
-use crate::{
-    clock::{Clock, Sample, measure},
-    statistics::{median_duration, ratio_estimate},
-};
+use crate::clock::{Clock, Sample, measure};
 
 /// The least and the most deltas of the chains in each bucket.
 pub const BUCKETS: [(u32, Option<u32>); 7] =

@@ -8,13 +8,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use repackbench_analysis::median_duration;
 use repackbench_pagecache::{MappedFile, Residency, residency};
 use repackbench_reader::AccessTrace;
 
 use super::{ColdError, io_error, make_cold};
 use crate::{
     probe::Faults,
-    statistics::median_duration,
     trace::pages::{PAGE_LEN, PageSpace},
 };
 

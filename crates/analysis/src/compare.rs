@@ -8,12 +8,12 @@ use repackbench_records::{
     WorkloadComparison, WorkloadLabel,
 };
 
-use super::{
+use crate::{
+    exactness::is_recorded_guess,
     hierarchical::hierarchical,
-    median_duration, ratio_estimate,
+    statistics::{median_duration, ratio_estimate},
     verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
-use crate::run_length::is_recorded_guess;
 
 /// Compares the variants of each workload with the baseline, by the time that its records name
 /// ([`Record::compared_time`]). Workloads come in the order in which they first appear in `records`.

@@ -7,30 +7,11 @@
 //! probability that follows from the binomial distribution alone. The values need to be independent, nothing more. (A
 //! bootstrap of the median was tried for the purpose and claims too much at 8 to 15 values.)
 //!
-//! [`compare_records`] applies this to records, and says in a word what comes of it.
+//! [`compare_records`](crate::compare_records) applies this to records and reduces each comparison to a verdict.
 
 use std::time::Duration;
 
 use repackbench_records::{RatioEstimate, RatioInterval};
-
-mod change;
-mod compare;
-mod equal_budget;
-#[cfg(test)]
-pub(crate) use compare::tests::record as test_record;
-mod hierarchical;
-mod self_test;
-#[cfg(test)]
-mod simulation;
-mod verdict;
-
-pub use change::compare_results;
-pub(crate) use compare::{BlockKey, block_of};
-pub use compare::{compare_records, unify_spellings, widest_half_width};
-pub use equal_budget::equal_budgets;
-pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
-pub use self_test::self_test;
-pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};
 
 /// The coverage that intervals have at least.
 pub const COVERAGE: f64 = 0.95;

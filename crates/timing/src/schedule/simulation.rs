@@ -1,10 +1,10 @@
 //! The whole pipeline on made-up times: schedule, records, comparison, verdicts. What the truth is, is known here.
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
-use repackbench_records::{Record, Role, Verdict, WorkloadComparison};
+use repackbench_analysis::{LEAST_FLOOR, compare_records, widest_half_width};
+use repackbench_records::{Record, Role, Verdict, WorkloadComparison, fixtures::record};
 
-use super::{compare::tests::record, compare_records, widest_half_width};
-use crate::schedule::{BASELINE, Schedule, Slot, StopRule, Turn};
+use super::{BASELINE, Schedule, Slot, StopRule, Turn};
 
 /// A machine's noise, in logarithms of time.
 #[derive(Clone, Copy)]
@@ -109,7 +109,7 @@ fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
 /// The same with variants whose true difference is the floor itself, where a difference is called most easily.
 #[test]
 fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
-    let at_floor = super::verdict::LEAST_FLOOR.ln_1p();
+    let at_floor = LEAST_FLOOR.ln_1p();
     let session = Session {
         workloads: &["traverse"],
         variants: &[at_floor, -at_floor, at_floor],

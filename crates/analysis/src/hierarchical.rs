@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, f64::consts::PI};
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_records::{RatioEstimate, RatioInterval};
 
-use super::{COVERAGE, median};
+use crate::statistics::{COVERAGE, median};
 
 /// How often the values are drawn anew.
 const RESAMPLES: usize = 1000;
@@ -125,8 +125,8 @@ fn student_quantile(degrees: u32) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ratio_estimate;
     use super::*;
+    use crate::statistics::ratio_estimate;
 
     /// From printed tables of Student's distribution.
     #[test]

@@ -87,8 +87,8 @@ pub(super) fn verdict(estimate: &RatioEstimate, log_floor: f64, adjusted_p: f64)
 
 #[cfg(test)]
 mod tests {
-    use super::super::{COVERAGE, median_ranks, ratio_estimate};
     use super::*;
+    use crate::statistics::{COVERAGE, median_ranks, ratio_estimate};
 
     fn near(found: f64, expected: f64) {
         assert!((found - expected).abs() < 1e-12, "{found} {expected}");

@@ -7,7 +7,10 @@ use repackbench_records::{
     WorkloadComparison, WorkloadLabel,
 };
 
-use super::{compare::SessionHosts, compare_records, ratio_estimate, unify_spellings};
+use crate::{
+    compare::{SessionHosts, compare_records, unify_spellings},
+    statistics::ratio_estimate,
+};
 
 /// A repository's name with its machine where that matters, a workload, and a variant's label with what else tells cells apart.
 type CellKey = (String, WorkloadLabel, String);
@@ -201,7 +204,7 @@ mod tests {
             for (role, row, time) in
                 [(Role::Baseline, 0, 100), (Role::BaselineAgain, 0, 100), (Role::Candidate, 1, 100 * factor)]
             {
-                let mut record = crate::statistics::test_record("traverse", role, row, block, time);
+                let mut record = repackbench_records::fixtures::record("traverse", role, row, block, time);
                 record.host.cpu_model = Some(cpu.to_owned());
                 record.place.session = number;
                 records.push(record);

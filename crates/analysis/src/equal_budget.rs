@@ -179,8 +179,8 @@ mod tests {
 
     #[test]
     fn the_first_two_levels_around_the_budget_are_taken() {
-        let records = [crate::statistics::test_record("traverse", Role::Baseline, 0, 0, 10)];
-        let comparisons = crate::statistics::compare_records(&records);
+        let records = [repackbench_records::fixtures::record("traverse", Role::Baseline, 0, 0, 10)];
+        let comparisons = crate::compare_records(&records);
         let levels = [level(1, 1.2, 0.5), level(5, 0.9, 0.6), level(9, 0.8, 0.7)];
         let found = view(&comparisons[0], "zstd", &levels, Quantity::Size, Quantity::ReadTime);
         assert_eq!(found.levels, ["zstd:1", "zstd:5"]);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
 
-use super::{compare_records, ratio_estimate};
+use crate::{compare::compare_records, statistics::ratio_estimate};
 
 /// Counts the differences in `records` of a session whose variants are all the same files.
 ///
@@ -80,29 +80,34 @@ fn spurious_effects(ratios: &[RatioEstimate], differences: Option<usize>) -> Spu
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{ComparedTime, Role};
+    use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+    use repackbench_records::{ComparedTime, Role, fixtures::record};
 
-    use super::super::compare::tests::record;
     use super::*;
-    use crate::schedule::{BASELINE, Schedule, Slot};
 
     /// A session of four names on a machine that gets slower by a factor over all of it.
     fn session(blocks: u32, slower: f64) -> Vec<Record> {
+        let mut random = SmallRng::seed_from_u64(3);
+        let mut rows = [
+            (Role::Baseline, 0),
+            (Role::BaselineAgain, 0),
+            (Role::Candidate, 1),
+            (Role::Candidate, 2),
+            (Role::Candidate, 3),
+            (Role::Candidate, 4),
+        ];
         let all = f64::from(blocks * 6);
-        (0..)
-            .zip(Schedule::new(5, blocks, 3))
-            .map(|(number, turn)| {
-                let (role, row) = match turn.slot {
-                    Slot::BaselineAgain => (Role::BaselineAgain, 0),
-                    Slot::Variant(BASELINE) => (Role::Baseline, 0),
-                    Slot::Variant(row) => (Role::Candidate, row as u32),
-                };
-                let time = 1e9 * (slower.ln() * f64::from(number) / all).exp();
-                let mut record = record("traverse", role, row, turn.block, time as u64);
-                record.place.position = turn.position;
-                record
-            })
-            .collect()
+        let mut records = Vec::new();
+        for block in 0..blocks {
+            rows.shuffle(&mut random);
+            for (position, (role, row)) in (0..).zip(rows) {
+                let time = 1e9 * (slower.ln() * f64::from(block * 6 + position) / all).exp();
+                let mut record = record("traverse", role, row, block, time as u64);
+                record.place.position = position;
+                records.push(record);
+            }
+        }
+        records
     }
 
     #[test]

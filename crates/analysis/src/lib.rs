@@ -1,0 +1,28 @@
+//! From records to findings: pure functions that start nothing, read no file and write no sentence.
+//!
+//! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings build on it or
+//! stand beside it: changes between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors
+//! of a ratio ([`ExplainedRows`]), and how often a session that compares a variant with itself sees a difference
+//! ([`self_test`]). `METHODOLOGY.md` justifies the statistics.
+
+#![forbid(unsafe_code)]
+
+mod change;
+mod compare;
+mod equal_budget;
+mod exactness;
+mod explain;
+mod hierarchical;
+mod self_test;
+mod statistics;
+mod verdict;
+
+pub use change::compare_results;
+pub use compare::{compare_records, unify_spellings, widest_half_width};
+pub use equal_budget::equal_budgets;
+pub use exactness::{is_guess, shortest_exact_run};
+pub use explain::ExplainedRows;
+pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
+pub use self_test::self_test;
+pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
+pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};
