@@ -8,6 +8,7 @@
 mod cmake;
 mod corpus;
 mod demo;
+mod deny;
 mod dist;
 mod environment;
 #[cfg(test)]
@@ -48,6 +49,7 @@ chores:
                        prints the archive's name
   corpus [NAME...]     fetch the repositories that figures are measured on, and see that they are what they were: --list
                        names them, --check compares the sizes of their variants byte by byte
+  deny                 check the licences and sources of all dependencies by deny.toml; takes cargo-deny
   git-perf             run git's own performance scripts on variants: see docs/git-perf.md
   git-suite            run git's own tests as exec runs git, reading by each zlib, and writing: see docs/git-suite.md
 ";
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         Some("test") => tests::run(&rest),
         Some("fixtures") => fixtures::run(&rest),
         Some("instructions") => instructions::run(&rest),
+        Some("deny") => deny::run(&rest),
         Some("dist") => dist::run(&rest),
         Some("corpus") => match corpus::run(&rest) {
             Ok(code) => return code,
