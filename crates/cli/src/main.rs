@@ -1,32 +1,13 @@
 //! `repackbench`: what would a repository be like if its objects were compressed with another codec?
 #![forbid(unsafe_code)]
 
-mod alternatives_arguments;
 mod args;
-mod byte_size;
 mod child;
-mod client_arguments;
 mod commands;
-mod compare_arguments;
-mod exec_arguments;
-mod experiment_arguments;
-mod explain_arguments;
 mod failure;
-mod generate_arguments;
-mod hg_extension;
-mod layout_arguments;
-mod output_arguments;
-mod pace_arguments;
-mod payload_arguments;
-mod peak_memory_arguments;
+mod options;
 mod progress;
 mod record_file;
-mod report_arguments;
-mod repository_path;
-mod serve_arguments;
-mod shared_arguments;
-mod spec_arguments;
-mod trace_arguments;
 
 use std::{
     ffi::{OsStr, OsString},
@@ -41,9 +22,8 @@ use repackbench_timing::stock::METER_COMMAND;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};
+use commands::{generate::GenerateArguments, peak_memory::PeakMemoryArguments};
 use failure::Failure;
-use generate_arguments::GenerateArguments;
-use peak_memory_arguments::PeakMemoryArguments;
 
 /// The program's name where git runs it.
 const GIT_PROGRAM: &str = "git-repackbench";

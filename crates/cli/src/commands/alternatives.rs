@@ -1,11 +1,15 @@
 //! `repackbench alternatives`.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
+use clap::Args;
+use repackbench_codec::{CodecSpec, CodecSpecs};
 use repackbench_reader::Repository;
 use repackbench_timing::{
     bench::{BenchPlan, bench},
     clock::SystemClock,
+    stock::{Help, StockPlan, StockWorkload},
+    workloads::WorkloadSpec,
 };
 use repackbench_writer::cache::Cache;
 
@@ -17,11 +21,128 @@ use super::{
     report::Outputs,
 };
 use crate::{
-    alternatives_arguments::AlternativesArguments,
     failure::{Failure, USAGE},
+    options::{
+        BenchWorkload, ByteSize, Effort, Implementation, MemoryArguments, OutputArguments, PaceArguments,
+        ProgramArguments, RangeArguments, find_hg_extension, located, meter, other_zlibs,
+    },
     progress::Bar,
     record_file::{self, RecordFile},
 };
+
+/// Hold another codec against what else a user of git can do.
+///
+/// Is another codec worth it, beside a faster zlib, a fresh search for deltas, a larger cache, a commit-graph or bitmaps?
+/// Commands of stock git do the jobs, each in a process, on
+///   the repository under the baseline, by plain git           what all is compared with
+///   the same with the preloaded library                       what the library itself costs
+///   the same under another zlib                               --zlib
+///   the same with a commit-graph, with bitmaps, and with a larger core.deltaBaseCacheLimit
+///   each codec                                                --codec
+///   all of these after git repack -adF, alone and with everything that helps
+/// in the same random blocks; the table is that of `bench`, with the size of each. What a copy's
+/// making cost is in the records, and so in the chart of when it pays (--html, --svg).
+///
+/// Examples:
+///   repackbench alternatives .
+///   repackbench alternatives repo --codec zstd:5 --workload traverse --workload clone:zlib
+///   repackbench alternatives repo --without-repack --blocks 11 --json runs.jsonl
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct AlternativesArguments {
+    /// The repository: Git's.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    /// A codec to hold against the rest; may be given several times [default: balanced].
+    #[arg(long = "codec", value_name = "SPEC")]
+    codecs: Vec<CodecSpecs>,
+
+    /// The codec of all other rows: one that plain git reads.
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    pub(crate) baseline: CodecSpec,
+
+    /// Other implementations of zlib under git, after commas.
+    #[arg(long = "zlib", value_enum, value_name = "NAME", value_delimiter = ',', default_value = "zlib-rs,libdeflate")]
+    zlibs: Vec<Implementation>,
+
+    /// The larger core.deltaBaseCacheLimit; git's own is 96M.
+    #[arg(long, value_name = "SIZE", default_value = "1G")]
+    base_cache: ByteSize,
+
+    /// Leave out what comes after a fresh search for deltas, which takes long.
+    #[arg(long)]
+    pub(crate) without_repack: bool,
+
+    /// A workload of `bench --client stock`; may be given several times [default: traverse, diff:raw, diff:pickaxe, checkout].
+    #[arg(long = "workload", value_name = "W")]
+    workloads: Vec<BenchWorkload>,
+
+    #[command(flatten)]
+    pub(crate) programs: ProgramArguments,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    #[command(flatten)]
+    pub(crate) pace: PaceArguments,
+
+    /// The seed of the random order; by default another one each time.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// Write one JSON record per run to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl AlternativesArguments {
+    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
+        if !self.codecs.is_empty() {
+            return Ok(self.codecs.iter().flat_map(CodecSpecs::specs).cloned().collect());
+        }
+        let balanced = "balanced".parse().map_err(|error| Failure::new(USAGE, error))?;
+        Ok(vec![balanced])
+    }
+
+    pub(crate) fn stock(&self) -> Result<StockPlan, Failure> {
+        let mebibytes = u32::try_from(self.base_cache.0 >> 20).unwrap_or(u32::MAX);
+        let mut workloads = Vec::new();
+        for workload in &self.workloads {
+            workloads.push(match workload {
+                BenchWorkload::Replay(spec) => {
+                    StockWorkload::try_from(spec.clone()).map_err(|error| Failure::new(USAGE, error))?
+                }
+                BenchWorkload::Command(command) => command.clone(),
+            });
+        }
+        if workloads.is_empty() {
+            let read = |spec: &WorkloadSpec| !matches!(spec, WorkloadSpec::PatchDiff);
+            let all = WorkloadSpec::all().into_iter().filter(read);
+            workloads.extend(all.filter_map(|spec| StockWorkload::try_from(spec).ok()));
+        }
+        let ProgramArguments { git, hg, hg_extension } = &self.programs;
+        Ok(StockPlan {
+            git: git.into(),
+            hg: hg.into(),
+            hg_extension: find_hg_extension(hg_extension.as_deref()),
+            zlibs: other_zlibs(&self.zlibs),
+            helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
+            caches: vec![repackbench_timing::stock::Caches::Off],
+            workloads,
+            meter: meter(),
+        })
+    }
+}
 
 pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();

@@ -5,16 +5,42 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use clap::{Args, Subcommand};
 use repackbench_writer::{
     cache::{Cache, CachedCopies, CachedVariant, PrunePolicy},
     remove_left,
 };
 
 use super::print;
-use crate::{
-    args::{CacheArguments, CacheCommand, PruneArguments},
-    failure::Failure,
-};
+use crate::failure::Failure;
+
+/// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
+/// output, temporary files.
+#[derive(Debug, Args)]
+pub(crate) struct CacheArguments {
+    #[command(subcommand)]
+    pub(crate) command: CacheCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List cached variants: size, last use, codec and source. Copies that a run works on are listed, too.
+    List,
+    Prune(PruneArguments),
+}
+
+/// Remove cached variants that no process is using: all of them, unless an option keeps some. What killed runs left
+/// goes in any case: their copies, their unfinished output wherever it lies, and their temporary files.
+#[derive(Debug, Args)]
+pub(crate) struct PruneArguments {
+    /// Remove only variants that were not used for so many days.
+    #[arg(long, value_name = "DAYS", conflicts_with = "keep_bytes")]
+    pub(crate) unused_for: Option<u64>,
+
+    /// Remove the longest unused ones until the rest fit into so many bytes.
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) keep_bytes: Option<u64>,
+}
 
 const DAY: u64 = 24 * 60 * 60;
 

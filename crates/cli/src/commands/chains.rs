@@ -1,17 +1,49 @@
 //! `repackbench chains`.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use repackbench_reader::{Repository, git::btree::BtreeFile};
 use repackbench_report::chain_table;
 use repackbench_timing::{chains::compare_chains, clock::SystemClock};
 
 use super::{name_of, open, print, print_notes};
 use crate::{
-    args::ChainsArguments,
     failure::{Failure, print_note},
+    options::{MemoryArguments, located},
     progress::Bar,
 };
+
+/// Show what it costs to read an object, by the length of its delta chain.
+///
+/// Sorts the objects of a repository's packs or revlogs by the number of deltas that lead to
+/// them, and shows for each group how many there are, their stored bytes, and the median CPU
+/// time to read one from empty caches, whole chain included. At most 500 objects of a group
+/// are read, with at most 500,000 deltas, the same each time, and short ones many times over, so
+/// that the processor's own caches are warm. Loose objects are left out.
+///
+/// Variants of the repository stand beside it, with ratios to it. They are read in turn,
+/// object by object, must hold the same objects at the end of the same deltas, and give the
+/// same content. So this tells what prefix and patch cost, which need every base on the way,
+/// and what --max-chain saves.
+///
+/// Examples:
+///   repackbench chains repo
+///   repackbench chains repo repo.zstd-9 repo.zstd-9-prefix
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ChainsArguments {
+    /// The repository, then variants of it.
+    #[arg(required = true, value_name = "REPO", value_parser = located())]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    /// Show no progress and no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
 
 pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();

@@ -1,17 +1,49 @@
 //! `repackbench compare`.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use repackbench_analysis::compare_results;
 use repackbench_records::Measure;
 use repackbench_report::change_table;
 
 use super::print;
 use crate::{
-    compare_arguments::CompareArguments,
     failure::{FAILED, Failure, REGRESSION},
+    options::Percent,
     record_file,
 };
+
+/// Hold newer results against older ones.
+///
+/// Reads two files that `bench --json` wrote, of the same repositories and codecs, and prints how
+/// times and sizes changed. Times are compared as ratios to each file's own baseline, so that two
+/// machines, or a machine on two days, can be held against each other; what all variants have in
+/// common, such as a reader that became slower, shows only with --absolute.
+///
+/// With --gate, exits with 3 if something got worse by more: a size, or a time whose whole interval
+/// lies beyond (fewer than 6 blocks give none); or if the newer results lack something.
+///
+/// Examples:
+///   repackbench compare before.jsonl after.jsonl
+///   repackbench compare main.jsonl branch.jsonl --gate 3%
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct CompareArguments {
+    /// The older results.
+    pub(crate) old: PathBuf,
+
+    /// The newer results.
+    pub(crate) new: PathBuf,
+
+    /// Exit with 3 if something is worse by more than this.
+    #[arg(long, value_name = "PERCENT")]
+    pub(crate) gate: Option<Percent>,
+
+    /// Compare times as they are: for results of one machine.
+    #[arg(long)]
+    pub(crate) absolute: bool,
+}
 
 /// What is a difference worth a word where no gate is set, as a part of 1.
 const NOTABLE: f64 = 0.03;

@@ -1,7 +1,11 @@
 //! `repackbench convert`.
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
+use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, threads};
 use repackbench_report::convert_summary;
@@ -14,11 +18,83 @@ use repackbench_writer::{
 
 use super::{name_of, note_output, open_whole, print, print_idle_orders};
 use crate::{
-    args::ConvertArguments,
     failure::{Failure, print_note},
-    layout_arguments::Written,
+    options::{
+        Completeness, Effort, LayoutArguments, MemoryArguments, ProgramArguments, SpecArguments, Written, located,
+    },
     progress::Bar,
 };
+
+/// Rewrite a repository under another codec.
+///
+/// Of a Git repository the result is a new bare one: the same refs, the same objects, each pack
+/// entry in its place with the same delta base. Under the zlib family (zlib, zlib-rs, miniz,
+/// sirocco, libdeflate, zopfli) without dictionaries stock git reads it; under the others it
+/// stops with "unknown repository extension found".
+///
+/// Of a Mercurial repository it is a new one without a checkout: the same revlogs, each revision
+/// with the same delta base. Under the zlib family, zstd and store, without dictionaries and
+/// bases, stock hg reads it; under the others it stops and names a requirement, such as
+/// exp-compression-lz4. Mercurial guards whole texts by hashes, which a conversion does not
+/// compute: `repackbench verify` does.
+///
+/// The source is only read. Every chunk is decoded again and compared before the result gets its
+/// name.
+///
+/// Examples:
+///   repackbench convert --codec zstd:5 ~/src/linux         writes ~/src/linux.zstd-5
+///   repackbench convert --codec zlib:9 repo.git -o best.git
+///   repackbench convert --codec zlib:6 repo.zstd-5         back to what stock git reads
+///   repackbench convert --codec zstd:19 hgrepo             stock hg reads it
+///   repackbench convert --codec zlib:6 --order checkout repo.git
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ConvertArguments {
+    /// Codec, level and options, such as zstd:5 or zstd:5,checksum=no; see `repackbench codecs`. checksum=,
+    /// frame=, loose= and store-if-larger= mean nothing in Mercurial repositories.
+    #[arg(long, value_name = "SPEC")]
+    codec: CodecSpec,
+
+    #[command(flatten)]
+    with: SpecArguments,
+
+    #[command(flatten)]
+    pub(crate) layout: LayoutArguments,
+
+    /// The repository: a work tree's root, a git directory or `.hg`.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    /// Where to write; by default a sibling of the source, named after codec and layout.
+    #[arg(short, long, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+
+    /// Replace a repository that is at OUT.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    #[command(flatten)]
+    pub(crate) completeness: Completeness,
+
+    /// Let git (repack -adF, which no codec changes) or hg (under the codec) choose the deltas again.
+    #[arg(long)]
+    pub(crate) rechosen: bool,
+
+    #[command(flatten)]
+    pub(crate) programs: ProgramArguments,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl ConvertArguments {
+    pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
+        self.with.apply(&self.codec)
+    }
+}
 
 pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();

@@ -1,11 +1,85 @@
 //! `repackbench payloads`.
 
-use std::{path::Path, process::ExitCode};
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use repackbench_writer::payloads::{Exported, export_payloads, folder_of};
+use clap::Args;
+use repackbench_reader::ObjectKind;
+use repackbench_writer::payloads::{Exported, PayloadSelection, export_payloads, folder_of};
 
 use super::{note_output, open, print, print_notes};
-use crate::{failure::Failure, failure::print_note, payload_arguments::PayloadsArguments, progress::Bar};
+use crate::{
+    failure::{Failure, print_note},
+    options::{ByteSize, MemoryArguments, located},
+    progress::Bar,
+};
+
+/// Write the payloads of a repository into files, for programs that measure codecs on files.
+///
+/// A payload is what is compressed on its own: a whole object or a delta as it is in a pack, a
+/// loose object with its header, a text or a delta of a revlog. Each becomes a file, such as
+/// DIR/blob-delta/0012/0012345, a thousand to a folder; DIR/payloads.tsv lists them with kind,
+/// form, payload bytes, stored bytes, source file and offset. Payloads above 64 MiB are left out.
+///
+/// zstd measures every file as a block of its own, and takes a folder's files with -r. lzbench
+/// does so with -j, which loads them all and still compresses each on its own:
+///   zstd -b3 -r DIR/blob-delta
+///   lzbench -j -r -ezstd,3 DIR/blob-delta
+///
+/// Examples:
+///   repackbench payloads . --export /tmp/payloads
+///   repackbench payloads . --export /tmp/trees --kind tree --every 10
+///   repackbench payloads hgrepo --export /tmp/some --limit 16M
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct PayloadsArguments {
+    /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    /// The folder to write into: new or empty.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) export: PathBuf,
+
+    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be given several times.
+    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
+    kinds: Vec<ObjectKind>,
+
+    /// Only every N-th payload of each kind, whole and delta counted apart.
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+
+    /// At most so many payload bytes of each kind, whole and delta counted apart: bytes, or with K, M or G.
+    #[arg(long, value_name = "BYTES")]
+    limit: Option<ByteSize>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    /// Show no progress, no notes and no summary.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+impl PayloadsArguments {
+    pub(crate) fn selection(&self) -> PayloadSelection {
+        PayloadSelection {
+            kinds: self.kinds.clone(),
+            every: self.every,
+            limit: self.limit.map(|ByteSize(bytes)| bytes),
+        }
+    }
+}
+
+pub(super) fn parse_kind(typed: &str) -> Result<ObjectKind, String> {
+    let kinds = || ObjectKind::GIT.into_iter().chain(ObjectKind::HG);
+    kinds().find(|kind| kind.name() == typed).ok_or_else(|| {
+        let names: Vec<&str> = kinds().map(ObjectKind::name).collect();
+        format!("expected one of {}", names.join(", "))
+    })
+}
 
 pub(crate) fn run(arguments: &PayloadsArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();

@@ -1,18 +1,34 @@
 //! `repackbench peak-memory`: a small parent for one command, so that what the kernel tells of its children is that command's.
 
 use std::{
+    ffi::OsString,
     fs,
+    path::PathBuf,
     process::{Command, ExitCode},
 };
 
+use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
+use repackbench_timing::stock::METER_COMMAND;
 
 use super::name_of;
 use crate::{
     child,
     failure::{FAILED, Failure, USAGE},
-    peak_memory_arguments::PeakMemoryArguments,
 };
+
+/// Run a command, and write the most bytes of memory that any of its processes held to a file.
+#[derive(Debug, Parser)]
+#[command(name = METER_COMMAND, hide = true)]
+pub(crate) struct PeakMemoryArguments {
+    /// The file, new or not; it is left as it is where nothing is known.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// The program, and its arguments.
+    #[arg(value_name = "COMMAND", required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) command: Vec<OsString>,
+}
 
 /// Runs the command, writes its peak, and ends as it did.
 pub(crate) fn run(arguments: &PeakMemoryArguments) -> Result<ExitCode, Failure> {

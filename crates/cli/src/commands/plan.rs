@@ -8,10 +8,7 @@ use repackbench_records::Record;
 use repackbench_timing::{bench::BenchPlan, workloads::WorkloadSpec};
 
 use super::command_line;
-use crate::{
-    pace_arguments::PaceArguments,
-    shared_arguments::{Effort, RangeArguments},
-};
+use crate::options::{Effort, PaceArguments, RangeArguments};
 
 /// The arguments that make a plan.
 pub(super) struct PlanParts<'a> {

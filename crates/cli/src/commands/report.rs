@@ -4,10 +4,11 @@ use std::{
     collections::HashSet,
     fs,
     io::{self, IsTerminal},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
+use clap::Args;
 use repackbench_analysis::{compare_records, equal_budgets, unify_spellings};
 use repackbench_records::{Record, ResultLine};
 use repackbench_report::{
@@ -19,10 +20,38 @@ use serde_json::json;
 use super::{print, whole_file::WholeFile};
 use crate::{
     failure::{FAILED, Failure, print_note},
-    output_arguments::OutputArguments,
+    options::OutputArguments,
     record_file,
-    report_arguments::ReportArguments,
 };
+
+/// Show the results of one or several sessions: as tables, Markdown, CSV, JSON, HTML with charts, or SVG.
+///
+/// RESULTS are the files that `--json` of bench, trace, explain, size and experiment wrote; several are joined,
+/// whatever they hold: further workloads, other repositories, other machines. Over several
+/// repositories, geometric means of the ratios stand beside totals.
+///
+/// Examples:
+///   repackbench report git.jsonl
+///   repackbench report git.jsonl traces.jsonl --html git.html --svg pictures
+///   repackbench report linux.jsonl git.jsonl hg.jsonl --markdown
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ReportArguments {
+    /// Files of results; `-` for stdin.
+    #[arg(required = true, value_name = "RESULTS")]
+    pub(crate) files: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    /// Print what the tables are made of as one JSON document, in place of tables.
+    #[arg(long, conflicts_with_all = ["markdown", "csv"])]
+    pub(crate) json: bool,
+
+    /// Show no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
 
 pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     let mut outputs = Outputs::prepare(&arguments.output)?;

@@ -1,7 +1,9 @@
 //! `repackbench serve`.
 
-use std::{fs::File, io::BufWriter, process::ExitCode};
+use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
 
+use clap::Args;
+use repackbench_codec::CodecSpec;
 use repackbench_records::write_rollout;
 use repackbench_report::rollout_table;
 use repackbench_timing::{
@@ -13,9 +15,75 @@ use repackbench_writer::cache::Cache;
 use super::{name_of, open, print, print_notes};
 use crate::{
     failure::{FAILED, Failure},
+    options::{Effort, MemoryArguments, RangeArguments, SpecArguments, located},
     progress::Bar,
-    serve_arguments::ServeArguments,
 };
+
+/// Show what a server pays when some of its clients speak another codec.
+///
+/// Makes the pack that a clone needs, or with --commits N a fetch of the last N commits, as a
+/// server does that reuses what it has stored, and shows CPU time and bytes on the wire:
+///   - from a repository under zlib to a client of zlib: stored bytes as they are, the baseline;
+///   - from the converted one to a client that speaks the codec: stored bytes as they are;
+///   - from the converted one to a client of zlib: every entry decoded and compressed again under
+///     zlib:6, a delta as a delta;
+///   - both again from a mixed one, of which every second entry is converted.
+///
+/// A Mercurial server sends files as they are to whoever clones and reads all of them (a stream
+/// clone). To a client of zlib a converted one sends a bundle (a pull), for which it decodes every
+/// delta and compresses all of them as one stream; so does each with --commits, whoever asks. In
+/// the mixed one every second revlog is converted.
+///
+/// With --rollout it also shows the mean for 0, 10, ... 100 % upgraded clients.
+///
+/// Examples:
+///   repackbench serve repo --codec zstd:5 --rollout
+///   repackbench serve repo --codec balanced --commits 100 --rollout --json serve.json
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct ServeArguments {
+    /// The repository.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    /// The codec that clients move to.
+    #[arg(long, value_name = "SPEC")]
+    codec: CodecSpec,
+
+    #[command(flatten)]
+    with: SpecArguments,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    /// Show also what follows for each share of upgraded clients.
+    #[arg(long)]
+    pub(crate) rollout: bool,
+
+    /// How many times each pack is made.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) runs: u32,
+
+    /// The seed of the random order of runs.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) seed: u64,
+
+    /// Write all figures to FILE, as one JSON object.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl ServeArguments {
+    pub(crate) fn codec(&self) -> Result<CodecSpec, Failure> {
+        self.with.apply(&self.codec)
+    }
+}
 
 pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();

@@ -1,7 +1,8 @@
 //! `repackbench size`.
 
-use std::{fs::File, io::BufWriter, process::ExitCode};
+use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
 use repackbench_report::{Results, size_table};
 use repackbench_timing::sizes::measure;
@@ -11,9 +12,39 @@ use super::{
     report::{Outputs, style},
 };
 use crate::{
-    args::SizeArguments,
     failure::{FAILED, Failure},
+    options::{Completeness, MemoryArguments, OutputArguments, located},
 };
+
+/// Show where the bytes of repositories go, side by side.
+///
+/// Stored bytes by object kind, whole and delta, pack entry headers, indexes and other files, with ratios to the first
+/// repository; then payload bytes, before compression, and how many chunks are stored in which form: compressed by
+/// themselves, with a dictionary, with their base's content, or as they are. Of Mercurial repositories: manifests, changelog and filelogs,
+/// snapshots and deltas, revlog indexes, the list of files and the rest, and the manifest's share of the growth.
+#[derive(Debug, Args)]
+pub(crate) struct SizeArguments {
+    /// The repositories; ratios are to the first one.
+    #[arg(required = true, value_parser = located())]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) completeness: Completeness,
+
+    /// Write the figures to FILE, one line of JSON for each repository: what `report` reads.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    /// Show no notes.
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
 
 pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(1).set();

@@ -3,20 +3,23 @@
 use std::{
     fs::File,
     io::{BufWriter, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
-use repackbench_codec::Decoders;
+use clap::Args;
+use repackbench_codec::{CodecSpec, CodecSpecs, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
 use repackbench_report::{Results, device_check_table, memory_check_table, trace_table};
 use repackbench_timing::{
     cold::{check::check_device, memory_check::check_memory},
     trace::{
+        Device,
         page_map::{PAGE_MAP_HEADER, write_page_map},
         plan::{TracePlan, trace_variants},
     },
+    workloads::{UnknownWorkload, WorkloadSpec},
 };
 use repackbench_writer::cache::Cache;
 
@@ -26,9 +29,127 @@ use super::{
 };
 use crate::{
     failure::{FAILED, Failure},
+    options::{Effort, LayoutAxes, OutputArguments, RangeArguments, SpecArguments, located},
     progress::Bar,
-    trace_arguments::TraceArguments,
 };
+
+/// Show which pages of a repository a workload reads, and what that would cost on a cold device.
+///
+/// Runs the workload once, from empty caches, and records every stretch of a pack, index, loose
+/// object or revlog that is read, in order. From that: pages of 4 KiB that are touched, how they
+/// lie, in what order; the same by kind of object; and the time that a device would take to read
+/// them into an empty page cache, by a model that METHODOLOGY.md defines. Nothing of this is
+/// measured, so nothing else on the machine disturbs it.
+///
+/// With --codec, --store or --order the variants stand beside the repository as found, with the
+/// baseline first among them. Workloads are checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch and
+/// cat-all.
+///
+/// Examples:
+///   repackbench trace . --workload checkout
+///   repackbench trace . --workload checkout --codec zstd:5 --codec lz4 --device hdd
+///   repackbench trace . --workload checkout --order source,recency,checkout
+///   repackbench trace . --workload traverse --memory 25%,50% --json trace.jsonl
+///   repackbench trace . --workload checkout --device latency=2ms,bandwidth=300MB/s,readahead=1M
+///   repackbench trace . --workload traverse --memory 25%,50% --check-memory /var/tmp
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TraceArguments {
+    /// The repository, as found or a variant.
+    #[arg(value_parser = located())]
+    pub(crate) repository: PathBuf,
+
+    /// The workload.
+    #[arg(long, value_name = "W", value_parser = parse_workload)]
+    pub(crate) workload: WorkloadSpec,
+
+    /// A codec to trace a variant of, or several levels of one, such as zlib:1..9; may be given several times.
+    #[arg(long = "codec", value_name = "SPEC")]
+    codecs: Vec<CodecSpecs>,
+
+    #[command(flatten)]
+    with: SpecArguments,
+
+    #[command(flatten)]
+    pub(crate) layouts: LayoutAxes,
+
+    /// The codec whose packs or revlogs --memory is a share of, if codecs, stores or orders are named; else it is the repository as found.
+    #[arg(long, value_name = "SPEC", default_value = "zlib:6")]
+    pub(crate) baseline: CodecSpec,
+
+    #[command(flatten)]
+    pub(crate) range: RangeArguments,
+
+    /// A device to model: hdd, sata-ssd, nvme, or its latency, bandwidth and readahead, as in
+    /// latency=8ms,bandwidth=200MB/s,readahead=128k; may be given several times. All three by default.
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<Device>,
+
+    /// Also model a page cache of this share of the baseline's packs or revlogs, which forgets what was used least recently:
+    /// 25%, or 25%,50%,100%.
+    #[arg(long, value_name = "PERCENT", value_delimiter = ',', value_parser = parse_percent)]
+    pub(crate) memory: Vec<u32>,
+
+    /// Write one JSON record per variant to FILE.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) json: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: OutputArguments,
+
+    /// Write every touched page to FILE, tab-separated: variant, file, role, page, number of its first touch.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) pages: Option<PathBuf>,
+
+    /// Hold the model against cold reads instead: copies the repository four times into this folder, which should be on the disk
+    /// in question, measures the disk's latency and bandwidth, and shows modelled and measured times of the workload's reads. The
+    /// copies are removed again.
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["codecs", "stores", "orders", "devices", "memory", "json", "pages"])]
+    pub(crate) check_device: Option<PathBuf>,
+
+    /// Hold --memory against the kernel instead: copies the repository into this folder, which should be on a disk, and reads what
+    /// the workload reads of the copy, page by page, in a memory cgroup of each share of the repository's own packs or revlogs. Shows
+    /// how much had to be read, as modelled and as measured. Takes the memory controller, in cgroup version 1 or 2, and the right to make
+    /// groups. The copy is removed again.
+    #[arg(
+        long,
+        value_name = "DIR",
+        requires = "memory",
+        conflicts_with_all = ["codecs", "stores", "orders", "devices", "json", "pages", "check_device"]
+    )]
+    pub(crate) check_memory: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+impl TraceArguments {
+    pub(crate) fn codecs(&self) -> Result<Vec<CodecSpec>, Failure> {
+        self.codecs.iter().flat_map(CodecSpecs::specs).map(|spec| self.with.apply(spec)).collect()
+    }
+
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        if self.devices.is_empty() { Device::defaults() } else { self.devices.clone() }
+    }
+}
+
+fn parse_workload(typed: &str) -> Result<WorkloadSpec, String> {
+    let workload: WorkloadSpec = typed.parse().map_err(|error: UnknownWorkload| error.to_string())?;
+    match workload.is_traced() {
+        true => Ok(workload),
+        false => Err(
+            "expected checkout, checkout:sink, traverse, diff:raw, diff:pickaxe=STRING, diff:patch or cat-all: what \
+                      others read is not all in the trace"
+                .to_owned(),
+        ),
+    }
+}
+
+/// `25%`, 1 to 1000.
+fn parse_percent(typed: &str) -> Result<u32, String> {
+    let number = typed.strip_suffix('%').and_then(|digits| digits.parse().ok());
+    number.filter(|percent| (1..=1000).contains(percent)).ok_or_else(|| "expected 1% to 1000%".to_owned())
+}
 
 pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     // Its --memory is that of the machine that it models.
@@ -111,4 +232,17 @@ fn create(path: Option<&Path>) -> Result<Option<BufWriter<File>>, Failure> {
 
 fn write_json(out: &mut impl Write, record: &TraceRecord) -> std::io::Result<()> {
     write_result(out, &ResultLine::Trace(Box::new(record.clone()))).map_err(std::io::Error::other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_are_whole_percents() {
+        assert_eq!(parse_percent("25%"), Ok(25));
+        for bad in ["25", "0%", "1001%", "-5%", "2.5%", "%", ""] {
+            assert!(parse_percent(bad).is_err(), "{bad}");
+        }
+    }
 }

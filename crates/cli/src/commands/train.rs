@@ -1,7 +1,9 @@
 //! `repackbench train`.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
+use clap::Args;
+use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::{ChunkKind, ObjectKind, Repository};
 use repackbench_writer::dictionaries::{
     Outcome, Wanted, check_output, train_for,
@@ -9,12 +11,69 @@ use repackbench_writer::dictionaries::{
     write_dictionary,
 };
 
-use super::{open, print, print_notes};
+use super::{open, payloads::parse_kind, print, print_notes};
 use crate::{
     failure::{FAILED, Failure},
-    payload_arguments::TrainArguments,
+    options::{ByteSize, Effort, MemoryArguments, located},
     progress::Bar,
 };
+
+/// Train one dictionary from the payloads of one or several repositories.
+///
+/// The result is in the format of `zstd --train`; `zstd -D FILE` takes it. Payloads are sampled
+/// evenly, at most 100 times the dictionary's size and 16 MiB. A quarter of the sample is held
+/// out of training: on it the dictionary is tried. The same repositories in the same order always
+/// give the same dictionary.
+///
+/// Examples:
+///   repackbench train . -o commits.dict --kind commit
+///   repackbench train repo1 repo2 repo3 -o all.dict --size 64k --level 19
+#[derive(Debug, Args)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct TrainArguments {
+    /// The repositories, as found or variants.
+    #[arg(required = true, value_parser = located())]
+    pub(crate) repositories: Vec<PathBuf>,
+
+    /// The file to write.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: PathBuf,
+
+    /// Replace FILE if it is there.
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// The dictionary's length at most, 512 bytes to 16M: bytes, or with K or M.
+    #[arg(long, value_name = "BYTES", default_value = "112k", value_parser = parse_dictionary_size)]
+    pub(crate) size: usize,
+
+    /// Only payloads of this kind: commit, tree, blob, tag, changelog, manifest or filelog; may be given several times.
+    #[arg(long = "kind", value_name = "KIND", value_parser = parse_kind)]
+    pub(crate) kinds: Vec<ObjectKind>,
+
+    /// The level of zstd that it is for, -7 to 22.
+    #[arg(long, value_name = "N", default_value = "3", value_parser = parse_zstd_level, allow_negative_numbers = true)]
+    pub(crate) level: CodecSpec,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
+
+/// No sample is larger than this, so that no dictionary need be.
+const MAX_DICTIONARY_LEN: usize = 16 << 20;
+
+fn parse_dictionary_size(typed: &str) -> Result<usize, String> {
+    let ByteSize(bytes) = typed.parse()?;
+    let size = usize::try_from(bytes).ok().filter(|size| (MIN_DICTIONARY_LEN..=MAX_DICTIONARY_LEN).contains(size));
+    size.ok_or_else(|| format!("expected {MIN_DICTIONARY_LEN} to {MAX_DICTIONARY_LEN} bytes"))
+}
+
+fn parse_zstd_level(typed: &str) -> Result<CodecSpec, String> {
+    format!("zstd:{typed}").parse().map_err(|error: repackbench_codec::SpecError| error.to_string())
+}
 
 pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();

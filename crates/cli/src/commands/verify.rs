@@ -1,7 +1,8 @@
 //! `repackbench verify`.
 
-use std::{fmt::Display, process::ExitCode};
+use std::{fmt::Display, path::PathBuf, process::ExitCode};
 
+use clap::Args;
 use repackbench_reader::{
     Repository,
     git::{self, GitRepository},
@@ -10,9 +11,33 @@ use repackbench_reader::{
 
 use super::{open_whole, print, print_notes};
 use crate::{
-    args::VerifyArguments,
     failure::{FAILED, Failure},
+    options::{Completeness, Effort, MemoryArguments, located},
 };
+
+/// Compare two repositories object by object.
+///
+/// Reads and re-hashes every object of both, whatever their codecs, and compares ids, refs and what else decides what
+/// git or hg shows, such as shallow, grafts, phases and lists of files. Prints what differs, one line each, and exits
+/// with 1 if anything does.
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// The first repository.
+    #[arg(value_parser = located())]
+    pub(crate) first: PathBuf,
+    /// The second repository.
+    #[arg(value_parser = located())]
+    pub(crate) second: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) completeness: Completeness,
+
+    #[command(flatten)]
+    pub(crate) memory: MemoryArguments,
+
+    #[command(flatten)]
+    pub(crate) effort: Effort,
+}
 
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();

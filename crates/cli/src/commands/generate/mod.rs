@@ -9,11 +9,21 @@ use std::{
     process::ExitCode,
 };
 
+use clap::Parser;
+
 use super::name_of;
-use crate::{
-    failure::{FAILED, Failure},
-    generate_arguments::GenerateArguments,
-};
+use crate::failure::{FAILED, Failure};
+
+/// Write the man pages and shell completions.
+///
+/// They go where they are found below the prefix's folder `share`. The same program writes the same bytes.
+#[derive(Debug, Parser)]
+#[command(name = "generate", hide = true)]
+pub(crate) struct GenerateArguments {
+    /// The folder `share`, new or not.
+    #[arg(value_name = "SHARE")]
+    pub(crate) share: PathBuf,
+}
 
 /// A file to be: its path below `share`, and its bytes.
 type Generated = (PathBuf, Vec<u8>);

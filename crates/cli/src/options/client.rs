@@ -10,13 +10,8 @@ use repackbench_timing::{
     workloads::WorkloadSpec,
 };
 
-use crate::{
-    exec_arguments::Implementation,
-    failure::{Failure, USAGE},
-    hg_extension::find_hg_extension,
-    peak_memory_arguments::meter,
-    shared_arguments::ProgramArguments,
-};
+use super::{ProgramArguments, find_hg_extension, meter};
+use crate::failure::{Failure, USAGE};
 
 /// Who does the jobs.
 #[derive(Debug, Args)]
@@ -161,6 +156,33 @@ impl ClientArguments {
             caches,
             workloads,
             meter: meter(),
+        }
+    }
+}
+
+/// The zlib that the preloaded library hands zlib streams to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Implementation {
+    /// The one that git is linked with.
+    Host,
+    /// Stock zlib.
+    Stock,
+    /// zlib-rs, a zlib written in Rust.
+    ZlibRs,
+    /// zlib-ng, a faster zlib in C; only in builds with the feature zlib-ng, which take cmake.
+    ZlibNg,
+    /// libdeflate where a stream is read at once, else the one that git is linked with.
+    Libdeflate,
+}
+
+impl From<Implementation> for Zlib {
+    fn from(implementation: Implementation) -> Self {
+        match implementation {
+            Implementation::Host => Zlib::Host,
+            Implementation::Stock => Zlib::Stock,
+            Implementation::ZlibRs => Zlib::ZlibRs,
+            Implementation::ZlibNg => Zlib::ZlibNg,
+            Implementation::Libdeflate => Zlib::Libdeflate,
         }
     }
 }

@@ -1,49 +1,27 @@
-//! Arguments that several subcommands take.
+//! Options that several commands share, each declared once, and the types of their values.
 
-use std::{num::NonZeroUsize, path::PathBuf};
+mod byte_size;
+mod client;
+mod hg_extension;
+mod layout;
+mod output;
+mod pace;
+mod programs;
+mod repository_path;
+mod spec;
+
+use std::num::NonZeroUsize;
 
 use clap::Args;
-use repackbench_client::{ClientError, GitProgram, HgProgram};
-use repackbench_reader::{Repository, memory::Ceiling};
+use repackbench_reader::memory::Ceiling;
 use repackbench_timing::workloads::HistoryRange;
-use repackbench_writer::Rechooser;
 
-use crate::{byte_size::ByteSize, hg_extension::find_hg_extension};
-
-/// The user's own programs.
-#[derive(Debug, Args)]
-pub(crate) struct ProgramArguments {
-    /// The git to run, for --rechosen and --client stock.
-    #[arg(long = "git", value_name = "PROGRAM", default_value = "git")]
-    pub(crate) git: PathBuf,
-
-    /// The hg to run, for --rechosen and --client stock.
-    #[arg(long = "hg", value_name = "PROGRAM", default_value = "hg")]
-    pub(crate) hg: PathBuf,
-
-    /// The extension that hg needs for codecs it does not have: the folder that `cargo xtask hg-extension` prints [default: the one that
-    /// was installed with this program, if any].
-    #[arg(long = "hg-extension", value_name = "DIR")]
-    pub(crate) hg_extension: Option<PathBuf>,
-}
-
-impl ProgramArguments {
-    pub(crate) fn git(&self) -> Result<GitProgram, ClientError> {
-        GitProgram::new(&self.git)
-    }
-
-    pub(crate) fn hg(&self) -> Result<HgProgram, ClientError> {
-        HgProgram::new(&self.hg, find_hg_extension(self.hg_extension.as_deref()).as_deref())
-    }
-
-    /// The one that knows `source`.
-    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, ClientError> {
-        match source {
-            Repository::Git(_) => self.git().map(Rechooser::Git),
-            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
-        }
-    }
-}
+pub(crate) use self::{
+    byte_size::ByteSize, client::BenchWorkload, client::ClientArguments, client::Implementation, client::other_zlibs,
+    hg_extension::find_hg_extension, layout::LayoutArguments, layout::LayoutAxes, layout::Written,
+    output::OutputArguments, pace::PaceArguments, pace::Percent, pace::Span, programs::ProgramArguments,
+    programs::meter, repository_path::located, spec::SpecArguments,
+};
 
 /// What a repository may lack.
 #[derive(Debug, Args)]

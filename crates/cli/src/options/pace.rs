@@ -5,7 +5,7 @@ use std::{num::NonZero, path::PathBuf, str::FromStr, time::Duration};
 use clap::{Args, ValueEnum};
 use repackbench_timing::bench::{Blocks, MAX_BLOCKS};
 
-use crate::byte_size::ByteSize;
+use super::ByteSize;
 
 /// How long to measure.
 #[derive(Debug, Args)]
