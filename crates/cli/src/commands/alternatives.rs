@@ -6,28 +6,18 @@ use clap::Args;
 use repackbench_codec::{CodecSpec, CodecSpecs};
 use repackbench_reader::Repository;
 use repackbench_timing::{
-    bench::{BenchPlan, bench},
-    clock::SystemClock,
+    bench::BenchPlan,
     stock::{Help, StockPlan, StockWorkload},
     workloads::WorkloadSpec,
 };
-use repackbench_writer::cache::Cache;
 
-use super::{
-    bench::show,
-    name_of, open,
-    plan::{PlanParts, plan_with},
-    print_notes,
-    report::Outputs,
-};
+use super::{bench::show, name_of, open, print_notes, report::Outputs, session};
 use crate::{
     failure::{Failure, USAGE},
     options::{
-        BenchWorkload, ByteSize, Effort, Implementation, MemoryArguments, OutputArguments, PaceArguments,
+        BenchWorkload, ByteSize, Effort, Implementation, MeasureArguments, MemoryArguments, OutputArguments,
         ProgramArguments, RangeArguments, find_hg_extension, located, meter, other_zlibs,
     },
-    progress::Bar,
-    record_file::{self, RecordFile},
 };
 
 /// Hold another codec against what else a user of git can do.
@@ -85,15 +75,7 @@ pub(crate) struct AlternativesArguments {
     pub(crate) range: RangeArguments,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArguments,
-
-    /// The seed of the random order; by default another one each time.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Write one JSON record per run to FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) measure: MeasureArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
@@ -155,29 +137,14 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
         );
         return Err(Failure::new(USAGE, message));
     }
-    let earlier = match &arguments.pace.resume {
-        Some(path) => record_file::read(path)?,
-        None => Vec::new(),
-    };
-    let parts = PlanParts {
-        pace: &arguments.pace,
-        range: &arguments.range,
-        effort: &arguments.effort,
-        seed: arguments.seed,
-        baseline: &arguments.baseline,
-        workloads: Vec::new(),
-    };
-    let plan = plan_with(parts, &source, earlier);
+    let plan = session::plan(&source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
     let rechooser = match arguments.without_repack {
         true => None,
         false => Some(arguments.programs.rechooser(&source)?),
     };
     let plan = BenchPlan { codecs: arguments.codecs()?, rechooser, stock: Some(arguments.stock()?), ..plan };
     let mut outputs = Outputs::prepare(&arguments.output)?;
-    let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
-    let cache = Cache::open(None)?;
-    let bar = Bar::new(arguments.effort.quiet);
-    let name = name_of(&arguments.repository);
-    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    let mut file = arguments.measure.record_file()?;
+    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
     show(measured, &mut outputs)
 }

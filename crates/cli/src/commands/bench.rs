@@ -6,30 +6,24 @@ use clap::Args;
 use repackbench_analysis::self_test;
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
-use repackbench_records::Record;
 use repackbench_report::{Results, self_test_table};
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, Measured, bench},
-    clock::SystemClock,
+    bench::{BenchError, BenchPlan, Measured},
     record_names::vcs_of,
     trace::Device,
 };
-use repackbench_writer::cache::Cache;
 
 use super::{
-    name_of, open,
-    plan::{PlanParts, plan_with},
-    print, print_idle_orders, print_notes,
+    open, print, print_idle_orders, print_notes,
     report::{Outputs, of_runs, style, tables},
+    session,
 };
 use crate::{
     failure::{FAILED, Failure, print_note},
     options::{
-        BenchWorkload, ClientArguments, Effort, LayoutAxes, MemoryArguments, OutputArguments, PaceArguments,
+        BenchWorkload, ClientArguments, Effort, LayoutAxes, MeasureArguments, MemoryArguments, OutputArguments,
         ProgramArguments, RangeArguments, SpecArguments, located,
     },
-    progress::Bar,
-    record_file::{self, RecordFile},
 };
 
 /// Replay workloads on a repository under several codecs, and compare.
@@ -129,15 +123,7 @@ pub(crate) struct BenchArguments {
     pub(crate) programs: ProgramArguments,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArguments,
-
-    /// The seed of the random order; by default another one each time.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Write one JSON record per run to FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) measure: MeasureArguments,
 
     #[command(flatten)]
     pub(crate) output: OutputArguments,
@@ -178,14 +164,10 @@ impl BenchArguments {
 }
 
 pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
-    arguments.memory.ceiling(arguments.effort.threads()).for_histories(arguments.pace.jobs as usize).set();
+    arguments.memory.ceiling(arguments.effort.threads()).for_histories(arguments.measure.pace.jobs as usize).set();
     let source = open(&arguments.repository)?;
     print_notes(&source, arguments.effort.quiet);
-    let earlier = match &arguments.pace.resume {
-        Some(path) => record_file::read(path)?,
-        None => Vec::new(),
-    };
-    let plan = plan(arguments, &source, earlier)?;
+    let plan = plan(arguments, &source)?;
     print_idle_orders(&source, &plan.layouts, arguments.effort.quiet);
     let mut outputs = Outputs::prepare(&arguments.output)?;
     let without_cache_rows: Vec<String> = plan.without_cache_rows().map(ToString::to_string).collect();
@@ -193,11 +175,8 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
         let names = without_cache_rows.join(", ");
         print_note(format!("{names}: never read through the cache of delta bases, so one row of each variant"));
     }
-    let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
-    let cache = Cache::open(None)?;
-    let bar = Bar::new(arguments.effort.quiet);
-    let name = name_of(&arguments.repository);
-    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    let mut file = arguments.measure.record_file()?;
+    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
     match plan.is_self_test {
         true => {
             print(&self_test_table(&self_test(&measured.records)))?;
@@ -231,26 +210,16 @@ fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure
     }
 }
 
-fn plan(arguments: &BenchArguments, source: &Repository, earlier: Vec<Record>) -> Result<BenchPlan, Failure> {
+fn plan(arguments: &BenchArguments, source: &Repository) -> Result<BenchPlan, Failure> {
     let rechooser = match arguments.rechosen {
         true => Some(arguments.programs.rechooser(source)?),
         false => None,
     };
     let (workloads, stock) = arguments.client.plans(&arguments.workloads, vcs_of(source), &arguments.programs)?;
-    let plan = plan_with(
-        PlanParts {
-            pace: &arguments.pace,
-            range: &arguments.range,
-            effort: &arguments.effort,
-            seed: arguments.seed,
-            baseline: &arguments.baseline,
-            workloads,
-        },
-        source,
-        earlier,
-    );
+    let plan = session::plan(source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
     Ok(BenchPlan {
         rechooser,
+        workloads,
         stock,
         codecs: arguments.codecs()?,
         layouts: arguments.layouts.layouts(),

@@ -16,7 +16,9 @@ use repackbench_report::{Results, experiment_list, experiment_table, html_report
 use repackbench_timing::clock::SystemClock;
 use repackbench_writer::{Progress, cache::Cache};
 
-use super::{command_line, name_of, open, plan::seed_of_now, print, print_notes, report::style, whole_file::WholeFile};
+use super::{
+    command_line, name_of, open, print, print_notes, report::style, session::seed_of_now, whole_file::WholeFile,
+};
 use crate::{
     failure::{FAILED, Failure, INTERRUPTED, USAGE, print_note},
     options::{Effort, MemoryArguments, ProgramArguments, Span, located, meter},

@@ -7,24 +7,15 @@ use repackbench_codec::CodecSpec;
 use repackbench_records::ResultLine;
 use repackbench_report::explain_table;
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, bench},
-    clock::SystemClock,
+    bench::{BenchError, BenchPlan},
     explain::ExplainPlan,
     workloads::WorkloadSpec,
 };
-use repackbench_writer::cache::Cache;
 
-use super::{
-    name_of, open,
-    plan::{PlanParts, plan_with},
-    print, print_notes,
-    report::style,
-};
+use super::{open, print, print_notes, report::style, session};
 use crate::{
     failure::{Failure, USAGE},
-    options::{Effort, MemoryArguments, PaceArguments, RangeArguments, located},
-    progress::Bar,
-    record_file::{self, RecordFile},
+    options::{Effort, MeasureArguments, MemoryArguments, RangeArguments, located},
 };
 
 /// Split the ratio of a codec's time to zlib's into what it is made of.
@@ -61,15 +52,7 @@ pub(crate) struct ExplainArguments {
     pub(crate) range: RangeArguments,
 
     #[command(flatten)]
-    pub(crate) pace: PaceArguments,
-
-    /// The seed of the random order; by default another one each time.
-    #[arg(long, value_name = "N")]
-    pub(crate) seed: Option<u64>,
-
-    /// Write one JSON record per run to FILE.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) json: Option<PathBuf>,
+    pub(crate) measure: MeasureArguments,
 
     #[command(flatten)]
     pub(crate) memory: MemoryArguments,
@@ -93,29 +76,20 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     print_notes(&source, arguments.effort.quiet);
     let explain = ExplainPlan::new(&arguments.codec, &arguments.baseline, &source)
         .map_err(|error| Failure::new(USAGE, error.to_string()))?;
-    if arguments.pace.is_cold() || arguments.pace.jobs > 1 || arguments.pace.delta_caches().len() > 1 {
+    let pace = &arguments.measure.pace;
+    if pace.is_cold() || pace.jobs > 1 || pace.delta_caches().len() > 1 {
         let why = "explain measures warm runs, one at a time, under one --delta-cache";
         return Err(Failure::new(USAGE, why));
     }
-    let earlier = match &arguments.pace.resume {
-        Some(path) => record_file::read(path)?,
-        None => Vec::new(),
-    };
-    let parts = PlanParts {
-        pace: &arguments.pace,
-        range: &arguments.range,
-        effort: &arguments.effort,
-        seed: arguments.seed,
-        baseline: &arguments.baseline,
+    let plan = session::plan(&source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
+    let plan = BenchPlan {
+        codecs: explain.codecs(),
+        decoders: explain.decoders(),
         workloads: arguments.workloads.clone(),
+        ..plan
     };
-    let plan = plan_with(parts, &source, earlier);
-    let plan = BenchPlan { codecs: explain.codecs(), decoders: explain.decoders(), ..plan };
-    let mut file = RecordFile::of(arguments.json.as_deref(), arguments.pace.resume.as_deref())?;
-    let cache = Cache::open(None)?;
-    let bar = Bar::new(arguments.effort.quiet);
-    let name = name_of(&arguments.repository);
-    let measured = bench(&source, &name, &plan, &cache, &SystemClock::new(), &bar, &mut file)?;
+    let mut file = arguments.measure.record_file()?;
+    let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
     let explanations = explain.rows().explain(&measured.records);
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;

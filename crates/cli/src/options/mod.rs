@@ -4,6 +4,7 @@ mod byte_size;
 mod client;
 mod hg_extension;
 mod layout;
+mod measure;
 mod output;
 mod pace;
 mod programs;
@@ -17,10 +18,16 @@ use repackbench_reader::memory::Ceiling;
 use repackbench_timing::workloads::HistoryRange;
 
 pub(crate) use self::{
-    byte_size::ByteSize, client::BenchWorkload, client::ClientArguments, client::Implementation, client::other_zlibs,
-    hg_extension::find_hg_extension, layout::LayoutArguments, layout::LayoutAxes, layout::Written,
-    output::OutputArguments, pace::PaceArguments, pace::Percent, pace::Span, programs::ProgramArguments,
-    programs::meter, repository_path::located, spec::SpecArguments,
+    byte_size::ByteSize,
+    client::{BenchWorkload, ClientArguments, Implementation, other_zlibs},
+    hg_extension::find_hg_extension,
+    layout::{LayoutArguments, LayoutAxes, Written},
+    measure::MeasureArguments,
+    output::OutputArguments,
+    pace::{PaceArguments, Percent, Span},
+    programs::{ProgramArguments, meter},
+    repository_path::located,
+    spec::SpecArguments,
 };
 
 /// What a repository may lack.
