@@ -3,9 +3,8 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ChosenDecoder, ChosenDeltaCache, ChosenLayout, Client, ComparedTime, DeltaOrigin, DisturbanceShares, Host, Machine,
-    RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads, Variant, VariantComparison, VariantIdentity,
-    WorkloadComparison, WorkloadLabel,
+    ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads,
+    Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{
@@ -90,17 +89,7 @@ fn with_baselines(groups: Vec<Group<'_>>) -> Vec<Group<'_>> {
 }
 
 /// What the ratios of a session are to: a variant, and who decodes it.
-type BaselineKey<'a> = (SpecKey<'a>, &'a str);
-
-/// A variant but for its role.
-type SpecKey<'a> = (
-    Option<SpecIdentity<'a>>,
-    DeltaOrigin,
-    Option<&'a ChosenDecoder>,
-    Option<ChosenDeltaCache>,
-    Option<&'a Client>,
-    Option<&'a ChosenLayout>,
-);
+type BaselineKey<'a> = (VariantIdentity<'a>, &'a str);
 
 /// The baseline of every session in every repository: that of its first record of one. A session in which both this program and the
 /// user's read has two.
@@ -113,8 +102,7 @@ impl<'a> SessionBaselines<'a> {
     fn of(records: &'a [Record]) -> Self {
         let mut baselines = BTreeMap::new();
         for record in records.iter().filter(|record| is_baseline(record.variant.role)) {
-            let (_, spec, deltas, decoder, delta_cache, client, layout) = record.variant.identity();
-            let baseline = ((spec, deltas, decoder, delta_cache, client, layout), &*record.decoder);
+            let baseline = (row_key(record), &*record.decoder);
             baselines.entry(Self::key(record)).or_insert(baseline);
         }
         SessionBaselines(baselines)
@@ -222,11 +210,10 @@ fn judge(comparisons: &mut [WorkloadComparison]) {
     }
 }
 
-/// Which table row a record belongs to: A' shares the baseline's. Its number in a session's table is not part of it, nor how its
-/// spec was typed: a variant of several sessions is one row.
+/// The table row that a record belongs to. A' shares the baseline's, and a variant of several sessions is one row.
 fn row_key(record: &Record) -> VariantIdentity<'_> {
-    let (role, spec, deltas, decoder, delta_cache, client, layout) = record.variant.identity();
-    (if is_baseline(role) { Role::Baseline } else { role }, spec, deltas, decoder, delta_cache, client, layout)
+    let identity = record.variant.identity();
+    VariantIdentity { role: if is_baseline(identity.role) { Role::Baseline } else { identity.role }, ..identity }
 }
 
 /// A block, told apart from those of other sessions.

@@ -197,23 +197,38 @@ pub enum DeltaOrigin {
     Rechosen,
 }
 
-/// What a variant is, however its spec was typed and wherever it stands: see [`Variant::identity`].
-pub type VariantIdentity<'a> = (
-    Role,
-    Option<SpecIdentity<'a>>,
-    DeltaOrigin,
-    Option<&'a ChosenDecoder>,
-    Option<ChosenDeltaCache>,
-    Option<&'a Client>,
-    Option<&'a ChosenLayout>,
-);
+/// What distinguishes a variant from the others of its repository: see [`Variant::identity`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VariantIdentity<'a> {
+    /// Its part in the comparison.
+    pub role: Role,
+    /// Its spec; `None` for the repository as found.
+    pub spec: Option<SpecIdentity<'a>>,
+    /// Where its deltas come from.
+    pub deltas: DeltaOrigin,
+    /// The implementation that was chosen to read it.
+    pub decoder: Option<&'a ChosenDecoder>,
+    /// The limit of the cache of delta bases, if it differs from the baseline's.
+    pub delta_cache: Option<ChosenDeltaCache>,
+    /// The user's program that read it.
+    pub client: Option<&'a Client>,
+    /// How it is laid out on disk, if not like its source.
+    pub layout: Option<&'a ChosenLayout>,
+}
 
 impl Variant {
-    /// What tells it from others of its repository: not its row, which differs between sessions, and not how its spec was typed.
+    /// What distinguishes it from the others of its repository. Its row is not part of that, as it differs between sessions, nor is
+    /// the spelling of its spec.
     pub fn identity(&self) -> VariantIdentity<'_> {
-        let spec = self.spec.as_ref().map(SpecText::identity);
-        let (decoder, client, layout) = (self.decoder.as_ref(), self.client.as_ref(), self.layout.as_ref());
-        (self.role, spec, self.deltas, decoder, self.delta_cache, client, layout)
+        VariantIdentity {
+            role: self.role,
+            spec: self.spec.as_ref().map(SpecText::identity),
+            deltas: self.deltas,
+            decoder: self.decoder.as_ref(),
+            delta_cache: self.delta_cache,
+            client: self.client.as_ref(),
+            layout: self.layout.as_ref(),
+        }
     }
 
     /// The name of this variant's row: the spec as typed, or `as found`; who was chosen to read it; whether deltas were
@@ -248,13 +263,19 @@ pub struct SpecText {
     pub canonical: String,
 }
 
-/// A spec's canonical spelling, and the name that it has in a self-test.
-pub type SpecIdentity<'a> = (&'a str, Option<&'a str>);
+/// What distinguishes a spec from others: see [`SpecText::identity`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpecIdentity<'a> {
+    /// Its canonical spelling.
+    pub canonical: &'a str,
+    /// The name of this row in a self-test, which measures one spec under several names.
+    pub self_test_name: Option<&'a str>,
+}
 
 impl SpecText {
-    /// What tells it from other specs. The names of a self-test are spelled like comments on one spec, and are told apart.
+    /// What distinguishes it from other specs. The rows of a self-test have one spec, and a name in the form of a comment on it.
     pub fn identity(&self) -> SpecIdentity<'_> {
-        (&self.canonical, self.typed.split_once(" #").map(|(_, name)| name))
+        SpecIdentity { canonical: &self.canonical, self_test_name: self.typed.split_once(" #").map(|(_, name)| name) }
     }
 }
 

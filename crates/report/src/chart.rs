@@ -32,9 +32,9 @@ pub(crate) mod svg;
 #[cfg(test)]
 mod tests;
 
-use crate::Results;
 pub(crate) use common::short_name;
 pub(crate) use experiments::experiment_figures;
+use repackbench_analysis::Results;
 use svg::Width;
 
 /// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that

@@ -62,7 +62,8 @@ fn replay_of<'a>(pair: &Pair<'a>, row: &VariantComparison) -> Option<&'a Variant
     let is_baseline_again = |of: &VariantComparison| of.variant.role == Role::Baseline && client.library;
     pair.in_process.rows.iter().find(|of| {
         let (one, other) = (of.variant.identity(), row.variant.identity());
-        (one.1, one.2, one.3, one.4) == (other.1, other.2, other.3, other.4)
+        (one.spec, one.deltas, one.decoder, one.delta_cache)
+            == (other.spec, other.deltas, other.decoder, other.delta_cache)
             && !is_baseline_again(of)
             && (of.variant.role == Role::AsFound) == (row.variant.role == Role::AsFound)
     })

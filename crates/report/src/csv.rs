@@ -1,8 +1,9 @@
 //! CSV for spreadsheets and data frames (RFC 4180): one line for each variant in each workload, with its exact figures.
 
+use repackbench_analysis::Results;
 use repackbench_records::{Experiment, Explanation, RatioEstimate, Role, SizeRecord, TraceRecord, WorkloadComparison};
 
-use crate::{Results, grid::plain_text};
+use crate::grid::plain_text;
 
 /// The columns of comparisons.
 const COMPARISON: [&str; 24] = [

@@ -20,12 +20,10 @@ mod table;
 mod tests;
 
 use askama::Template;
+use repackbench_analysis::Results;
 use sha2::{Digest, Sha256};
 
-use crate::{
-    Results,
-    chart::{CHART_STYLE, figures, short_name},
-};
+use crate::chart::{CHART_STYLE, figures, short_name};
 
 const STYLE: &str = include_str!("../templates/report.css");
 const SCRIPT: &str = include_str!("../templates/report.js");

@@ -73,7 +73,7 @@ pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
         }
     }
     let mut jobs: Vec<Job<'_>> = Vec::new();
-    for ((_, (_, spec, ..), _), group) in groups {
+    for ((_, baseline, _), group) in groups {
         let is_once =
             |of: &&WorkloadComparison| group.iter().filter(|other| is_same_repository(of, other)).count() == 1;
         let comparisons: Vec<&WorkloadComparison> = group.iter().copied().filter(is_once).collect();
@@ -95,7 +95,7 @@ pub(crate) fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<Job<'_>> {
             name.push_str(&format!(" on {}", first.host.description()));
         }
         if jobs.iter().any(|job| job.name == name) {
-            let beside = spec.map_or("as found", |(canonical, _)| canonical);
+            let beside = baseline.spec.map_or("as found", |spec| spec.canonical);
             name.push_str(&format!(" ({}, beside {beside})", time_name(first.compared_time)).to_lowercase());
         }
         jobs.push(Job { name, comparisons });

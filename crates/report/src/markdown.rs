@@ -5,10 +5,11 @@ use std::{
     fmt::Write,
 };
 
+use repackbench_analysis::Results;
 use repackbench_records::{Record, Role, WorkloadComparison};
 
 use crate::{
-    Results, Style,
+    Style,
     bench::{Place, bench_table, by_repository, heading},
     budget::budget_table,
     clients::clients_table,

@@ -1,8 +1,8 @@
-//! Replays workloads on variants and makes comparisons of the times.
+//! Replays workloads on variants and times them.
 //!
 //! - [`mod@bench`]: the measurement as a whole;
 //! - [`chains`]: what the length of delta chains costs;
-//! - [`explain`]: what a ratio of times is made of;
+//! - [`explain`]: the variants to measure for the factors of a ratio;
 //! - [`cold`]: copies to read with a cold page cache;
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`record_names`]: how records call what is measured;
@@ -11,8 +11,7 @@
 //! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
-//! - [`stock`]: workloads as commands of the user's own git;
-//! - [`statistics`]: from records to medians, ratios and intervals.
+//! - [`stock`]: workloads as commands of the user's own git.
 
 #![forbid(unsafe_code)]
 

@@ -3,10 +3,10 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
-use repackbench_analysis::self_test;
+use repackbench_analysis::{Results, self_test};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
-use repackbench_report::{Results, self_test_table};
+use repackbench_report::self_test_table;
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, Measured},
     record_names::vcs_of,
@@ -15,7 +15,7 @@ use repackbench_timing::{
 
 use super::{
     open, print, print_idle_orders, print_notes,
-    report::{Outputs, of_runs, style, tables},
+    report::{Outputs, style, tables},
     session,
 };
 use crate::{
@@ -191,7 +191,7 @@ pub(super) fn show(measured: Measured, outputs: &mut Outputs) -> Result<ExitCode
     let Measured { records, is_interrupted, failures } = measured;
     // Where nothing could be done there is no table.
     if !records.is_empty() || failures.is_empty() {
-        let results = of_runs(Results { runs: records, ..Results::default() });
+        let results = Results::from_runs(records);
         outputs.write(&results)?;
         outputs.print(&results, &tables(&results, style()))?;
     }

@@ -10,9 +10,10 @@ use std::{
 };
 
 use clap::{Args, builder::PossibleValuesParser};
+use repackbench_analysis::Results;
 use repackbench_experiments::{Context, Options, RegisteredExperiment, compare_repositories, experiment, experiments};
 use repackbench_records::{Experiment, ResultLine, published, write_result};
-use repackbench_report::{Results, experiment_list, experiment_table, html_report, markdown};
+use repackbench_report::{experiment_list, experiment_table, html_report, markdown};
 use repackbench_timing::clock::SystemClock;
 use repackbench_writer::{Progress, cache::Cache};
 

@@ -3,8 +3,9 @@
 use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
 
 use clap::Args;
+use repackbench_analysis::Results;
 use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
-use repackbench_report::{Results, size_table};
+use repackbench_report::size_table;
 use repackbench_timing::sizes::measure;
 
 use super::{

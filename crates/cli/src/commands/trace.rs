@@ -8,10 +8,11 @@ use std::{
 };
 
 use clap::Args;
+use repackbench_analysis::Results;
 use repackbench_codec::{CodecSpec, CodecSpecs, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
-use repackbench_report::{Results, device_check_table, memory_check_table, trace_table};
+use repackbench_report::{device_check_table, memory_check_table, trace_table};
 use repackbench_timing::{
     cold::{check::check_device, memory_check::check_memory},
     trace::{

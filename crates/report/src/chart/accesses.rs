@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use repackbench_analysis::Results;
 use repackbench_records::{AccessMap, TraceRecord};
 
 use super::{
@@ -10,10 +11,7 @@ use super::{
     scale::{Scale, tick_text},
     svg::{Anchor, Drawing, Width, fit, text_width},
 };
-use crate::{
-    Results,
-    number::{megabytes, share, thousands},
-};
+use crate::number::{megabytes, share, thousands};
 
 /// Classes of how often a cell was touched.
 const CLASSES: u32 = 5;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use repackbench_analysis::Results;
 use repackbench_records::{
     ComparedTime, ConversionCost, RatioInterval, Role, Variant, VariantComparison, WorkloadComparison,
 };
@@ -13,7 +14,6 @@ use super::{
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    Results,
     bench::{self, Place},
     number::{single_time, thousands},
 };

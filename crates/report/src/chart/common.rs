@@ -1,12 +1,13 @@
 //! What several charts need of results.
 
+use repackbench_analysis::Results;
 use repackbench_records::{RepositoryState, Role, Variant, VariantComparison, WorkloadComparison};
 
 use super::{
     Figure, Section, slug,
     svg::{Drawing, Width},
 };
-use crate::{Results, bench::Place};
+use crate::bench::Place;
 
 /// Whether two are the same repository in the same state; what only newer records say of it does not matter.
 pub(super) fn is_same(one: &RepositoryState, other: &RepositoryState) -> bool {

@@ -1,5 +1,6 @@
 //! A ratio's factors as steps from 1 to what was measured.
 
+use repackbench_analysis::Results;
 use repackbench_records::{Explanation, Factor, FactorKind, RatioEstimate};
 
 use super::{
@@ -8,10 +9,7 @@ use super::{
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, is_positive, tick_text},
 };
-use crate::{
-    Results,
-    number::{ratio_cell, time_ratio},
-};
+use crate::number::{ratio_cell, time_ratio};
 
 /// One figure for each explanation.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use repackbench_analysis::Results;
 use repackbench_records::{Record, Role, Variant, WorkloadComparison};
 
 use super::{
@@ -15,7 +16,6 @@ use super::{
     svg::{Anchor, Drawing, Width, fit, px, text_width},
 };
 use crate::{
-    Results,
     bench::{self, Place},
     number::{ratio_cell, share, single_time, time_ratio},
 };

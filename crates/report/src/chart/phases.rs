@@ -1,5 +1,6 @@
 //! What a workload's time goes to: the codec, as its floor measured it, and all that comes on top.
 
+use repackbench_analysis::Results;
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    Results,
     bench::{self, Place},
     number::{share, single_time},
 };

@@ -1,5 +1,6 @@
 //! A forest plot: each variant's time ratio with its interval, a panel for each workload.
 
+use repackbench_analysis::Results;
 use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
@@ -9,7 +10,6 @@ use super::{
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    Results,
     bench::{self, Place, verdict},
     number::{ratio_cell, single_time, time_ratio},
 };

@@ -1,5 +1,6 @@
 //! Size against time: what a codec gains in one and loses in the other.
 
+use repackbench_analysis::Results;
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
@@ -10,7 +11,6 @@ use super::{
     slug,
 };
 use crate::{
-    Results,
     bench::{self, Place, verdict},
     joined::joined_jobs,
     number::{megabytes, ratio_cell, single_time, time_ratio},

@@ -1,5 +1,6 @@
 //! Where stored bytes go, and beside them what they unpack to.
 
+use repackbench_analysis::Results;
 use repackbench_records::{ChunkForm, ObjectKind, Role, SizeRecord};
 
 use super::{
@@ -8,7 +9,6 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    Results,
     bench::{self, Place},
     number::{megabytes, share, size_ratio},
 };

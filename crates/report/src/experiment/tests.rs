@@ -1,10 +1,11 @@
+use repackbench_analysis::Results;
 use repackbench_records::{
     ClaimOutcome, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable,
     Host, Outcome, RepositoryState, Unit,
 };
 
 use super::*;
-use crate::{Results, csv, html_report, markdown};
+use crate::{csv, html_report, markdown};
 
 fn row(label: &str, published: [Option<f64>; 2], measured: [Option<Estimate>; 2]) -> ExperimentRow {
     ExperimentRow { label: label.to_owned(), published: published.to_vec(), measured: measured.to_vec() }

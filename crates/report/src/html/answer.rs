@@ -2,12 +2,13 @@
 
 mod points;
 
+use repackbench_analysis::Results;
 use repackbench_records::{
     ComparedTime, RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison,
 };
 
 use crate::{
-    Results, bench,
+    bench,
     number::{megabytes, size_ratio, thousands, time_ratio},
     summary::jobs,
 };

@@ -1,10 +1,10 @@
 //! The part of the page that is about published experiments.
 
+use repackbench_analysis::Results;
 use repackbench_records::{ClaimOutcome, Experiment, ExperimentTable};
 
 use super::{parts::PageFigure, table::PageTable};
 use crate::{
-    Results,
     chart::experiment_figures,
     experiment::{
         grid::{grids, listing},

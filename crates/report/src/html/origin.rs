@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use repackbench_analysis::Results;
 use repackbench_records::{Host, Record, Storage, WorkloadLabel};
 
 use super::{date::date_and_time, table::PageTable};
 use crate::{
-    Results,
     grid::{Align, Grid},
     number::{megabytes, thousands},
 };

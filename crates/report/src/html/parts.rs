@@ -1,10 +1,11 @@
 //! The page's middle: charts by section, and all tables.
 
+use repackbench_analysis::Results;
 use repackbench_records::{Explanation, SizeRecord, TraceRecord};
 
 use super::table::PageTable;
 use crate::{
-    Results, bench, budget,
+    bench, budget,
     chart::{Figure, Section},
     explain, size, trace,
 };

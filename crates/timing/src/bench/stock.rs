@@ -94,7 +94,7 @@ fn check_git(plan: &BenchPlan, source: &Repository, specs: &[CodecSpec]) -> Resu
 
 fn is_read_by_plain_git(plan: &BenchPlan) -> bool {
     let is_zlib = |algorithm: Algorithm| algorithm.is_zlib_family();
-    plan.baseline.choices().all(|choice| is_zlib(choice.algorithm())) && !plan.baseline.to_string().contains("dict")
+    plan.baseline.choices().all(|choice| is_zlib(choice.algorithm())) && !plan.baseline.uses_dictionaries()
 }
 
 /// The program that does the jobs.

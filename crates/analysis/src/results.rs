@@ -1,0 +1,131 @@
+//! All records of some files and what follows from them.
+
+use std::collections::HashSet;
+
+use repackbench_records::{
+    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison,
+};
+
+use crate::{compare_records, equal_budgets, unify_spellings};
+
+/// The records of some files, and the findings that are derived from them. Any part may be empty.
+#[derive(Debug, Clone, Default)]
+pub struct Results {
+    /// The runs, in the order in which they were read.
+    pub runs: Vec<Record>,
+    /// What was derived from the runs: each workload on each repository.
+    pub comparisons: Vec<WorkloadComparison>,
+    /// What was derived from the comparisons: variants at equal size or time.
+    pub budgets: Vec<EqualBudget>,
+    /// What workloads read of variants.
+    pub traces: Vec<TraceRecord>,
+    /// Ratios split into factors.
+    pub explanations: Vec<Explanation>,
+    /// Where repositories' bytes go, where that was asked for by itself.
+    pub sizes: Vec<SizeLine>,
+    /// Published experiments that were run again.
+    pub experiments: Vec<Experiment>,
+}
+
+impl Results {
+    /// The results that `lines` hold, and how many lines were left out as duplicates: a file may be named twice, or hold a copy of
+    /// another.
+    pub fn from_lines(lines: Vec<ResultLine>) -> (Self, usize) {
+        let mut results = Results::default();
+        let mut runs = HashSet::new();
+        let mut duplicates = 0;
+        for line in lines {
+            let is_new = match line {
+                ResultLine::Run(run) => runs.insert(run_identity(&run)) && push(&mut results.runs, *run),
+                ResultLine::Trace(trace) => push_new(&mut results.traces, *trace),
+                ResultLine::Explanation(explanation) => push_new(&mut results.explanations, *explanation),
+                ResultLine::Size(size) => push_new(&mut results.sizes, *size),
+                ResultLine::Experiment(experiment) => push_new(&mut results.experiments, *experiment),
+            };
+            duplicates += usize::from(!is_new);
+        }
+        // Traces are recorded with the baseline first; tables show them in the order of their rows.
+        for traces in results.traces.chunk_by_mut(|a, b| a.repository == b.repository && a.workload == b.workload) {
+            traces.sort_by_key(|trace| trace.variant.row);
+        }
+        results.derive();
+        (results, duplicates)
+    }
+
+    /// The results of `runs` alone.
+    pub fn from_runs(runs: Vec<Record>) -> Self {
+        let mut results = Results { runs, ..Results::default() };
+        results.derive();
+        results
+    }
+
+    /// Computes what follows from the runs.
+    fn derive(&mut self) {
+        unify_spellings(&mut self.runs);
+        // The runs of an explanation are its steps: variants that nobody would use beside those that are compared.
+        // Runs of unknown sessions belong to none.
+        let is_step = |run: &&Record| {
+            let session = run.place.session;
+            session > 0 && self.explanations.iter().any(|explanation| explanation.session == session)
+        };
+        let compared: Vec<Record> = self.runs.iter().filter(|run| !is_step(run)).cloned().collect();
+        self.comparisons = compare_records(&compared);
+        self.budgets = equal_budgets(&self.comparisons);
+    }
+}
+
+/// Appends `new`, and is true, so that it can end a condition.
+fn push<T>(all: &mut Vec<T>, new: T) -> bool {
+    all.push(new);
+    true
+}
+
+/// Appends `new` unless `all` has it already. Whether it was appended.
+fn push_new<T: PartialEq>(all: &mut Vec<T>, new: T) -> bool {
+    !all.contains(&new) && push(all, new)
+}
+
+/// What tells a run from all others: its session, start, block and position, its workload and repository.
+fn run_identity(run: &Record) -> (u64, u64, u32, u32, String, String) {
+    let place = &run.place;
+    (
+        place.session,
+        run.started_unix_ms,
+        place.block,
+        place.position,
+        run.workload.to_string(),
+        run.repository.fingerprint.clone(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{RatioEstimate, Role, SCHEMA_VERSION, fixtures::record};
+
+    use super::*;
+
+    #[test]
+    fn explained_runs_are_not_compared_unless_session_unknown() {
+        for (session, compared) in [(0, 1), (7, 0)] {
+            let mut run = record("traverse", Role::Baseline, 0, 0, 1);
+            run.place.session = session;
+            let explanation = Explanation {
+                schema: SCHEMA_VERSION,
+                session,
+                repository: run.repository.clone(),
+                workload: run.workload.clone(),
+                compared_time: run.compared_time,
+                codec: "zstd:5".to_owned(),
+                baseline: "zlib:6".to_owned(),
+                measured: RatioEstimate { ratio: 1.0, interval: None, pairs: 1 },
+                factors: Vec::new(),
+                product: 1.0,
+                noise: None,
+            };
+            let lines = vec![ResultLine::Run(Box::new(run)), ResultLine::Explanation(Box::new(explanation))];
+            let (results, duplicates) = Results::from_lines(lines.clone());
+            assert_eq!((results.comparisons.len(), duplicates), (compared, 0), "session {session}");
+            assert_eq!(Results::from_lines([lines.clone(), lines].concat()).1, 2);
+        }
+    }
+}
