@@ -35,7 +35,8 @@ mod tests;
 pub(crate) use common::short_name;
 pub(crate) use experiments::experiment_figures;
 use repackbench_analysis::Results;
-use svg::Width;
+use svg::Picture;
+pub(crate) use svg::Width;
 
 /// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that
 /// on a screen; print is light.
@@ -58,10 +59,10 @@ pub struct Figure {
     pub workload: Option<String>,
     /// The repository that it is about; `None` where it is about several.
     pub repository: Option<String>,
-    /// The chart for a page about 860 pixels wide: a complete `<svg>` without style.
-    pub wide: String,
+    /// The chart for a page about 860 pixels wide.
+    wide: Picture,
     /// The same for a page about 360 pixels wide.
-    pub narrow: String,
+    narrow: Picture,
     /// The data under it.
     pub table: FigureTable,
 }
@@ -197,23 +198,22 @@ fn make_unique(figures: &mut [Figure]) {
             continue;
         }
         let free = (2_u32..).map(|number| format!("{}-{number}", figure.id)).find(|id| !seen.contains(id));
-        figure.rename(free.unwrap_or_default());
+        figure.id = free.unwrap_or_default();
         seen.insert(figure.id.clone());
     }
 }
 
 impl Figure {
-    /// Gives it, and the names inside its pictures, another identifier.
-    fn rename(&mut self, id: String) {
-        for picture in [&mut self.wide, &mut self.narrow] {
-            for end in ["-title", "-desc"] {
-                for width in Width::ALL {
-                    let name = format!("{}{end}", width.name());
-                    *picture = picture.replacen(&format!("{}-{name}", self.id), &format!("{id}-{name}"), 2);
-                }
-            }
+    /// The chart as a complete `<svg>` without style.
+    pub(crate) fn svg(&self, width: Width) -> String {
+        self.picture(width).svg(&self.id, width, &self.title, &self.description)
+    }
+
+    fn picture(&self, width: Width) -> &Picture {
+        match width {
+            Width::Wide => &self.wide,
+            Width::Narrow => &self.narrow,
         }
-        self.id = id;
     }
 }
 

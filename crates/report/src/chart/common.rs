@@ -83,11 +83,10 @@ pub(super) fn baseline(comparison: &WorkloadComparison) -> Option<&VariantCompar
 impl Figure {
     /// This figure with its two pictures.
     pub(super) fn drawn(mut self, draw: impl Fn(Width) -> (Drawing, f64)) -> Self {
-        let picture = |width| {
+        [self.wide, self.narrow] = Width::ALL.map(|width| {
             let (drawing, height) = draw(width);
-            drawing.finish(&self.id, width, height, &self.title, &self.description)
-        };
-        (self.wide, self.narrow) = (picture(Width::Wide), picture(Width::Narrow));
+            drawing.finish(height)
+        });
         self
     }
 }

@@ -261,7 +261,7 @@ mod tests {
         let scatter = Scatter { points, baseline: "zlib:6".to_owned() };
         for width in Width::ALL {
             let (drawing, height) = scatter.draw(width);
-            let svg = drawing.finish("x", width, height, "t", "d");
+            let svg = drawing.finish(height).svg("x", width, "t", "d");
             let document = roxmltree::Document::parse(&svg).unwrap();
             let marks: Vec<_> =
                 document.descendants().filter(|node| node.attribute("data-variant").is_some()).collect();

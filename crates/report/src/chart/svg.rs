@@ -46,7 +46,7 @@ pub(super) enum Anchor {
 
 /// What page a drawing is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Width {
+pub(crate) enum Width {
     /// A screen or a sheet of paper.
     Wide,
     /// A phone.
@@ -149,10 +149,26 @@ impl Drawing {
         self.body.push_str("</g>\n");
     }
 
-    /// The whole picture. `id` tells its title and description from those of other pictures in a page.
-    pub(super) fn finish(self, id: &str, width: Width, height: f64, title: &str, description: &str) -> String {
-        let (id, name, body) = (escape(id), width.name(), self.body);
-        let (width, height, title, description) = (px(width.px()), px(height), escape(title), escape(description));
+    /// The picture, `height` pixels high.
+    pub(super) fn finish(self, height: f64) -> Picture {
+        Picture { height, body: self.body }
+    }
+}
+
+/// What is drawn, without the `<svg>` element around it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Picture {
+    /// In pixels.
+    height: f64,
+    body: String,
+}
+
+impl Picture {
+    /// The picture as an `<svg>` element. `id` distinguishes its title and description from those of other pictures in a page.
+    pub(super) fn svg(&self, id: &str, width: Width, title: &str, description: &str) -> String {
+        let Picture { height, body } = self;
+        let (id, name, title, description) = (escape(id), width.name(), escape(title), escape(description));
+        let (width, height) = (px(width.px()), px(*height));
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart {name}\" role=\"img\" viewBox=\"0 0 {width} {height}\" \
              width=\"{width}\" height=\"{height}\" aria-labelledby=\"{id}-{name}-title {id}-{name}-desc\">\
@@ -163,8 +179,7 @@ impl Drawing {
 
 /// A picture as a document of its own: its style, a ground that goes with the style, and its title above it.
 pub(super) fn document(figure: &Figure, width: Width) -> String {
-    let picture = if width == Width::Wide { &figure.wide } else { &figure.narrow };
-    let height = height_of(picture).unwrap_or_default();
+    let (height, picture) = (figure.picture(width).height, figure.svg(width));
     let (title, style, width) = (escape(&fit(&figure.title, 15.0, width.px() - 24.0)), CHART_STYLE, px(width.px()));
     let whole = px(height + TITLE_HEIGHT);
     format!(
@@ -178,12 +193,6 @@ pub(super) fn document(figure: &Figure, width: Width) -> String {
 
 /// Of the line above a picture in a file of its own.
 const TITLE_HEIGHT: f64 = 36.0;
-
-/// The height that [`Drawing::finish`] wrote.
-fn height_of(picture: &str) -> Option<f64> {
-    let (_, rest) = picture.split_once(" height=\"")?;
-    rest.split('"').next()?.parse().ok()
-}
 
 /// About how wide `text` is at `size` pixels: rather too much than too little, whatever the reader's font.
 pub(super) fn text_width(text: &str, size: f64) -> f64 {
@@ -241,7 +250,7 @@ mod tests {
     fn a_mark_has_its_tip_twice() {
         let mut drawing = Drawing::default();
         drawing.mark("a<b", &["one & 1".into(), "two".into()], "c0", |drawing| drawing.line([0.0; 4], "line"));
-        let svg = drawing.finish("id", Width::Narrow, 10.0, "title", "what");
+        let svg = drawing.finish(10.0).svg("id", Width::Narrow, "title", "what");
         assert!(svg.contains(r#"class="mark c0" data-variant="a&lt;b" data-tip="one &amp; 1&#10;two""#), "{svg}");
         let document = roxmltree::Document::parse(&svg).unwrap();
         let mark = document.descendants().find(|node| node.attribute("data-tip").is_some()).unwrap();

@@ -229,8 +229,8 @@ fn every_datum_has_one_mark() {
             // Two arms, published and measured, and one that was only published; then one ratio of both kinds.
             Section::Experiments => 2 * 2 + 1 + 2,
         };
-        for picture in [&figure.wide, &figure.narrow] {
-            let document = Document::parse(picture).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
+        for picture in Width::ALL.map(|width| figure.svg(width)) {
+            let document = Document::parse(&picture).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
             let marks = marks(&document);
             assert_eq!(marks.len(), expected, "{}", figure.id);
             for mark in marks {
@@ -257,10 +257,12 @@ fn names_come_out_as_text() {
     let figures = figures(&results);
     let files = svg_files(&results);
     assert!(!files.is_empty() && files.len() < figures.len());
-    let pictures =
-        figures.iter().flat_map(|figure| [&figure.wide, &figure.narrow]).chain(files.iter().map(|(_, file)| file));
+    let pictures = figures
+        .iter()
+        .flat_map(|figure| Width::ALL.map(|width| figure.svg(width)))
+        .chain(files.iter().map(|(_, file)| file.clone()));
     for picture in pictures {
-        let document = Document::parse(picture).unwrap();
+        let document = Document::parse(&picture).unwrap();
         let known = ["svg", "g", "title", "desc", "text", "path", "rect", "style"];
         assert!(document.descendants().filter(Node::is_element).all(|node| known.contains(&node.tag_name().name())));
         let attributes = document.descendants().flat_map(|node| node.attributes().collect::<Vec<_>>());
@@ -271,7 +273,7 @@ fn names_come_out_as_text() {
         assert!(figure.id.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{}", figure.id);
     }
     let marks = |picture: &str| picture.matches("&lt;script&gt;").count();
-    assert!(figures.iter().all(|figure| marks(&figure.wide) > 0), "the name is there");
+    assert!(figures.iter().all(|figure| marks(&figure.svg(Width::Wide)) > 0), "the name is there");
 }
 
 #[test]
@@ -282,8 +284,8 @@ fn identifiers_occur_once() {
     let figures = figures(&results);
     let mut seen = BTreeSet::new();
     for figure in &figures {
-        for picture in [&figure.wide, &figure.narrow] {
-            let document = Document::parse(picture).unwrap();
+        for picture in Width::ALL.map(|width| figure.svg(width)) {
+            let document = Document::parse(&picture).unwrap();
             let named = document.root_element().attribute("aria-labelledby").unwrap();
             let ids: Vec<&str> = document.descendants().filter_map(|node| node.attribute("id")).collect();
             assert_eq!(named.split(' ').collect::<Vec<_>>(), ids);
@@ -331,7 +333,8 @@ fn many_runs_are_thinned() {
         Results { runs: runs(&names, &comparison, 2000), comparisons: vec![comparison], ..Results::default() };
     let figures = figures(&results);
     let noise = figures.iter().find(|figure| figure.section == Section::Noise).unwrap();
-    let document = Document::parse(&noise.wide).unwrap();
+    let svg = noise.svg(Width::Wide);
+    let document = Document::parse(&svg).unwrap();
     assert!((500..=1000).contains(&marks(&document).len()), "{}", marks(&document).len());
     assert!(noise.notes.iter().any(|note| note.starts_with("Of 14000 runs, ")), "{:?}", noise.notes);
 }
@@ -451,7 +454,8 @@ fn never_is_said_only_where_the_interval_says_so() {
     assert_eq!(paid, ["not certain", "never", "not certain"]);
     assert_eq!(figure.table.rows[0][5], "1,637", "the interval's low end saves something");
     // The picture is there, though nothing pays.
-    let document = Document::parse(&figure.wide).unwrap();
+    let svg = figure.svg(Width::Wide);
+    let document = Document::parse(&svg).unwrap();
     assert_eq!(marks(&document).len(), 2 * 3);
     let texts: Vec<&str> =
         document.descendants().filter(|it| it.has_tag_name("text")).filter_map(|it| it.text()).collect();
@@ -462,7 +466,8 @@ fn never_is_said_only_where_the_interval_says_so() {
 fn the_noise_floor_is_drawn_behind_pairs_alone() {
     let figures = figures(&results(&PLAIN));
     for figure in figures.iter().filter(|figure| figure.section == Section::Noise) {
-        let document = Document::parse(&figure.wide).unwrap();
+        let svg = figure.svg(Width::Wide);
+        let document = Document::parse(&svg).unwrap();
         let is_band = |node: &Node<'_, '_>| node.has_tag_name("rect") && node.attribute("class") == Some("band");
         // One in the legend, one behind the pairs.
         assert_eq!(document.descendants().filter(is_band).count(), 2);
@@ -494,7 +499,8 @@ fn marks_are_chosen_by_label() {
     }
     let labels = ["as found", "zlib:6", "zstd:3", "lz4", "xz:6"];
     for figure in figures(&results).iter().filter(|figure| figure.repository.is_some()) {
-        let document = Document::parse(&figure.wide).unwrap();
+        let svg = figure.svg(Width::Wide);
+        let document = Document::parse(&svg).unwrap();
         for mark in marks(&document) {
             let label = mark.attribute("data-variant").unwrap();
             assert!(labels.contains(&label), "{label}");

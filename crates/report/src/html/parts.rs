@@ -6,7 +6,7 @@ use repackbench_records::{Explanation, SizeRecord, TraceRecord};
 use super::table::PageTable;
 use crate::{
     bench, budget,
-    chart::{Figure, Section},
+    chart::{Figure, Section, Width},
     explain, size, trace,
 };
 
@@ -35,6 +35,8 @@ pub(super) struct PageFigure {
 impl PageFigure {
     pub(super) fn new(figure: Figure) -> Self {
         PageFigure {
+            wide: figure.svg(Width::Wide),
+            narrow: figure.svg(Width::Narrow),
             table: PageTable::from_figure(figure.title.clone(), figure.table),
             id: figure.id,
             title: figure.title,
@@ -42,8 +44,6 @@ impl PageFigure {
             notes: figure.notes,
             workload: figure.workload,
             repository: figure.repository,
-            wide: figure.wide,
-            narrow: figure.narrow,
         }
     }
 }
