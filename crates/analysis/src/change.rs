@@ -127,7 +127,7 @@ fn cells(records: &[Record], measure: Measure, told: &Told<'_>) -> BTreeMap<Cell
     let mut cells = BTreeMap::new();
     let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
-        let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
+        let baseline = comparison.baseline();
         let beside = baseline.filter(|_| told.baselines && measure == Measure::RatioToBaseline);
         let beside = beside.map(|baseline| format!(" beside {}", baseline.variant.label())).unwrap_or_default();
         let time_name = told.time(&comparison);

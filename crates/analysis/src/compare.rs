@@ -171,7 +171,7 @@ impl<'a> SessionHosts<'a> {
 /// Half of the widest interval of a workload, its noise among them, as a logarithm; `None` while one has no interval. It says
 /// how precisely the workload is known, and nothing of what is known.
 pub fn widest_half_width(comparison: &WorkloadComparison) -> Option<f64> {
-    let baseline = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline);
+    let baseline = comparison.baseline();
     if baseline.is_some_and(|baseline| baseline.compared_median.is_zero()) {
         // It had nothing to do: there are no ratios, and more blocks make none.
         return Some(0.0);

@@ -70,13 +70,13 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
 }
 
 fn baseline(comparison: &WorkloadComparison) -> Option<VariantIdentity<'_>> {
-    comparison.rows.iter().find(|row| row.variant.role == Role::Baseline).map(|row| row.variant.identity())
+    comparison.baseline().map(|row| row.variant.identity())
 }
 
 /// The levels of each codec that has several, in order.
 fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) -> BTreeMap<String, Vec<Level>> {
     let mut curves: BTreeMap<String, Vec<Level>> = BTreeMap::new();
-    let Some(baseline) = comparison.rows.iter().find(|row| row.variant.role == Role::Baseline) else { return curves };
+    let Some(baseline) = comparison.baseline() else { return curves };
     for row in &comparison.rows {
         let Some((codec, number)) = codec_and_level(row) else { continue };
         // The baseline is a level too if it is of the same codec.

@@ -8,23 +8,31 @@
 #![forbid(unsafe_code)]
 
 mod change;
+mod client_pair;
 mod compare;
 mod equal_budget;
 mod exactness;
 mod explain;
 mod hierarchical;
+mod joined;
+mod outcome;
 mod results;
 mod self_test;
+mod source;
 mod statistics;
 mod verdict;
 
 pub use change::compare_results;
+pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
 pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
+pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
+pub use outcome::{Outcome, outcomes, without_floors};
 pub use results::Results;
 pub use self_test::self_test;
+pub use source::{ResultSource, by_source, is_same_state, sources};
 pub use statistics::{COVERAGE, MedianRanks, median, median_duration, median_ranks, ratio_estimate};
 pub use verdict::{ERROR_RATE, LEAST_FLOOR, blocks_for_verdicts, holm, sign_test};

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Duration};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Checks, ComparedTime, DeltaCacheUse, Host, RepositoryState, SizeRecord, TracedReads, Variant, WorkloadLabel,
+    Checks, ComparedTime, DeltaCacheUse, Host, RepositoryState, Role, SizeRecord, TracedReads, Variant, WorkloadLabel,
 };
 
 /// One workload on one repository: every variant beside the baseline.
@@ -44,6 +44,13 @@ pub struct WorkloadComparison {
     pub jobs: u32,
     /// What the machine did besides, over all runs.
     pub disturbance: DisturbanceShares,
+}
+
+impl WorkloadComparison {
+    /// The row that the others are compared with: the first of the baseline's two.
+    pub fn baseline(&self) -> Option<&VariantComparison> {
+        self.rows.iter().find(|row| row.variant.role == Role::Baseline)
+    }
 }
 
 /// What one may say of a variant's time beside the baseline's.

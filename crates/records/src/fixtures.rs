@@ -1,10 +1,11 @@
-//! A made-up record for tests of what is computed from records.
+//! Made-up records and comparisons for tests.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use crate::{
-    ComparedTime, ContentDigest, DeltaOrigin, Disturbance, Host, Record, RepositoryState, Role, RunPlace, RunUsage,
-    SCHEMA_VERSION, SampleRecord, SizeRecord, SpecText, Variant, WorkloadLabel,
+    Checks, ComparedTime, ContentDigest, DeltaCacheUse, DeltaOrigin, Disturbance, DisturbanceShares, Host,
+    RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace, RunUsage, SCHEMA_VERSION, SampleRecord,
+    SizeRecord, SpecText, Variant, VariantComparison, Verdict, WorkloadComparison, WorkloadLabel,
 };
 
 /// A run of `workload` on the variant of this role and row, with `user_ns` nanoseconds of user time and twice as many elapsed.
@@ -45,5 +46,69 @@ pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) ->
         conversion: None,
         command: None,
         reads: None,
+    }
+}
+
+/// A ratio with an interval, of ten pairs.
+pub fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
+    RatioEstimate { ratio, interval: Some(RatioInterval { low, high, coverage: 0.978 }), pairs: 10 }
+}
+
+/// A row of ten runs; its verdict follows from its ratio.
+pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, bytes: u64) -> VariantComparison {
+    let spec = SpecText { typed: spec.into(), canonical: spec.into() };
+    VariantComparison {
+        variant: Variant {
+            role,
+            row: 0,
+            spec: (role != Role::AsFound).then_some(spec),
+            checksum: true,
+            deltas: DeltaOrigin::Kept,
+            decoder: None,
+            delta_cache: None,
+            client: None,
+            layout: None,
+        },
+        runs: 10,
+        compared_median: Duration::from_millis(millis),
+        wall_median: Duration::from_millis(millis + 17),
+        ratio,
+        adjusted_p: ratio.map(|_| 0.01),
+        verdict: ratio.and_then(|ratio| ratio.interval).map(|interval| match (interval.low, interval.high) {
+            (_, ..0.99) => Verdict::Faster,
+            (1.01.., _) => Verdict::Slower,
+            (0.99.., ..=1.01) => Verdict::Same,
+            _ => Verdict::Inconclusive,
+        }),
+        delta_cache: Some(DeltaCacheUse { limit_bytes: Some(96 << 20), hits: 71, misses: 29 }),
+        checks: Some(Checks { chunk_checksums: true, object_hashes: false, commit_graph: false, bitmaps: false }),
+        peak_resident_median: None,
+        counts: BTreeMap::from([("objects".into(), 3), ("missing".into(), 0)]),
+        size: SizeRecord { total_bytes: bytes, ..SizeRecord::default() },
+        reads: None,
+    }
+}
+
+/// A comparison of a repository called `sample`, valid if it has any noise.
+pub fn comparison(workload: &str, rows: Vec<VariantComparison>, noise: Option<RatioEstimate>) -> WorkloadComparison {
+    WorkloadComparison {
+        repository: RepositoryState {
+            name: "sample".into(),
+            fingerprint: "f".into(),
+            head: Some("0123456789abcdef0123".into()),
+            ..RepositoryState::default()
+        },
+        host: Host::default(),
+        workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
+        compared_time: ComparedTime::Cpu,
+        rows,
+        noise,
+        noise_floor: noise.map(|_| 0.01),
+        is_valid: true,
+        has_guesses: false,
+        cells: 3,
+        blocks_for_verdicts: 7,
+        jobs: 1,
+        disturbance: DisturbanceShares::default(),
     }
 }

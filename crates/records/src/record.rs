@@ -288,6 +288,46 @@ pub struct WorkloadLabel {
     pub parameters: BTreeMap<String, String>,
 }
 
+/// What the name of a floor begins with: the name of the workload that it is the floor of follows.
+const FLOOR: &str = "floor:";
+
+impl WorkloadLabel {
+    /// The parameter that names the stock client of the job.
+    pub const CLIENT: &str = "client";
+    /// The parameter that names the caches of a stock client, where they are not off.
+    pub const CACHES: &str = "caches";
+    /// The parameter that says whether the page cache was [cold](Self::is_cold).
+    const CACHE: &str = "cache";
+    /// The value of [`Self::CACHE`] for runs from an empty page cache.
+    const COLD: &str = "cold";
+
+    /// The stock client that did the job; `None` for a replay.
+    pub fn client(&self) -> Option<&str> {
+        self.parameters.get(Self::CLIENT).map(String::as_str)
+    }
+
+    /// The caches that the stock client used; `None` where they were off.
+    pub fn caches(&self) -> Option<&str> {
+        self.parameters.get(Self::CACHES).map(String::as_str)
+    }
+
+    /// Whether each run began with none of its files in the page cache.
+    pub fn is_cold(&self) -> bool {
+        self.parameters.get(Self::CACHE).is_some_and(|cache| cache == Self::COLD)
+    }
+
+    /// This job with an empty page cache before each run.
+    pub fn cold(mut self) -> Self {
+        self.parameters.insert(Self::CACHE.to_owned(), Self::COLD.to_owned());
+        self
+    }
+
+    /// The workload whose codec calls alone this one replays; `None` if this is no floor.
+    pub fn floor_of(&self) -> Option<&str> {
+        self.name.strip_prefix(FLOOR)
+    }
+}
+
 impl fmt::Display for WorkloadLabel {
     /// The name, then the parameters in brackets: `diff:pickaxe (needle=foo)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -38,6 +38,8 @@ use repackbench_analysis::Results;
 use svg::Picture;
 pub(crate) use svg::Width;
 
+use crate::document::Table;
+
 /// The style of all charts: a page holds it once, a file of its own holds its own. Light, and dark where the reader prefers that
 /// on a screen; print is light.
 pub const CHART_STYLE: &str = include_str!("chart/style.css");
@@ -64,7 +66,7 @@ pub struct Figure {
     /// The same for a page about 360 pixels wide.
     narrow: Picture,
     /// The data under it.
-    pub table: FigureTable,
+    pub table: Table,
 }
 
 /// The charts, in the order of a page.
@@ -133,35 +135,6 @@ impl Section {
             Section::Noise => "noise",
             Section::Experiments => "experiment",
         }
-    }
-}
-
-/// The data under a figure. All text is plain: whoever makes markup of it escapes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct FigureTable {
-    /// The columns.
-    pub columns: Vec<Column>,
-    /// The rows, each with as many cells as there are columns.
-    pub rows: Vec<Vec<String>>,
-}
-
-/// A column of a [`FigureTable`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// Its name, with the unit.
-    pub name: String,
-    /// Whether its cells are numbers, and stand flush right.
-    pub is_number: bool,
-}
-
-impl FigureTable {
-    /// An empty table; the names of columns of numbers begin with `#`, which is left out.
-    fn new(columns: &[&str]) -> Self {
-        let column = |name: &&str| match name.strip_prefix('#') {
-            Some(name) => Column { name: name.to_owned(), is_number: true },
-            None => Column { name: (*name).to_owned(), is_number: false },
-        };
-        FigureTable { columns: columns.iter().map(column).collect(), rows: Vec::new() }
     }
 }
 

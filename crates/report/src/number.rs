@@ -32,7 +32,26 @@ pub(crate) fn thousands(number: u64) -> String {
 
 /// A ratio of sizes, with three decimals; `-` where there is nothing to divide by.
 pub(crate) fn size_ratio(bytes: u64, of: u64) -> String {
-    if of == 0 { "-".to_owned() } else { format!("{:.3}", bytes as f64 / of as f64) }
+    if of == 0 { "-".to_owned() } else { three_decimals(bytes as f64 / of as f64) }
+}
+
+/// A ratio of sizes that is known to exist.
+pub(crate) fn three_decimals(value: f64) -> String {
+    format!("{value:.3}")
+}
+
+/// A part of 1 in percent, with its unit.
+pub(crate) fn percent(part: f64, decimals: usize) -> String {
+    format!("{:.decimals$} %", part * 100.0)
+}
+
+/// A rate with three significant digits, at most two decimals.
+pub(crate) fn rate(rate: f64) -> String {
+    match rate {
+        99.95.. => format!("{rate:.0}"),
+        9.995.. => format!("{rate:.1}"),
+        _ => format!("{rate:.2}"),
+    }
 }
 
 /// A ratio of times: two decimals, or as many as two significant digits need.
@@ -53,8 +72,7 @@ pub(crate) fn signed_percent(part: f64) -> String {
 
 /// A share in percent: one decimal below 10, none above.
 pub(crate) fn share(part: f64) -> String {
-    let percent = part * 100.0;
-    if percent < 9.95 { format!("{percent:.1} %") } else { format!("{percent:.0} %") }
+    percent(part, if part < 0.0995 { 1 } else { 0 })
 }
 
 /// A unit of time with the decimals that show three significant digits of the smallest time of a group, so that all

@@ -6,7 +6,7 @@ use clap::Args;
 use repackbench_analysis::{Results, self_test};
 use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
-use repackbench_report::self_test_table;
+use repackbench_report::{sections, text};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan, Measured},
     record_names::vcs_of,
@@ -14,8 +14,8 @@ use repackbench_timing::{
 };
 
 use super::{
-    open, print, print_idle_orders, print_notes,
-    report::{Outputs, style, tables},
+    open, print_article, print_idle_orders, print_notes,
+    report::{Outputs, style},
     session,
 };
 use crate::{
@@ -179,7 +179,7 @@ pub(crate) fn run(arguments: &BenchArguments) -> Result<ExitCode, Failure> {
     let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;
     match plan.is_self_test {
         true => {
-            print(&self_test_table(&self_test(&measured.records)))?;
+            print_article(sections::self_test(&self_test(&measured.records)))?;
             end_of(measured.is_interrupted, &measured.failures)
         }
         false => show(measured, &mut outputs),
@@ -193,7 +193,7 @@ pub(super) fn show(measured: Measured, outputs: &mut Outputs) -> Result<ExitCode
     if !records.is_empty() || failures.is_empty() {
         let results = Results::from_runs(records);
         outputs.write(&results)?;
-        outputs.print(&results, &tables(&results, style()))?;
+        outputs.print(&results, &text(&sections::document(&results), style()))?;
     }
     end_of(is_interrupted, &failures)
 }

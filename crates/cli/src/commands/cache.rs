@@ -11,7 +11,7 @@ use repackbench_writer::{
     remove_left,
 };
 
-use super::print;
+use super::{print, table_of_words};
 use crate::failure::Failure;
 
 /// List or remove the variants that bench keeps, and remove what killed runs left: copies for cold runs, unfinished
@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &CacheArguments) -> Result<ExitCode, Failure> {
 fn list(cache: &Cache) -> Result<(), Failure> {
     let mut rows: Vec<Vec<String>> = cache.list()?.iter().map(row).collect();
     rows.extend(cache.cold_copies()?.iter().map(row_of_copies));
-    print(&repackbench_report::text_table(&["bytes", "unused for", "codec", "source"], &rows))
+    print(&table_of_words(&["bytes", "unused for", "codec", "source"], &rows))
 }
 
 fn row(variant: &CachedVariant) -> Vec<String> {

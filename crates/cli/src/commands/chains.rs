@@ -4,10 +4,10 @@ use std::{path::PathBuf, process::ExitCode};
 
 use clap::Args;
 use repackbench_reader::{Repository, git::btree::BtreeFile};
-use repackbench_report::chain_table;
+use repackbench_report::sections;
 use repackbench_timing::{chains::compare_chains, clock::SystemClock};
 
-use super::{name_of, open, print, print_notes};
+use super::{name_of, open, print_article, print_notes};
 use crate::{
     failure::{Failure, print_note},
     options::{MemoryArguments, located},
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &ChainsArguments) -> Result<ExitCode, Failure> {
     }
     let bar = Bar::new(arguments.quiet);
     let comparison = compare_chains(&repositories, &SystemClock::new(), &bar)?;
-    print(&chain_table(&comparison))?;
+    print_article(sections::chains(&comparison))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,11 +2,9 @@
 
 use std::process::ExitCode;
 
-use repackbench_codec::{Algorithm, CodecInfo, Levels, catalogue, named_specs};
-use repackbench_report::text_table;
-
-use super::print;
+use super::{print, table_of_words};
 use crate::failure::Failure;
+use repackbench_codec::{Algorithm, CodecInfo, Levels, catalogue, named_specs};
 
 /// What is said under the table. lzo is where the GPL would come in: its only complete library is under it.
 const NOTES: &str = "\
@@ -20,7 +18,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     let codecs: Vec<Vec<String>> = catalogue().iter().map(cells).collect();
     let named: Vec<Vec<String>> =
         named_specs().iter().map(|(name, spec)| vec![(*name).to_owned(), (*spec).to_owned()]).collect();
-    let (codecs, named) = (text_table(&header, &codecs), text_table(&["named spec", "stands for"], &named));
+    let (codecs, named) = (table_of_words(&header, &codecs), table_of_words(&["named spec", "stands for"], &named));
     print(&format!("{codecs}\n{NOTES}\n{named}"))?;
     Ok(ExitCode::SUCCESS)
 }

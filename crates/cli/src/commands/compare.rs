@@ -5,9 +5,9 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_analysis::compare_results;
 use repackbench_records::Measure;
-use repackbench_report::change_table;
+use repackbench_report::sections;
 
-use super::print;
+use super::print_article;
 use crate::{
     failure::{FAILED, Failure, REGRESSION},
     options::Percent,
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &CompareArguments) -> Result<ExitCode, Failure> {
         return Err(Failure::new(FAILED, what));
     }
     let gate = arguments.gate.as_ref().map(|gate| gate.0);
-    print(&change_table(&change, gate.unwrap_or(NOTABLE)))?;
+    print_article(sections::changes(&change, gate.unwrap_or(NOTABLE)))?;
     let is_worse = |gate| change.cells.iter().any(|cell| cell.is_slower(gate) || cell.is_larger(gate));
     // What is gone cannot be judged, so it does not pass.
     let is_refused = |gate| is_worse(gate) || !change.only_old.is_empty();

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, threads};
-use repackbench_report::convert_summary;
+use repackbench_report::sections;
 use repackbench_timing::sizes::measure;
 use repackbench_writer::{
     Conversion, convert, default_output,
@@ -16,7 +16,7 @@ use repackbench_writer::{
     git, hg,
 };
 
-use super::{name_of, note_output, open_whole, print, print_idle_orders};
+use super::{name_of, note_output, open_whole, print, print_article, print_idle_orders};
 use crate::{
     failure::{Failure, print_note},
     options::{
@@ -164,5 +164,6 @@ fn summarise(source: &Repository, name: &Path, mut conversion: Conversion, path:
     let measure_result = || Repository::open(path).and_then(|converted| measure(&converted, &name_of(path)));
     let (after, before) = threads::both(measure_result, || measure(source, &name_of(name)));
     let (before, after) = (before?, after?);
-    print(&convert_summary(&before, &after, conversion.elapsed, conversion.sync, &conversion.notes))
+    let Conversion { elapsed, sync, notes, .. } = conversion;
+    print_article(sections::conversion(&before, &after, elapsed, sync, &notes))
 }

@@ -13,7 +13,7 @@ use clap::{Args, builder::PossibleValuesParser};
 use repackbench_analysis::Results;
 use repackbench_experiments::{Context, Options, RegisteredExperiment, compare_repositories, experiment, experiments};
 use repackbench_records::{Experiment, ResultLine, published, write_result};
-use repackbench_report::{experiment_list, experiment_table, html_report, markdown};
+use repackbench_report::{articles_text, html_report, markdown, sections};
 use repackbench_timing::clock::SystemClock;
 use repackbench_writer::{Progress, cache::Cache};
 
@@ -185,7 +185,7 @@ impl FromStr for Limit {
 pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     if arguments.list {
-        print(&experiment_list(published(), |name| experiment(name).is_some(), style()))?;
+        print(&sections::experiment_list(published(), |name| experiment(name).is_some(), style()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = arguments.chosen()?;
@@ -226,7 +226,7 @@ fn write(results: &Results, mut runs: RecordFile, others: Others) -> Result<(), 
     others.results.map_or(Ok(()), |file| file.write(&lines))?;
     others.html.map_or(Ok(()), |file| file.write(html_report(results)))?;
     others.markdown.map_or(Ok(()), |file| file.write(markdown(results)))?;
-    print(&experiment_table(&results.experiments, style()))
+    print(&articles_text(&sections::experiments(&results.experiments), style()))
 }
 
 /// How the command ends: what failed is told once what was found is written.

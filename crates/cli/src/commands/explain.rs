@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_records::ResultLine;
-use repackbench_report::explain_table;
+use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
     bench::{BenchError, BenchPlan},
     explain::ExplainPlan,
@@ -94,6 +94,6 @@ pub(crate) fn run(arguments: &ExplainArguments) -> Result<ExitCode, Failure> {
     for explanation in &explanations {
         file.append(&ResultLine::Explanation(Box::new(explanation.clone())))?;
     }
-    print(&explain_table(&explanations, style()))?;
+    print(&articles_text(&sections::explanations(&explanations), style()))?;
     if measured.is_interrupted { Err(BenchError::Interrupted.into()) } else { Ok(ExitCode::SUCCESS) }
 }

@@ -30,6 +30,7 @@ use repackbench_reader::{
     ReaderError, Repository,
     git::incomplete::{refuse_dangling_references, refuse_missing_alternates},
 };
+use repackbench_report::{Article, Style, Table, articles_text, table_text};
 use repackbench_writer::{
     Layout,
     cache::{Cache, OutputNote},
@@ -106,6 +107,16 @@ fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// Prints what one command has to say, in a form that fits stdout.
+fn print_article(article: Article) -> Result<(), Failure> {
+    print(&articles_text(&[article], report::style()))
+}
+
+/// A table of words, without regard to the width of the terminal.
+fn table_of_words(columns: &[&str], rows: &[Vec<String>]) -> String {
+    table_text(&Table::of_words(columns, rows), Style::PLAIN)
 }
 
 /// The command as it was typed, quoted so that a shell reads it back; `None` where no shell could.

@@ -9,7 +9,7 @@ use clap::Args;
 use repackbench_reader::ObjectKind;
 use repackbench_writer::payloads::{Exported, PayloadSelection, export_payloads, folder_of};
 
-use super::{note_output, open, print, print_notes};
+use super::{note_output, open, print, print_notes, table_of_words};
 use crate::{
     failure::{Failure, print_note},
     options::{ByteSize, MemoryArguments, located},
@@ -109,5 +109,5 @@ fn summarise(exported: &Exported, path: &Path) -> Result<(), Failure> {
     }
     rows.push(vec!["total".into(), found.to_string(), payloads.to_string(), bytes.to_string(), stored.to_string()]);
     let header = ["folder", "found", "written", "payload bytes", "stored bytes"];
-    print(&format!("{}\n{}\n", repackbench_report::text_table(&header, &rows).trim_end(), path.display()))
+    print(&format!("{}\n{}\n", table_of_words(&header, &rows).trim_end(), path.display()))
 }

@@ -9,10 +9,7 @@ use std::{
 
 use clap::Args;
 use repackbench_analysis::Results;
-use repackbench_report::{
-    Style, bench_table, budget_table, clients_table, csv, experiment_table, explain_table, html_report, joined,
-    joined_table, json, markdown, size_table, summary, svg_files, trace_table,
-};
+use repackbench_report::{Style, csv, html_report, json, markdown, sections, svg_files, text};
 
 use super::{print, whole_file::WholeFile};
 use crate::{
@@ -68,26 +65,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<ExitCode, Failure> {
     if arguments.json {
         print(&json(&results).map_err(|error| Failure::new(FAILED, error.to_string()))?)?;
     } else {
-        outputs.print(&results, &tables(&results, style()))?;
+        outputs.print(&results, &text(&sections::document(&results), style()))?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// All that there is, as tables: first what one would gain and lose.
-pub(super) fn tables(results: &Results, style: Style) -> String {
-    let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    let parts = [
-        experiment_table(&results.experiments, style),
-        summary(&results.comparisons, style),
-        clients_table(&results.comparisons, style),
-        joined_table(&joined(&results.comparisons), style),
-        bench_table(&results.comparisons, style),
-        budget_table(&results.budgets, style).trim_start().to_owned(),
-        explain_table(&results.explanations, style),
-        if results.traces.is_empty() { String::new() } else { trace_table(&results.traces, style) },
-        if sizes.is_empty() { String::new() } else { size_table(&sizes, style) },
-    ];
-    parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// What stdout can show: its width and colours if it is a terminal, plain text if not.

@@ -5,14 +5,14 @@ use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_records::write_rollout;
-use repackbench_report::rollout_table;
+use repackbench_report::sections;
 use repackbench_timing::{
     clock::SystemClock,
     rollout::{RolloutPlan, rollout},
 };
 use repackbench_writer::cache::Cache;
 
-use super::{name_of, open, print, print_notes};
+use super::{name_of, open, print_article, print_notes};
 use crate::{
     failure::{FAILED, Failure},
     options::{Effort, MemoryArguments, RangeArguments, SpecArguments, located},
@@ -111,6 +111,6 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<ExitCode, Failure> {
         let failed = |error: std::io::Error| Failure::new(FAILED, format!("{}: cannot write: {error}", path.display()));
         write_rollout(file, &measured).map_err(failed)?;
     }
-    print(&rollout_table(&measured, arguments.rollout))?;
+    print_article(sections::rollout(&measured, arguments.rollout))?;
     Ok(ExitCode::SUCCESS)
 }

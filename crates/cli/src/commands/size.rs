@@ -5,7 +5,7 @@ use std::{fs::File, io::BufWriter, path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_analysis::Results;
 use repackbench_records::{ResultLine, SCHEMA_VERSION, SizeLine, write_result};
-use repackbench_report::size_table;
+use repackbench_report::{articles_text, sections};
 use repackbench_timing::sizes::measure;
 
 use super::{
@@ -76,6 +76,6 @@ pub(crate) fn run(arguments: &SizeArguments) -> Result<ExitCode, Failure> {
     }
     outputs.write(&results)?;
     let sizes: Vec<_> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    outputs.print(&results, &size_table(&sizes, style()))?;
+    outputs.print(&results, &articles_text(&[sections::sizes(&sizes)], style()))?;
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use repackbench_analysis::Results;
 use repackbench_codec::{CodecSpec, CodecSpecs, Decoders};
 use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
-use repackbench_report::{device_check_table, memory_check_table, trace_table};
+use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
     cold::{check::check_device, memory_check::check_memory},
     trace::{
@@ -25,7 +25,7 @@ use repackbench_timing::{
 use repackbench_writer::cache::Cache;
 
 use super::{
-    command_line, name_of, open, print, print_idle_orders, print_notes,
+    command_line, name_of, open, print_article, print_idle_orders, print_notes,
     report::{Outputs, style},
 };
 use crate::{
@@ -198,7 +198,7 @@ pub(crate) fn run(arguments: &TraceArguments) -> Result<ExitCode, Failure> {
     }
     let results = Results { traces: records, ..Results::default() };
     outputs.write(&results)?;
-    outputs.print(&results, &trace_table(&results.traces, style()))?;
+    outputs.print(&results, &articles_text(&sections::traces(&results.traces), style()))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -208,7 +208,7 @@ fn check(arguments: &TraceArguments, source: &Repository, folder: &Path) -> Resu
     let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
     let bar = Bar::new(arguments.effort.quiet);
     let checked = check_device(source, decoders, workload.as_mut(), folder, &bar)?;
-    print(&device_check_table(&checked))?;
+    print_article(sections::device_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -218,7 +218,7 @@ fn check_of_memory(arguments: &TraceArguments, source: &Repository, folder: &Pat
     let mut workload = arguments.workload.build(&arguments.range.range(source.default_revision()), None);
     let bar = Bar::new(arguments.effort.quiet);
     let checked = check_memory(source, decoders, workload.as_mut(), &arguments.memory, folder, &bar)?;
-    print(&memory_check_table(&checked))?;
+    print_article(sections::memory_check(&checked))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{Results, is_same_state};
 use repackbench_records::{AccessMap, TraceRecord};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     rows::{LegendEntry, Sign, draw_legend},
     scale::{Scale, tick_text},
     svg::{Anchor, Drawing, Width, fit, text_width},
 };
-use crate::number::{megabytes, share, thousands};
+use crate::{
+    document::Table,
+    number::{megabytes, share, thousands},
+    sections::comparisons::label_of_name,
+};
 
 /// Classes of how often a cell was touched.
 const CLASSES: u32 = 5;
@@ -26,7 +30,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     for trace in &results.traces {
         let is_of_group = |group: &&mut Vec<&TraceRecord>| {
             group.first().is_some_and(|first| {
-                common::is_same(&first.repository, &trace.repository) && first.workload == trace.workload
+                is_same_state(&first.repository, &trace.repository) && first.workload == trace.workload
             })
         };
         match groups.iter_mut().find(is_of_group) {
@@ -280,8 +284,8 @@ fn description(roles: &[RoleMaps<'_>]) -> String {
     text
 }
 
-fn table(roles: &[RoleMaps<'_>]) -> FigureTable {
-    let mut table = FigureTable::new(&[
+fn table(roles: &[RoleMaps<'_>]) -> Table {
+    let mut table = Table::with_columns(&[
         "files",
         "variant",
         "#MB",
@@ -295,16 +299,19 @@ fn table(roles: &[RoleMaps<'_>]) -> FigureTable {
         for (label, trace, map) in &of.maps {
             let files = trace.files.iter().find(|files| files.role == map.role);
             let touches: u64 = map.cells.iter().map(|(.., count)| *count).fold(0, u64::saturating_add);
-            table.rows.push(vec![
-                of.role.to_owned(),
-                label.clone(),
-                megabytes(bytes(trace, map)),
-                thousands(map.pages),
-                files.map_or_else(|| "-".to_owned(), |files| thousands(files.touched)),
-                files.map_or_else(|| "-".to_owned(), |files| thousands(files.runs)),
-                thousands(touches),
-                thousands(map.touches),
-            ]);
+            table.variant_row(
+                label_of_name(label),
+                [
+                    of.role.to_owned(),
+                    label.clone(),
+                    megabytes(bytes(trace, map)),
+                    thousands(map.pages),
+                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.touched)),
+                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.runs)),
+                    thousands(touches),
+                    thousands(map.touches),
+                ],
+            );
         }
     }
     table

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{
     ComparedTime, ConversionCost, RatioInterval, Role, Variant, VariantComparison, WorkloadComparison,
 };
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     rows::{Axis, Panel, Row, RowChart, RowMark, Shape, look_legend},
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    bench::{self, Place},
+    document::Table,
     number::{single_time, thousands},
+    sections::comparisons::label_of_name,
 };
 
 /// What a workload that writes a store is called: whoever converts has done it already.
@@ -24,19 +25,19 @@ const ENCODE: &str = "encode";
 /// One figure for each repository whose conversions' costs are known.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
-    let of_place = |(place, comparisons): (Place<'_>, Vec<&WorkloadComparison>)| {
+    let of_place = |(place, comparisons): (ResultSource<'_>, Vec<&WorkloadComparison>)| {
         let runs = results.runs.iter().filter(|run| place.has(&run.repository, &run.host));
         let costs: BTreeMap<String, ConversionCost> =
             runs.filter_map(|run| Some((common::key(&run.variant), run.conversion?))).collect();
         let is_shown = |of: &&WorkloadComparison| {
             let name = &of.workload.name;
-            !name.starts_with(bench::FLOOR) && name != ENCODE
+            of.workload.floor_of().is_none() && name != ENCODE
         };
         let panels: Vec<Payback<'_>> =
             comparisons.into_iter().filter(is_shown).map(|of| Payback::of(of, &costs)).collect();
         figure(&place, &panels, is_alone)
     };
-    bench::by_repository(&results.comparisons).into_iter().filter_map(of_place).collect()
+    by_source(&results.comparisons).into_iter().filter_map(of_place).collect()
 }
 
 /// What conversions bring in one workload.
@@ -144,7 +145,7 @@ fn is_same_store(one: &Variant, other: &Variant) -> bool {
     (spec(one), one.deltas, &one.layout) == (spec(other), other.deltas, &other.layout)
 }
 
-fn figure(place: &Place<'_>, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {
+fn figure(place: &ResultSource<'_>, paybacks: &[Payback<'_>], is_alone: bool) -> Option<Figure> {
     if paybacks.iter().all(Payback::is_empty) {
         return None;
     }
@@ -273,8 +274,8 @@ fn description(paybacks: &[Payback<'_>]) -> String {
     text
 }
 
-fn table(paybacks: &[Payback<'_>]) -> FigureTable {
-    let mut table = FigureTable::new(&[
+fn table(paybacks: &[Payback<'_>]) -> Table {
+    let mut table = Table::with_columns(&[
         "workload",
         "variant",
         "#conversion s",
@@ -292,23 +293,26 @@ fn table(paybacks: &[Payback<'_>]) -> FigureTable {
                 Some(_) => "never".to_owned(),
                 None => "-".to_owned(),
             };
-            table.rows.push(vec![
-                workload.clone(),
-                of.label.clone(),
-                format!("{:.3}", of.cost),
-                format!("{:.3}", of.saved * 1e3),
-                runs(of.runs),
-                end(of.interval.map(|[low, _]| low)),
-                end(of.interval.map(|[_, high]| high)),
-                bytes(of.saved_bytes),
-            ]);
+            table.variant_row(
+                label_of_name(&of.label),
+                [
+                    workload.clone(),
+                    of.label.clone(),
+                    format!("{:.3}", of.cost),
+                    format!("{:.3}", of.saved * 1e3),
+                    runs(of.runs),
+                    end(of.interval.map(|[low, _]| low)),
+                    end(of.interval.map(|[_, high]| high)),
+                    bytes(of.saved_bytes),
+                ],
+            );
         }
         for of in &payback.others {
             let low = of.soonest.map_or_else(|| "-".to_owned(), runs);
             let mut row = vec![workload.clone(), of.label.clone()];
             row.extend(["-", "-", of.words(), &low, "-"].map(str::to_owned));
             row.push(bytes(of.saved_bytes));
-            table.rows.push(row);
+            table.variant_row(label_of_name(&of.label), row);
         }
     }
     table

@@ -1,18 +1,13 @@
 //! What several charts need of results.
 
-use repackbench_analysis::Results;
-use repackbench_records::{RepositoryState, Role, Variant, VariantComparison, WorkloadComparison};
+use repackbench_analysis::{ResultSource, Results};
+use repackbench_records::{RepositoryState, Variant, VariantComparison, WorkloadComparison};
 
 use super::{
     Figure, Section, slug,
     svg::{Drawing, Width},
 };
-use crate::bench::Place;
-
-/// Whether two are the same repository in the same state; what only newer records say of it does not matter.
-pub(super) fn is_same(one: &RepositoryState, other: &RepositoryState) -> bool {
-    (&one.name, &one.fingerprint) == (&other.name, &other.fingerprint)
-}
+use crate::sections::{comparisons::variant_name, source};
 
 /// Whether all results are of one repository, so that identifiers need not name it.
 pub(super) fn is_alone(results: &Results) -> bool {
@@ -41,8 +36,8 @@ pub(crate) fn short_name(name: &str) -> &str {
 }
 
 /// A place in a title: the repository's name, and the machine where there are several.
-pub(super) fn place_name(place: &Place<'_>) -> String {
-    format!("{}{}", name(place.repository), place.suffix())
+pub(super) fn place_name(place: &ResultSource<'_>) -> String {
+    format!("{}{}", name(place.repository), source::suffix(place))
 }
 
 /// What tells variants apart over all sessions: neither the row that one has in a table, nor how its spec was typed.
@@ -67,7 +62,7 @@ pub(super) fn id(section: Section, repository: &RepositoryState, is_alone: bool,
 
 /// A variant's label; one that checks less than the baseline says so.
 pub(super) fn label(row: &VariantComparison) -> String {
-    crate::bench::variant_name(row)
+    variant_name(&row.variant)
 }
 
 /// The baseline's label.
@@ -77,7 +72,7 @@ pub(super) fn baseline_label(comparison: &WorkloadComparison) -> String {
 
 /// The baseline's row.
 pub(super) fn baseline(comparison: &WorkloadComparison) -> Option<&VariantComparison> {
-    comparison.rows.iter().find(|row| row.variant.role == Role::Baseline)
+    comparison.baseline()
 }
 
 impl Figure {

@@ -4,13 +4,14 @@
 use repackbench_records::{Experiment, ExperimentTable, Unit};
 
 use super::{
-    Figure, FigureTable, Section, make_unique,
+    Figure, Section, make_unique,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
     short_name, slug,
 };
-use crate::experiment::{
-    grid::{baseline, measured_at, published_at},
+use crate::document::Table;
+use crate::sections::experiments::{
+    tables::{baseline, measured_at, published_at},
     words::{estimate, figure as figure_text, ratio},
 };
 
@@ -171,14 +172,14 @@ fn description(quantities: &[Quantity<'_>]) -> String {
     text
 }
 
-fn data(quantities: &[Quantity<'_>]) -> FigureTable {
+fn data(quantities: &[Quantity<'_>]) -> Table {
     let mut table =
-        FigureTable::new(&["quantity", "arm", "published", "#published multiple", "measured", "#measured multiple"]);
+        Table::with_columns(&["quantity", "arm", "published", "#published multiple", "measured", "#measured multiple"]);
     for quantity in quantities {
         for pair in &quantity.pairs {
             let multiple = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.4}"));
             let text = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-            table.rows.push(vec![
+            table.row([
                 quantity.name.to_owned(),
                 pair.label.to_owned(),
                 text(&pair.published_text),

@@ -4,12 +4,15 @@ use repackbench_analysis::Results;
 use repackbench_records::{Explanation, Factor, FactorKind, RatioEstimate};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, is_positive, tick_text},
 };
-use crate::number::{ratio_cell, time_ratio};
+use crate::{
+    document::Table,
+    number::{ratio_cell, time_ratio},
+};
 
 /// One figure for each explanation.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
@@ -144,11 +147,11 @@ fn description(explanation: &Explanation) -> String {
     )
 }
 
-fn table(explanation: &Explanation) -> FigureTable {
-    let mut table = FigureTable::new(&["step", "from", "to", "#time ratio", "#low", "#high", "#blocks"]);
+fn table(explanation: &Explanation) -> Table {
+    let mut table = Table::with_columns(&["step", "from", "to", "#time ratio", "#low", "#high", "#blocks"]);
     let mut add = |step: &str, from: &str, to: &str, estimate: &RatioEstimate| {
         let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
-        table.rows.push(vec![
+        table.row([
             step.to_owned(),
             from.to_owned(),
             to.to_owned(),

@@ -5,19 +5,20 @@ use std::{
     time::Duration,
 };
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{Record, Role, Variant, WorkloadComparison};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     rows::{LegendEntry, Sign, draw_legend, look_legend},
     scale::{Scale, is_positive, tick_text},
     svg::{Anchor, Drawing, Width, fit, px, text_width},
 };
 use crate::{
-    bench::{self, Place},
+    document::Table,
     number::{ratio_cell, share, single_time, time_ratio},
+    sections::comparisons::label_of_name,
 };
 
 /// Points in one drawing; more are thinned.
@@ -29,7 +30,7 @@ const FARTHEST: f64 = 2.0;
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
-    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+    for (place, comparisons) in by_source(&results.comparisons) {
         let of_place = |of: &&WorkloadComparison| figure(&place, of, runs_of(results, &place, of), is_alone);
         figures.extend(comparisons.iter().filter_map(of_place));
     }
@@ -37,7 +38,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
 }
 
 /// The runs that a comparison was derived from: those of sessions with its baseline.
-fn runs_of<'a>(results: &'a Results, place: &Place<'_>, of: &WorkloadComparison) -> Vec<&'a Record> {
+fn runs_of<'a>(results: &'a Results, place: &ResultSource<'_>, of: &WorkloadComparison) -> Vec<&'a Record> {
     let is_of = |run: &&Record| {
         place.has(&run.repository, &run.host)
             && run.workload == of.workload
@@ -82,7 +83,7 @@ struct Noise<'a> {
 }
 
 fn figure(
-    place: &Place<'_>,
+    place: &ResultSource<'_>,
     comparison: &WorkloadComparison,
     mut records: Vec<&Record>,
     is_alone: bool,
@@ -300,17 +301,20 @@ impl Noise<'_> {
         notes
     }
 
-    fn table(&self) -> FigureTable {
-        let mut table = FigureTable::new(&["#run", "#block", "variant", "role", "#time ms", "#of its median"]);
+    fn table(&self) -> Table {
+        let mut table = Table::with_columns(&["#run", "#block", "variant", "role", "#time ms", "#of its median"]);
         for run in &self.runs {
-            table.rows.push(vec![
-                (run.number + 1).to_string(),
-                (run.block + 1).to_string(),
-                run.variant.clone(),
-                if run.is_baseline { "baseline" } else { "" }.to_owned(),
-                format!("{:.3}", run.nanoseconds as f64 / 1e6),
-                format!("{:.4}", run.of_median),
-            ]);
+            table.variant_row(
+                label_of_name(&run.variant),
+                [
+                    (run.number + 1).to_string(),
+                    (run.block + 1).to_string(),
+                    run.variant.clone(),
+                    if run.is_baseline { "baseline" } else { "" }.to_owned(),
+                    format!("{:.3}", run.nanoseconds as f64 / 1e6),
+                    format!("{:.4}", run.of_median),
+                ],
+            );
         }
         table
     }

@@ -1,27 +1,28 @@
 //! What a workload's time goes to: the codec, as its floor measured it, and all that comes on top.
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
 };
 use crate::{
-    bench::{self, Place},
+    document::Table,
     number::{share, single_time},
+    sections::comparisons::label_of_name,
 };
 
 /// One figure for each workload that was measured with its floor.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
-    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+    for (place, comparisons) in by_source(&results.comparisons) {
         let with_floor = |of: &&WorkloadComparison| {
             let floor = comparisons.iter().find(|floor| {
-                floor.workload.name.strip_prefix(bench::FLOOR) == Some(&of.workload.name)
+                floor.workload.floor_of() == Some(&of.workload.name)
                     && floor.workload.parameters == of.workload.parameters
                     && (floor.compared_time, floor.jobs) == (of.compared_time, of.jobs)
             })?;
@@ -40,7 +41,12 @@ struct Phase<'a> {
     floor: f64,
 }
 
-fn figure(place: &Place<'_>, of: &WorkloadComparison, floor: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+fn figure(
+    place: &ResultSource<'_>,
+    of: &WorkloadComparison,
+    floor: &WorkloadComparison,
+    is_alone: bool,
+) -> Option<Figure> {
     let phase = |row: &'_ VariantComparison| {
         let floor = common::row_of(&floor.rows, &row.variant)?;
         Some((common::label(row), row.compared_median.as_secs_f64(), floor.compared_median.as_secs_f64()))
@@ -143,17 +149,20 @@ fn description(phases: &[Phase<'_>]) -> String {
     format!("Each bar is a variant's median time, split into the codec's and the rest: {}.", shown.join("; "))
 }
 
-fn table(phases: &[Phase<'_>]) -> FigureTable {
-    let mut table = FigureTable::new(&["variant", "#time ms", "#codec ms", "#rest ms", "#codec's share"]);
+fn table(phases: &[Phase<'_>]) -> Table {
+    let mut table = Table::with_columns(&["variant", "#time ms", "#codec ms", "#rest ms", "#codec's share"]);
     for phase in phases {
         let milliseconds = |seconds: f64| format!("{:.3}", seconds * 1e3);
-        table.rows.push(vec![
-            phase.label.clone(),
-            milliseconds(phase.whole),
-            milliseconds(phase.floor),
-            milliseconds(phase.rest()),
-            phase.share(),
-        ]);
+        table.variant_row(
+            label_of_name(&phase.label),
+            [
+                phase.label.clone(),
+                milliseconds(phase.whole),
+                milliseconds(phase.floor),
+                milliseconds(phase.rest()),
+                phase.share(),
+            ],
+        );
     }
     table
 }

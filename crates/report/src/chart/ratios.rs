@@ -1,17 +1,18 @@
 //! A forest plot: each variant's time ratio with its interval, a panel for each workload.
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend},
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    bench::{self, Place, verdict},
+    document::Table,
     number::{ratio_cell, single_time, time_ratio},
+    sections::comparisons::verdict,
 };
 
 /// With more rows, each workload has a figure of its own.
@@ -20,7 +21,7 @@ const MOST_ROWS: usize = 64;
 /// One figure for each repository, or for each of its workloads where there is much to show.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
-    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+    for (place, comparisons) in by_source(&results.comparisons) {
         let shown: Vec<&WorkloadComparison> =
             comparisons.into_iter().filter(|of| of.rows.iter().any(has_ratio)).collect();
         let rows: usize = shown.iter().map(|comparison| comparison.rows.len()).sum();
@@ -38,7 +39,7 @@ fn has_ratio(row: &VariantComparison) -> bool {
     row.ratio.is_some_and(|estimate| is_positive(estimate.ratio))
 }
 
-fn figure(place: Place<'_>, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
+fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone: bool) -> Option<Figure> {
     let (workload, job) = match comparisons {
         [] => return None,
         [comparison] => (Some(comparison.workload.to_string()), &*comparison.workload.name),
@@ -184,24 +185,25 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes
 }
 
-fn table(comparisons: &[&WorkloadComparison]) -> FigureTable {
-    let mut table = FigureTable::new(&["workload", "variant", "#time ratio", "#low", "#high", "#blocks", "verdict"]);
-    let cells = |comparison: &WorkloadComparison, label: String, estimate: &RatioEstimate, words: String| {
+fn table(comparisons: &[&WorkloadComparison]) -> Table {
+    let mut table = Table::with_columns(&["workload", "variant", "#time ratio", "#low", "#high", "#blocks", "verdict"]);
+    let cells = |comparison: &WorkloadComparison, label: &str, estimate: &RatioEstimate, words: String| {
         let end = |of: fn(&repackbench_records::RatioInterval) -> f64| {
             estimate.interval.as_ref().map_or_else(|| "-".to_owned(), |interval| format!("{:.4}", of(interval)))
         };
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
         let ratio = format!("{:.4}", estimate.ratio);
-        vec![comparison.workload.to_string(), label, ratio, low, high, estimate.pairs.to_string(), words]
+        [comparison.workload.to_string(), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
     };
     for comparison in comparisons {
         for row in &comparison.rows {
-            let words = verdict::cell(comparison, row);
-            table.rows.extend(row.ratio.map(|estimate| cells(comparison, common::label(row), &estimate, words)));
+            let Some(estimate) = &row.ratio else { continue };
+            let cells = cells(comparison, &common::label(row), estimate, verdict::cell(comparison, row));
+            table.variant_row(row.variant.label(), cells);
         }
-        let words = verdict::noise_cell(comparison);
-        let noise = comparison.noise.map(|noise| cells(comparison, "noise (A / A')".to_owned(), &noise, words));
-        table.rows.extend(noise);
+        if let Some(noise) = &comparison.noise {
+            table.row(cells(comparison, "noise (A / A')", noise, verdict::noise_cell(comparison)));
+        }
     }
     table
 }

@@ -1,33 +1,36 @@
 //! Size against time: what a codec gains in one and loses in the other.
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source, joined_jobs};
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     look::Look,
     scale::is_positive,
     scatter::{Point, Scatter, front},
     slug,
 };
 use crate::{
-    bench::{self, Place, verdict},
-    joined::joined_jobs,
+    document::Table,
     number::{megabytes, ratio_cell, single_time, time_ratio},
+    sections::{
+        comparisons::{label_of_name, verdict},
+        joined::job_names,
+    },
 };
 
 /// One figure for each workload of each repository, then the means over repositories.
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures: Vec<Figure> = means(&results.comparisons);
-    for (place, comparisons) in bench::by_repository(&results.comparisons) {
-        let shown = comparisons.into_iter().filter(|of| !of.workload.name.starts_with(bench::FLOOR));
+    for (place, comparisons) in by_source(&results.comparisons) {
+        let shown = comparisons.into_iter().filter(|of| of.workload.floor_of().is_none());
         figures.extend(shown.filter_map(|comparison| figure(&place, comparison, is_alone)));
     }
     figures
 }
 
-fn figure(place: &Place<'_>, comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
+fn figure(place: &ResultSource<'_>, comparison: &WorkloadComparison, is_alone: bool) -> Option<Figure> {
     let baseline = common::baseline(comparison)?;
     let pairs = comparison.rows.iter().filter_map(|row| Some((row, point(comparison, row, baseline)?)));
     let (rows, points): (Vec<&VariantComparison>, Vec<Point>) = pairs.unzip();
@@ -102,8 +105,8 @@ fn description(scatter: &Scatter) -> String {
     text
 }
 
-fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantComparison]) -> FigureTable {
-    let mut table = FigureTable::new(&[
+fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantComparison]) -> Table {
+    let mut table = Table::with_columns(&[
         "variant",
         "#size MB",
         "#size ratio",
@@ -118,24 +121,29 @@ fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantCom
     for (row, point) in rows.iter().zip(&scatter.points) {
         let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
         let is_front = front.iter().any(|of_front| std::ptr::eq(*of_front, point));
-        table.rows.push(vec![
-            point.label.clone(),
-            megabytes(row.size.total_bytes),
-            format!("{:.4}", point.size),
-            single_time(row.compared_median),
-            format!("{:.4}", point.time),
-            end(point.interval.map(|[low, _]| low)),
-            end(point.interval.map(|[_, high]| high)),
-            verdict::cell(comparison, row),
-            if is_front { "yes" } else { "" }.to_owned(),
-        ]);
+        table.variant_row(
+            label_of_name(&point.label),
+            [
+                point.label.clone(),
+                megabytes(row.size.total_bytes),
+                format!("{:.4}", point.size),
+                single_time(row.compared_median),
+                format!("{:.4}", point.time),
+                end(point.interval.map(|[low, _]| low)),
+                end(point.interval.map(|[_, high]| high)),
+                verdict::cell(comparison, row),
+                if is_front { "yes" } else { "" }.to_owned(),
+            ],
+        );
     }
     table
 }
 
 /// One figure for each job that several repositories did: geometric means over them.
 fn means(comparisons: &[WorkloadComparison]) -> Vec<Figure> {
-    joined_jobs(comparisons).iter().filter_map(|job| mean_figure(&job.name, &job.comparisons)).collect()
+    let jobs = joined_jobs(comparisons);
+    let names = job_names(&jobs, comparisons);
+    jobs.iter().zip(&names).filter_map(|(job, name)| mean_figure(name, &job.comparisons)).collect()
 }
 
 /// The points that several repositories have in common.
@@ -149,7 +157,7 @@ fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
         return None;
     }
     let names: Vec<&str> = group.iter().map(|of| common::name(&of.repository)).collect();
-    let mut table = FigureTable::new(&[
+    let mut table = Table::with_columns(&[
         "variant",
         "#size ratio (geometric mean)",
         "#size ratio (all bytes)",
@@ -157,13 +165,16 @@ fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
         "#repositories",
     ]);
     for Mean { point, of_bytes } in &means {
-        table.rows.push(vec![
-            point.label.clone(),
-            format!("{:.4}", point.size),
-            format!("{of_bytes:.4}"),
-            format!("{:.4}", point.time),
-            group.len().to_string(),
-        ]);
+        table.variant_row(
+            label_of_name(&point.label),
+            [
+                point.label.clone(),
+                format!("{:.4}", point.size),
+                format!("{of_bytes:.4}"),
+                format!("{:.4}", point.time),
+                group.len().to_string(),
+            ],
+        );
     }
     let figure = Figure {
         id: slug([Section::SizeTime.slug(), "mean", name]),

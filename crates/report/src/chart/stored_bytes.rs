@@ -1,16 +1,17 @@
 //! Where stored bytes go, and beside them what they unpack to.
 
-use repackbench_analysis::Results;
+use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{ChunkForm, ObjectKind, Role, SizeRecord};
 
 use super::{
-    Figure, FigureTable, Section, common,
+    Figure, Section, common,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
 };
 use crate::{
-    bench::{self, Place},
+    document::Table,
     number::{megabytes, share, size_ratio},
+    sections::comparisons::label_of_name,
 };
 
 /// A variant or a repository, and its bytes.
@@ -36,7 +37,7 @@ const DWARFS: f64 = 1.6;
 pub(super) fn figures(results: &Results) -> Vec<Figure> {
     let is_alone = common::is_alone(results);
     let mut figures = Vec::new();
-    for (place, comparisons) in bench::by_repository(&results.comparisons) {
+    for (place, comparisons) in by_source(&results.comparisons) {
         let mut sized: Vec<Sized<'_>> = Vec::new();
         for row in comparisons.iter().flat_map(|comparison| &comparison.rows) {
             // Who reads it, and with which cache, changes no byte.
@@ -57,7 +58,7 @@ pub(super) fn figures(results: &Results) -> Vec<Figure> {
     figures
 }
 
-fn figure(place: Option<Place<'_>>, is_alone: bool, sized: &[Sized<'_>]) -> Option<Figure> {
+fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) -> Option<Figure> {
     let largest = sized.iter().map(|of| of.size.total_bytes).max()?;
     let payload = sized.iter().map(|of| of.size.objects.sum().payload_bytes).max()?;
     let dwarfs = payload as f64 > DWARFS * largest as f64;
@@ -247,9 +248,9 @@ fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>, first: &str) -
     text
 }
 
-fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> FigureTable {
+fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> Table {
     let mut table =
-        FigureTable::new(&["variant", "part", "#stored MB", "#ratio to the baseline or the first", "#payload MB"]);
+        Table::with_columns(&["variant", "part", "#stored MB", "#ratio to the baseline or the first", "#payload MB"]);
     for of in sized {
         let of_baseline = |name: &str| {
             let parts = baseline.map(|baseline| parts(baseline.size)).unwrap_or_default();
@@ -258,21 +259,27 @@ fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> FigureTable {
         let payloads = payload_parts(of.size);
         for part in parts(of.size) {
             let payload = payloads.iter().find(|payload| payload.name == part.name);
-            table.rows.push(vec![
-                of.label.clone(),
-                part.name.clone(),
-                megabytes(part.bytes),
-                size_ratio(part.bytes, of_baseline(&part.name)),
-                payload.map_or_else(|| "-".to_owned(), |payload| megabytes(payload.bytes)),
-            ]);
+            table.variant_row(
+                label_of_name(&of.label),
+                [
+                    of.label.clone(),
+                    part.name.clone(),
+                    megabytes(part.bytes),
+                    size_ratio(part.bytes, of_baseline(&part.name)),
+                    payload.map_or_else(|| "-".to_owned(), |payload| megabytes(payload.bytes)),
+                ],
+            );
         }
-        table.rows.push(vec![
-            of.label.clone(),
-            "total".to_owned(),
-            megabytes(of.size.total_bytes),
-            size_ratio(of.size.total_bytes, baseline.map_or(0, |baseline| baseline.size.total_bytes)),
-            megabytes(of.size.objects.sum().payload_bytes),
-        ]);
+        table.variant_row(
+            label_of_name(&of.label),
+            [
+                of.label.clone(),
+                "total".to_owned(),
+                megabytes(of.size.total_bytes),
+                size_ratio(of.size.total_bytes, baseline.map_or(0, |baseline| baseline.size.total_bytes)),
+                megabytes(of.size.objects.sum().payload_bytes),
+            ],
+        );
     }
     table
 }

@@ -191,7 +191,7 @@ fn results(names: &Names<'_>) -> Results {
             .into(),
         comparisons: comparisons.into(),
         budgets: Vec::new(),
-        experiments: vec![crate::experiment::tests::experiment(names.repository)],
+        experiments: vec![crate::sections::experiments::tests::experiment(names.repository)],
     }
 }
 
@@ -242,11 +242,7 @@ fn every_datum_has_one_mark() {
             assert!(!picture.contains("NaN") && !picture.contains("inf"), "{}", figure.id);
         }
         let columns = figure.table.columns.len();
-        assert!(
-            !figure.table.rows.is_empty() && figure.table.rows.iter().all(|row| row.len() == columns),
-            "{}",
-            figure.id
-        );
+        assert!(!figure.table.is_empty() && figure.table.rows().all(|row| row.cells.len() == columns), "{}", figure.id);
     }
 }
 
@@ -450,9 +446,9 @@ fn never_is_said_only_where_the_interval_says_so() {
     }
     let figures = figures(&results);
     let figure = figures.iter().find(|figure| figure.section == Section::BreakEven).unwrap();
-    let paid: Vec<&str> = figure.table.rows.iter().take(3).map(|row| row[4].as_str()).collect();
+    let paid: Vec<&str> = figure.table.rows().take(3).map(|row| row.cells[4].as_str()).collect();
     assert_eq!(paid, ["not certain", "never", "not certain"]);
-    assert_eq!(figure.table.rows[0][5], "1,637", "the interval's low end saves something");
+    assert_eq!(figure.table.groups[0].rows[0].cells[5], "1,637", "the interval's low end saves something");
     // The picture is there, though nothing pays.
     let svg = figure.svg(Width::Wide);
     let document = Document::parse(&svg).unwrap();

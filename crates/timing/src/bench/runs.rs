@@ -98,10 +98,7 @@ impl<'a> Job<'a> {
         if self.jobs > 1 {
             label.parameters.insert("jobs".to_owned(), self.jobs.to_string());
         }
-        if self.is_cold {
-            label.parameters.insert("cache".to_owned(), "cold".to_owned());
-        }
-        label
+        if self.is_cold { label.cold() } else { label }
     }
 
     /// Whether it runs on `subject`. A row with another limit of the cache of delta bases is no other for a workload that never

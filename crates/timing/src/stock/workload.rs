@@ -7,10 +7,6 @@ use repackbench_records::{ComparedTime, Vcs, WorkloadLabel};
 use super::StockJob;
 use crate::workloads::{HistoryRange, WorkloadSpec};
 
-/// The parameter of a label that tells a stock client's job from the replay of the same name.
-pub(crate) const CLIENT: &str = "client";
-/// The parameter that says that caches are not off.
-const CACHES: &str = "caches";
 /// How many commits come anew where nothing else is said.
 const NEW_COMMITS: u64 = 100;
 
@@ -150,9 +146,9 @@ impl StockWorkload {
             }
             _ => range.commits,
         };
-        label.parameters.insert(CLIENT.to_owned(), program.to_owned());
+        label.parameters.insert(WorkloadLabel::CLIENT.to_owned(), program.to_owned());
         if caches == Caches::Forge {
-            label.parameters.insert(CACHES.to_owned(), "forge".to_owned());
+            label.parameters.insert(WorkloadLabel::CACHES.to_owned(), "forge".to_owned());
         }
         StockJob { workload: self.clone(), caches, label, revision: head.map(str::to_owned), commits, has_helps: false }
     }

@@ -1,0 +1,74 @@
+//! What each variant comes to over all workloads of a repository.
+
+use repackbench_records::{Role, Variant, VariantComparison, WorkloadComparison};
+
+/// One variant in all workloads.
+#[derive(Debug, Clone)]
+pub struct Outcome<'a> {
+    /// The variant, as its first row describes it.
+    pub variant: &'a Variant,
+    /// Its bytes as a multiple of the baseline's; `None` where the baseline has none.
+    pub size: Option<f64>,
+    /// Its row in each workload, in the order of the comparisons.
+    pub rows: Vec<Option<&'a VariantComparison>>,
+    /// Whether it may be named as the best at something: not a variant that checks less than the baseline, nor one that differs in its
+    /// cache alone.
+    pub is_headline: bool,
+}
+
+impl Outcome<'_> {
+    /// The time ratio in the workload at `index`; `None` where there is none.
+    pub fn time_ratio(&self, index: usize) -> Option<f64> {
+        Some(self.rows.get(index).copied().flatten()?.ratio?.ratio)
+    }
+
+    /// The largest of its time and size ratios: what one would lose most by. 0 without any ratio.
+    pub fn worst(&self) -> f64 {
+        let times = (0..self.rows.len()).filter_map(|index| self.time_ratio(index));
+        times.chain(self.size).fold(0.0, f64::max)
+    }
+
+    /// Whether `other` is at least as good in size and in every workload, and better in one of them.
+    pub fn is_dominated_by(&self, other: &Outcome<'_>) -> bool {
+        let pairs = || {
+            let times = (0..self.rows.len()).map(|index| (self.time_ratio(index), other.time_ratio(index)));
+            times.chain([(self.size, other.size)])
+        };
+        pairs().all(|pair| matches!(pair, (Some(own), Some(other)) if other <= own))
+            && pairs().any(|pair| matches!(pair, (Some(own), Some(other)) if other < own))
+    }
+}
+
+/// The variants of some comparisons of one repository, in the order of the comparisons' rows. Variants are told apart by label, and by
+/// whether they are read with checksums.
+pub fn outcomes<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<Outcome<'a>> {
+    let mut outcomes: Vec<Outcome<'a>> = Vec::new();
+    for (index, comparison) in comparisons.iter().enumerate() {
+        let baseline_bytes = comparison.baseline().map(|row| row.size.total_bytes).filter(|bytes| *bytes > 0);
+        for row in &comparison.rows {
+            let is_it = |outcome: &Outcome<'_>| {
+                (outcome.variant.label(), outcome.variant.checksum) == (row.variant.label(), row.variant.checksum)
+            };
+            let at = outcomes.iter().position(is_it).unwrap_or_else(|| {
+                outcomes.push(Outcome {
+                    variant: &row.variant,
+                    size: baseline_bytes.map(|of| row.size.total_bytes as f64 / of as f64),
+                    rows: vec![None; comparisons.len()],
+                    is_headline: row.variant.role == Role::Candidate
+                        && row.variant.checksum
+                        && row.variant.delta_cache.is_none(),
+                });
+                outcomes.len() - 1
+            });
+            if let Some(cell) = outcomes.get_mut(at).and_then(|outcome| outcome.rows.get_mut(index)) {
+                *cell = Some(row);
+            }
+        }
+    }
+    outcomes
+}
+
+/// The comparisons without floors, which show what part of a workload is its codec's and are no jobs by themselves.
+pub fn without_floors<'a>(comparisons: &[&'a WorkloadComparison]) -> Vec<&'a WorkloadComparison> {
+    comparisons.iter().copied().filter(|comparison| comparison.workload.floor_of().is_none()).collect()
+}

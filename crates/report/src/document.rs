@@ -1,0 +1,322 @@
+//! What a reader sees, before it is rendered: sections of articles, each with tables and notes.
+//!
+//! [`crate::sections`] makes a document of findings: every sentence is written there. [`crate::render`] makes text, a page or Markdown of a
+//! document: it decides how a table is laid out, and never what it says. Cells hold names as they were recorded; whoever renders them
+//! [escapes](plain_text) them.
+
+/// All that results have to say on one subject.
+#[derive(Debug, Clone)]
+pub struct Section {
+    /// The subject.
+    pub kind: SectionKind,
+    /// Its parts, in the order of reading.
+    pub articles: Vec<Article>,
+}
+
+/// What a section is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SectionKind {
+    /// Published experiments, run again.
+    Experiments,
+    /// Each variant in one line.
+    Summary,
+    /// Replays beside the same jobs by stock clients.
+    Clients,
+    /// Several repositories as one.
+    Joined,
+    /// Every variant in every workload.
+    Comparisons,
+    /// Codecs at equal size or time.
+    Budgets,
+    /// Ratios split into factors.
+    Explanations,
+    /// What workloads read.
+    Traces,
+    /// Where bytes go.
+    Sizes,
+}
+
+impl SectionKind {
+    /// All kinds, in the order of reading.
+    pub const ALL: [SectionKind; 9] = [
+        SectionKind::Experiments,
+        SectionKind::Summary,
+        SectionKind::Clients,
+        SectionKind::Joined,
+        SectionKind::Comparisons,
+        SectionKind::Budgets,
+        SectionKind::Explanations,
+        SectionKind::Traces,
+        SectionKind::Sizes,
+    ];
+}
+
+/// What is said of one repository or workload, or of all together.
+#[derive(Debug, Clone, Default)]
+pub struct Article {
+    /// The repository that it is about, by which a page's filter chooses it; `None` for several.
+    pub repository: Option<String>,
+    /// The workload that it is about, by which a page's filter chooses it; `None` for several.
+    pub workload: Option<String>,
+    /// The name of its subject, for a page. Raw: may hold control characters.
+    pub title: String,
+    /// What it shows, for text; empty for an article that stands alone. Plain.
+    pub heading: String,
+    /// What it consists of.
+    pub blocks: Vec<Block>,
+}
+
+/// A part of an article.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// A table.
+    Table(Table),
+    /// Sentences, each on a line of its own. Plain.
+    Notes(Vec<String>),
+}
+
+impl Article {
+    /// An article that stands alone: no heading, no subject.
+    pub(crate) fn of(blocks: impl IntoIterator<Item = Block>) -> Self {
+        Article { blocks: blocks.into_iter().collect(), ..Article::default() }
+    }
+
+    /// Its tables.
+    pub fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            Block::Notes(_) => None,
+        })
+    }
+
+    /// Its notes.
+    pub fn notes(&self) -> impl Iterator<Item = &String> {
+        self.blocks.iter().flat_map(|block| match block {
+            Block::Table(_) => &[],
+            Block::Notes(notes) => notes.as_slice(),
+        })
+    }
+}
+
+impl Block {
+    /// One sentence.
+    pub(crate) fn note(note: impl Into<String>) -> Self {
+        Block::Notes(vec![note.into()])
+    }
+}
+
+/// How the cells of a column are aligned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Align {
+    /// Words: flush left.
+    Words,
+    /// Numbers: flush right, header too.
+    Numbers,
+}
+
+/// A column of a [`Table`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Column {
+    /// Its name, with the unit.
+    pub name: String,
+    /// How its cells are aligned.
+    pub align: Align,
+}
+
+/// A table with one line of headers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Table {
+    /// What it holds, for readers who meet it alone.
+    pub caption: String,
+    /// The columns.
+    pub columns: Vec<Column>,
+    /// Rows that belong together, such as those of a workload.
+    pub groups: Vec<RowGroup>,
+    /// Whether text has an empty line between groups.
+    pub is_spaced: bool,
+    /// Sentences that belong to it, directly below. Plain.
+    pub footer: Vec<String>,
+    /// Tables to show in its place where lines are too short for it, each below its caption; empty for the table itself, folded.
+    pub narrow: Vec<Table>,
+    /// How to show it in several tables where lines are limited; `None` for never.
+    pub split: Option<ColumnSplit>,
+}
+
+/// How the columns of a table are distributed over several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ColumnSplit {
+    /// The number of leading columns that each of the tables begins with.
+    pub fixed: usize,
+    /// The characters that the fixed columns usually need.
+    pub fixed_width: usize,
+    /// The characters that each other column usually needs.
+    pub column_width: usize,
+}
+
+/// Rows that belong together.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RowGroup {
+    /// The workload that the rows are of, by which a page's filter chooses them.
+    pub workload: Option<String>,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// A row of a [`Table`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// The label of the variant that it is about, by which a page's filter chooses it.
+    pub variant: Option<String>,
+    /// At most as many cells as there are columns.
+    pub cells: Vec<String>,
+}
+
+impl Table {
+    /// An empty table with these columns.
+    pub(crate) fn new<N: AsRef<str>>(columns: &[(N, Align)]) -> Self {
+        let column = |(name, align): &(N, Align)| Column { name: name.as_ref().to_owned(), align: *align };
+        Table { columns: columns.iter().map(column).collect(), ..Table::default() }
+    }
+
+    /// An empty table; the names of columns of numbers begin with `#`, which is left out.
+    pub(crate) fn with_columns(columns: &[&str]) -> Self {
+        let column = |name: &&str| match name.strip_prefix('#') {
+            Some(name) => Column { name: name.to_owned(), align: Align::Numbers },
+            None => Column { name: (*name).to_owned(), align: Align::Words },
+        };
+        Table { columns: columns.iter().map(column).collect(), ..Table::default() }
+    }
+
+    /// A table of words with these rows.
+    pub fn of_words(columns: &[&str], rows: &[Vec<String>]) -> Self {
+        let columns: Vec<(&str, Align)> = columns.iter().map(|name| (*name, Align::Words)).collect();
+        let mut table = Table::new(&columns);
+        rows.iter().for_each(|row| table.row(row));
+        table
+    }
+
+    /// The same with a caption.
+    pub(crate) fn captioned(self, caption: impl Into<String>) -> Self {
+        Table { caption: caption.into(), ..self }
+    }
+
+    /// The same with an empty line between groups.
+    pub(crate) fn spaced(self) -> Self {
+        Table { is_spaced: true, ..self }
+    }
+
+    /// The tables that [`Self::split`] asks for where lines have `width` characters.
+    pub(crate) fn split_at(&self, width: usize) -> Vec<Table> {
+        let Some(split) = self.split else { return vec![self.clone()] };
+        let others = self.columns.len().saturating_sub(split.fixed);
+        let each = (width.saturating_sub(split.fixed_width) / split.column_width.max(1)).clamp(1, others.max(1));
+        let part = |first: usize| {
+            let is_kept = |index: usize| index < split.fixed || (first..first + each).contains(&index);
+            self.keep_columns(is_kept)
+        };
+        (split.fixed..self.columns.len()).step_by(each).map(part).collect()
+    }
+
+    /// The same table with the columns for whose index `is_kept` holds, not to be split again.
+    fn keep_columns(&self, is_kept: impl Fn(usize) -> bool) -> Table {
+        let kept = |cells: &[String]| {
+            let cells = cells.iter().enumerate().filter(|(index, _)| is_kept(*index));
+            cells.map(|(_, cell)| cell.clone()).collect()
+        };
+        let row = |row: &Row| Row { cells: kept(&row.cells), ..row.clone() };
+        let group = |group: &RowGroup| RowGroup { rows: group.rows.iter().map(row).collect(), ..group.clone() };
+        let columns = self.columns.iter().enumerate().filter(|(index, _)| is_kept(*index));
+        Table {
+            columns: columns.map(|(_, column)| column.clone()).collect(),
+            groups: self.groups.iter().map(group).collect(),
+            split: None,
+            ..self.clone()
+        }
+    }
+
+    /// Begins a group: of a workload, if one is named.
+    pub(crate) fn group(&mut self, workload: Option<String>) {
+        self.groups.push(RowGroup { workload, rows: Vec::new() });
+    }
+
+    /// Adds a row to the last group.
+    pub(crate) fn row<I>(&mut self, cells: I)
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.push(None, cells);
+    }
+
+    /// Adds a row about the variant with this label to the last group.
+    pub(crate) fn variant_row<I>(&mut self, variant: impl Into<String>, cells: I)
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.push(Some(variant.into()), cells);
+    }
+
+    fn push<I>(&mut self, variant: Option<String>, cells: I)
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        if self.groups.is_empty() {
+            self.group(None);
+        }
+        let cells = cells.into_iter().map(|cell| cell.as_ref().to_owned()).collect();
+        if let Some(group) = self.groups.last_mut() {
+            group.rows.push(Row { variant, cells });
+        }
+    }
+
+    /// All rows.
+    pub fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.groups.iter().flat_map(|group| &group.rows)
+    }
+
+    /// Whether it has no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows().next().is_none()
+    }
+}
+
+/// `text` with control characters as escapes (`\n`, `\u{1b}`), and those that turn the direction of reading: names come from files, a
+/// terminal must not obey them, and a reader must see the text that is there.
+pub(crate) fn plain_text(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                plain.extend(character.escape_unicode());
+            }
+            _ if character.is_control() => plain.extend(character.escape_default()),
+            _ => plain.push(character),
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_and_direction_characters_are_escaped() {
+        assert_eq!(plain_text("a\u{1b}[2Jb\n\u{9b}c é"), "a\\u{1b}[2Jb\\n\\u{9b}c é");
+        assert_eq!(plain_text("gpj\u{202e}exe \u{2029}"), "gpj\\u{202e}exe \\u{2029}");
+    }
+
+    #[test]
+    fn rows_join_the_last_group() {
+        let mut table = Table::new(&[("variant", Align::Words)]);
+        assert!(table.is_empty());
+        table.row(["noise"]);
+        table.group(Some("traverse".into()));
+        table.variant_row("lz4", ["lz4 by lz4_flex"]);
+        let groups: Vec<_> = table.groups.iter().map(|group| (group.workload.as_deref(), group.rows.len())).collect();
+        assert_eq!(groups, [(None, 1), (Some("traverse"), 1)]);
+        assert_eq!(table.rows().last().unwrap().variant.as_deref(), Some("lz4"));
+    }
+}

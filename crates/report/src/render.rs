@@ -1,0 +1,7 @@
+//! Documents and results in the forms that people and programs read.
+
+pub(crate) mod csv;
+pub(crate) mod html;
+pub(crate) mod json;
+pub(crate) mod markdown;
+pub(crate) mod text;

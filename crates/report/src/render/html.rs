@@ -1,0 +1,137 @@
+//! The report as one HTML file that needs nothing else.
+//!
+//! The charts are SVG that stands in the page as it is written, drawn by [`crate::chart`], and not by a library in the reader's
+//! browser: the page is a tenth as large as such a library alone, shows the same without JavaScript and on paper, its text can be
+//! selected and searched, and no code of others runs in it. The script, which is `templates/report.js`, only adds: it filters, shows
+//! a mark's figures, and hands out charts and tables as files.
+//!
+//! Whatever comes from records is text, wherever it stands: every expression of the templates goes through
+//! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
+//! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
+
+mod answer;
+mod date;
+pub(crate) mod escape;
+mod experiments;
+mod origin;
+mod parts;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use askama::Template;
+use parts::PageArticle;
+use repackbench_analysis::Results;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    chart::{CHART_STYLE, figures, short_name},
+    document::SectionKind,
+    sections::{clients, joined},
+};
+
+const STYLE: &str = include_str!("../../templates/report.css");
+const SCRIPT: &str = include_str!("../../templates/report.js");
+
+/// The page.
+#[derive(Template)]
+#[template(path = "report.html")]
+struct Page {
+    title: String,
+    /// What may run in the page, as a content security policy names it.
+    script_source: String,
+    style: &'static str,
+    chart_style: &'static str,
+    script: &'static str,
+    answers: Vec<answer::Answer>,
+    experiments: Vec<experiments::PageExperiment>,
+    sections: Vec<parts::FigureSection>,
+    comparisons: Vec<PageArticle>,
+    clients: Vec<PageArticle>,
+    clients_note: &'static str,
+    joined: Vec<PageArticle>,
+    joined_note: &'static str,
+    budgets: Vec<PageArticle>,
+    explanations: Vec<PageArticle>,
+    sizes: Vec<PageArticle>,
+    traces: Vec<PageArticle>,
+    origin: origin::Origin,
+    method: &'static [&'static str],
+}
+
+/// The page for some results: one HTML document, complete in itself.
+pub fn html_report(results: &Results) -> String {
+    let of = |kind| parts::articles(kind, results);
+    let page = Page {
+        title: title(results),
+        script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
+        style: STYLE,
+        chart_style: CHART_STYLE,
+        script: SCRIPT,
+        answers: answer::answers(results),
+        experiments: experiments::experiments(results),
+        sections: parts::sections(figures(results)),
+        comparisons: of(SectionKind::Comparisons),
+        clients: of(SectionKind::Clients),
+        clients_note: clients::NOTE,
+        joined: of(SectionKind::Joined),
+        joined_note: joined::NOTE,
+        budgets: of(SectionKind::Budgets),
+        explanations: of(SectionKind::Explanations),
+        sizes: of(SectionKind::Sizes),
+        traces: of(SectionKind::Traces),
+        origin: origin::origin(results),
+        method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
+    };
+    page.render().expect("writing to a string cannot fail")
+}
+
+/// What the page is about.
+fn title(results: &Results) -> String {
+    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
+    let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
+    let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
+    let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
+    if let Some(title) = title_of_experiments(results) {
+        return title;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
+        let name = short_name(name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => "repackbench".to_owned(),
+        [one] => format!("{one} under other codecs"),
+        [first, second] => format!("{first} and {second} under other codecs"),
+        more => format!("{} repositories under other codecs", more.len()),
+    }
+}
+
+/// What a page of experiments alone is about.
+fn title_of_experiments(results: &Results) -> Option<String> {
+    let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
+    match results.experiments.as_slice() {
+        _ if !(is_alone && results.sizes.is_empty()) => None,
+        [] => None,
+        [one] => Some(crate::sections::experiments::title(one)),
+        more => Some(format!("{} published experiments, run again", more.len())),
+    }
+}
+
+/// Base64 with padding (RFC 4648, section 4), as policies spell hashes.
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for group in bytes.chunks(3) {
+        let joined =
+            group.iter().fold(0, |joined: usize, byte| joined << 8 | usize::from(*byte)) << (8 * (3 - group.len()));
+        for place in 0..4 {
+            let digit = DIGITS[joined >> (18 - 6 * place) & 0x3f];
+            text.push(if place > group.len() { '=' } else { char::from(digit) });
+        }
+    }
+    text
+}

@@ -1,0 +1,209 @@
+//! Where the figures come from: commands, machines, versions, sessions.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use repackbench_analysis::Results;
+use repackbench_records::{Host, Record, Storage, WorkloadLabel};
+
+use super::{date::date_and_time, table::PageTable};
+use crate::{
+    document::{Align, Table},
+    number::{megabytes, thousands},
+};
+
+/// All that it takes to measure again.
+#[derive(Debug)]
+pub(super) struct Origin {
+    pub(super) commands: Vec<String>,
+    pub(super) machines: Vec<Machine>,
+    /// One row for each session.
+    pub(super) sessions: PageTable,
+    /// The program's versions.
+    pub(super) programs: String,
+}
+
+/// A machine: what is known of it, by name.
+#[derive(Debug)]
+pub(super) struct Machine {
+    pub(super) name: String,
+    pub(super) facts: Vec<(&'static str, String)>,
+}
+
+pub(super) fn origin(results: &Results) -> Origin {
+    Origin {
+        commands: commands(results),
+        machines: machines(results),
+        sessions: sessions(&results.runs),
+        programs: programs(results),
+    }
+}
+
+/// Each command once, in the order of the results.
+fn commands(results: &Results) -> Vec<String> {
+    let runs = results.runs.iter().map(|run| &run.command);
+    let traces = results.traces.iter().map(|trace| &trace.command);
+    let sizes = results.sizes.iter().map(|size| &size.command);
+    let mut commands: Vec<String> = Vec::new();
+    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
+    for command in runs.chain(traces).chain(sizes).chain(experiments).flatten() {
+        if !commands.contains(command) {
+            commands.push(command.clone());
+        }
+    }
+    commands
+}
+
+fn programs(results: &Results) -> String {
+    let runs = results.runs.iter().map(|run| run.program_version.as_str());
+    let traces = results.traces.iter().map(|trace| trace.program_version.as_str());
+    let sizes = results.sizes.iter().map(|size| size.program_version.as_str());
+    let versions: BTreeSet<&str> = runs.chain(traces).chain(sizes).collect();
+    versions.into_iter().map(|version| format!("repackbench {version}")).collect::<Vec<_>>().join(", ")
+}
+
+fn machines(results: &Results) -> Vec<Machine> {
+    let mut hosts: Vec<(&Host, Vec<&Record>)> = Vec::new();
+    for run in &results.runs {
+        match hosts.iter_mut().find(|(host, _)| host.machine() == run.host.machine()) {
+            Some((_, of_host)) => of_host.push(run),
+            None => hosts.push((&run.host, vec![run])),
+        }
+    }
+    // Those of which only an experiment's result is there.
+    for host in results.experiments.iter().map(|experiment| &experiment.host) {
+        if !hosts.iter().any(|(known, _)| known.machine() == host.machine()) {
+            hosts.push((host, Vec::new()));
+        }
+    }
+    let count = hosts.len();
+    hosts
+        .into_iter()
+        .map(|(host, runs)| Machine {
+            name: if count == 1 { "Machine".to_owned() } else { host.description() },
+            facts: if runs.is_empty() { facts(&[host], &[]) } else { facts(&hosts_of(&runs), &runs) },
+        })
+        .collect()
+}
+
+/// The states of a machine in which some runs were made.
+fn hosts_of<'a>(runs: &[&'a Record]) -> Vec<&'a Host> {
+    let mut hosts: Vec<&Host> = Vec::new();
+    for run in runs {
+        if !hosts.contains(&&run.host) {
+            hosts.push(&run.host);
+        }
+    }
+    hosts
+}
+
+/// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
+fn facts(hosts: &[&Host], runs: &[&Record]) -> Vec<(&'static str, String)> {
+    let known = |fact: fn(&Host) -> Option<String>| {
+        let mut facts: Vec<String> = Vec::new();
+        for fact in hosts.iter().filter_map(|host| fact(host)) {
+            if !facts.contains(&fact) {
+                facts.push(fact);
+            }
+        }
+        (!facts.is_empty()).then(|| facts.join("; "))
+    };
+    let decoders: BTreeSet<&str> = runs.iter().map(|run| run.decoder.as_str()).collect();
+    let libraries: BTreeSet<String> = hosts
+        .iter()
+        .flat_map(|host| host.libraries.iter().map(|(name, version)| format!("{name} {version}")))
+        .collect();
+    let started = || runs.iter().map(|run| run.started_unix_ms);
+    let when = match (started().min(), started().max()) {
+        (Some(first), Some(last)) if date_and_time(first) != date_and_time(last) => {
+            Some(format!("{} to {}", date_and_time(first), date_and_time(last)))
+        }
+        (first, _) => first.map(date_and_time),
+    };
+    let joined = |parts: Vec<String>| (!parts.is_empty()).then(|| parts.join(", "));
+    [
+        ("Processor", known(|host| host.cpu_model.clone())),
+        ("Cores", known(|host| host.cores.map(|cores| cores.to_string()))),
+        ("Memory", known(|host| host.memory_bytes.map(|bytes| format!("{} MB", megabytes(bytes))))),
+        ("Hypervisor", known(|host| host.virtualised.map(|is| if is { "yes" } else { "no" }.to_owned()))),
+        ("Kernel", known(|host| host.kernel.clone())),
+        ("Source on", known(|host| host.source_storage.as_ref().and_then(storage))),
+        ("Variants on", known(|host| host.variant_storage.as_ref().and_then(storage))),
+        ("git", known(|host| host.git.clone())),
+        ("hg", known(|host| host.hg.clone())),
+        ("Decoders", joined(decoders.into_iter().map(str::to_owned).collect())),
+        ("Libraries", joined(libraries.into_iter().collect())),
+        ("When", when),
+    ]
+    .into_iter()
+    .filter_map(|(name, fact)| Some((name, fact?)))
+    .collect()
+}
+
+fn storage(storage: &Storage) -> Option<String> {
+    let mut parts: Vec<String> = storage.file_system.iter().cloned().collect();
+    parts.extend((storage.has_journal == Some(false)).then(|| "no journal".to_owned()));
+    parts.extend(storage.rotational.map(|is| if is { "hard disk" } else { "no platters" }.to_owned()));
+    parts.extend(storage.readahead_bytes.map(|bytes| format!("readahead {} kB", thousands(bytes / 1000))));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// What belongs to one session: its runs on one repository.
+#[derive(Default)]
+struct Session<'a> {
+    began: u64,
+    seeds: BTreeSet<u64>,
+    workloads: BTreeMap<&'a WorkloadLabel, BTreeSet<u32>>,
+    runs: u64,
+}
+
+fn sessions(runs: &[Record]) -> PageTable {
+    let mut sessions: BTreeMap<(u64, &str), Session<'_>> = BTreeMap::new();
+    for run in runs {
+        let session = sessions.entry((run.place.session, &run.repository.name)).or_default();
+        let began = if run.place.session > 0 { run.place.session } else { run.started_unix_ms };
+        session.began = if session.runs == 0 { began } else { session.began.min(began) };
+        session.seeds.insert(run.place.seed);
+        session.workloads.entry(&run.workload).or_default().insert(run.place.block);
+        session.runs += 1;
+    }
+    let mut table = Table::new(&[
+        ("session began", Align::Words),
+        ("repository", Align::Words),
+        ("seed", Align::Words),
+        ("workloads", Align::Numbers),
+        ("blocks", Align::Numbers),
+        ("runs", Align::Numbers),
+    ]);
+    for ((_, repository), session) in &sessions {
+        let blocks = || session.workloads.values().map(BTreeSet::len);
+        let blocks = match (blocks().min().unwrap_or(0), blocks().max().unwrap_or(0)) {
+            (least, most) if least == most => most.to_string(),
+            (least, most) => format!("{least} to {most}"),
+        };
+        table.row([
+            date_and_time(session.began),
+            (*repository).to_owned(),
+            session.seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+            session.workloads.len().to_string(),
+            blocks,
+            thousands(session.runs),
+        ]);
+    }
+    PageTable::from(&table.captioned("Times are in UTC"))
+}
+
+/// How the times come about, in five sentences.
+pub(super) const METHOD: [&str; 5] = [
+    "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
+     the only difference (but for rows called rechosen, of which hg chose the deltas again, and rows that name a store or an order, \
+     in which the objects lie otherwise on disk).",
+    "A block runs every variant once and the baseline twice, in an order drawn anew from the seed, after one block that is thrown \
+     away.",
+    "A time ratio is the median over the blocks of a variant's time divided by the geometric mean of the baseline's two in the same \
+     block; its interval holds the true median with a probability of at least 95\u{a0}% (of cold \
+     runs, the mean over copies, as nearly as so few copies tell).",
+    "Faster and slower are said only of what lies beyond the noise floor, which is how far the baseline's two runs are apart, and 1\u{a0}% \
+     at least, and what withstands a correction for the number of ratios.",
+    "No run is left out and nothing is subtracted; variants that do not decode to the same content stop the measurement; and sizes are \
+     the lengths of all files of a repository.",
+];

@@ -1,0 +1,54 @@
+//! Results as one JSON document.
+
+use repackbench_analysis::{JoinedVariant, Results, joined_jobs};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::sections::joined::job_names;
+
+/// One variant in one job over several repositories.
+#[derive(Debug, Serialize)]
+struct JoinedRow {
+    workload: String,
+    variant: String,
+    repositories: usize,
+    time_mean: f64,
+    time_total: f64,
+    size_mean: f64,
+    size_total: f64,
+}
+
+/// All findings as one JSON document.
+///
+/// # Errors
+/// A figure has no form in JSON.
+pub fn json(results: &Results) -> serde_json::Result<String> {
+    let document = json!({
+        "comparisons": results.comparisons,
+        "joined": joined(results),
+        "budgets": results.budgets,
+        "explanations": results.explanations,
+        "traces": results.traces,
+        "sizes": results.sizes,
+        "experiments": results.experiments,
+    });
+    serde_json::to_string_pretty(&document).map(|text| text + "\n")
+}
+
+fn joined(results: &Results) -> Vec<JoinedRow> {
+    let jobs = joined_jobs(&results.comparisons);
+    let names = job_names(&jobs, &results.comparisons);
+    let of_job = |(job, name): (_, &String)| -> Vec<JoinedRow> {
+        let row = |of: JoinedVariant| JoinedRow {
+            workload: name.clone(),
+            variant: of.variant,
+            repositories: of.repositories,
+            time_mean: of.time_mean,
+            time_total: of.time_total,
+            size_mean: of.size_mean,
+            size_total: of.size_total,
+        };
+        repackbench_analysis::JoinedJob::variants(job).into_iter().map(row).collect()
+    };
+    jobs.iter().zip(&names).flat_map(of_job).collect()
+}

@@ -1,0 +1,253 @@
+//! Markdown for a pull request: the worst first, details folded away, and one line that says on what and how.
+
+mod experiments;
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    fmt::Write,
+};
+
+use repackbench_analysis::{Outcome, Results, by_source, outcomes, without_floors};
+use repackbench_records::{Record, Role, WorkloadComparison};
+
+use super::text::{Style, articles_text};
+use crate::{
+    document::{SectionKind, plain_text},
+    number::{thousands, three_decimals},
+    sections::{
+        articles,
+        comparisons::variant_name,
+        source,
+        summary::{sentences, short_cell, workload_names},
+    },
+};
+
+/// The sections that are folded, each with the line that unfolds it.
+const FOLDED: [(SectionKind, &str); 7] = [
+    (SectionKind::Joined, "All repositories together"),
+    (SectionKind::Clients, "In-process and stock clients"),
+    (SectionKind::Comparisons, "Every figure"),
+    (SectionKind::Budgets, "At equal budgets"),
+    (SectionKind::Explanations, "What the ratios are made of"),
+    (SectionKind::Traces, "What is read of the files"),
+    (SectionKind::Sizes, "Where the bytes go"),
+];
+
+/// `results` in GitHub's flavour of Markdown.
+pub fn markdown(results: &Results) -> String {
+    let mut text = experiments::sections(&results.experiments);
+    for (of, comparisons) in by_source(&results.comparisons) {
+        let comparisons = &*without_floors(&comparisons);
+        text.push_str(&comparison_section(&source::heading(&of), comparisons));
+    }
+    for (kind, title) in FOLDED {
+        text.push_str(&details(title, &articles_text(&articles(kind, results), Style::PLAIN)));
+    }
+    text.push_str(&provenance(results));
+    text
+}
+
+fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> String {
+    let outcomes = outcomes(comparisons);
+    let baseline = outcomes.iter().find(|outcome| outcome.variant.role == Role::Baseline);
+    let Some(baseline) = baseline else { return String::new() };
+    let mut text = format!("### {}, beside {}\n\n", escaped(heading), code(&variant_name(baseline.variant)));
+    let sentences = sentences(&outcomes, comparisons);
+    if !sentences.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&sentences));
+    }
+    text.push_str(
+        "Multiples of the baseline's bytes and times, less is better; the worst first.\n\n| variant | size |",
+    );
+    for name in workload_names(comparisons) {
+        let _ = write!(text, " {} |", escaped(&name));
+    }
+    let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
+    for outcome in worst_first(&outcomes) {
+        let size = outcome.size.map_or_else(|| "-".to_owned(), three_decimals);
+        let _ = write!(text, "| {} | {size} |", code_cell(&variant_name(outcome.variant)));
+        for row in &outcome.rows {
+            let _ = write!(text, " {} |", row.map_or_else(|| "-".to_owned(), short_cell));
+        }
+        text.push('\n');
+    }
+    text.push('\n');
+    text
+}
+
+/// What a reviewer has to see stands first: what is slower or larger than the baseline, by how much.
+fn worst_first<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
+    let mut order: Vec<_> = outcomes.iter().filter(|outcome| outcome.variant.role != Role::Baseline).collect();
+    order.sort_by(|a, b| b.worst().total_cmp(&a.worst()));
+    order
+}
+
+/// A table of plain text, folded away; nothing where there is none.
+fn details(title: &str, table: &str) -> String {
+    if table.trim().is_empty() {
+        return String::new();
+    }
+    // A fence that is longer than any run of backticks in the text cannot be closed by it.
+    let longest = table.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("<details><summary>{title}</summary>\n\n{fence}text\n{}\n{fence}\n\n</details>\n\n", table.trim_end())
+}
+
+/// One line: the machine and the method; the commands that gave the figures.
+fn provenance(results: &Results) -> String {
+    let mut text = String::from("<sub>");
+    if !results.runs.is_empty() {
+        let hosts = distinct(results.runs.iter().map(host_line));
+        let versions = distinct(results.runs.iter().map(|run| run.program_version.clone()));
+        let blocks: BTreeSet<_> = results
+            .runs
+            .iter()
+            .map(|run| (run.place.session, run.place.seed, &run.workload, run.place.block))
+            .collect();
+        let _ = write!(
+            text,
+            "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
+             pairs within a block, verdicts hold over all of them together at 5 % (Holm). ",
+            hosts.iter().map(|host| escaped(host)).collect::<Vec<_>>().join("; "),
+            versions.iter().map(|version| escaped(version)).collect::<Vec<_>>().join(", "),
+            thousands(results.runs.len() as u64),
+            thousands(blocks.len() as u64),
+        );
+    }
+    let runs = results.runs.iter().map(|run| &run.command);
+    let others =
+        results.traces.iter().map(|trace| &trace.command).chain(results.sizes.iter().map(|line| &line.command));
+    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
+    let commands = distinct(runs.chain(others).chain(experiments).flatten().cloned());
+    text.push_str(&commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(", "));
+    if text == "<sub>" { String::new() } else { format!("{}</sub>\n", text.trim_end()) }
+}
+
+/// Each text once, in the order in which they come.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = HashSet::new();
+    texts.filter(|text| seen.insert(text.clone())).collect()
+}
+
+/// A machine in a few words.
+pub(crate) fn host_line(run: &Record) -> String {
+    let host = &run.host;
+    let mut parts = vec![host.cpu_model.clone().unwrap_or_else(|| "an unknown processor".to_owned())];
+    parts.extend(host.cores.map(|cores| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }));
+    parts.extend(host.kernel.clone());
+    parts.extend((host.virtualised == Some(true)).then(|| "virtualised".to_owned()));
+    parts.join(", ")
+}
+
+/// `text` as code: no markup has a meaning in it.
+fn code(text: &str) -> String {
+    let text = plain_text(text);
+    let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// `text` as code in a cell of a table, which a pipe would end even there.
+fn code_cell(text: &str) -> String {
+    code(text).replace('|', "\\|")
+}
+
+/// `text` with everything that Markdown or HTML could take for markup made plain. Underscores and parentheses stay as they are
+/// inside of words.
+pub(crate) fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in plain_text(text).chars() {
+        match character {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            // A name must not call for people's or teams' attention, nor become a formula.
+            '@' => escaped.push_str("&#64;"),
+            '$' => escaped.push_str("&#36;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
+                escaped.push('\\');
+                escaped.push(character);
+            }
+            _ => escaped.push(character),
+        }
+    }
+    escaped.replace("://", "&#58;//").replace("www.", "www&#46;")
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::Verdict;
+
+    use super::*;
+    use crate::fixtures::{comparison, estimate, row};
+
+    fn results() -> Results {
+        let rows = vec![
+            row(Role::Baseline, "zlib:6", 1000, None, 100),
+            row(Role::Candidate, "zstd:5", 700, Some(estimate(0.7, 0.69, 0.71)), 84),
+            row(Role::Candidate, "xz:6", 2100, Some(estimate(2.1, 2.0, 2.2)), 79),
+        ];
+        Results {
+            comparisons: vec![comparison("traverse", rows, Some(estimate(1.0, 0.99, 1.01)))],
+            ..Results::default()
+        }
+    }
+
+    #[test]
+    fn the_worst_stands_first_and_details_are_folded() {
+        let text = markdown(&results());
+        let expected = "\
+### sample (revision 0123456789ab), beside `zlib:6`
+
+Smallest is xz:6: 21.0 % smaller, traverse takes 110 % more time (slower). By the medians, traverse is fastest with zstd:5 (0.70).
+
+Multiples of the baseline's bytes and times, less is better; the worst first.
+
+| variant | size | traverse |
+|---|---:|---|
+| `xz:6` | 0.790 | 2.10 slower |
+| `zstd:5` | 0.840 | 0.70 faster |
+
+<details><summary>Every figure</summary>
+
+```text
+sample (revision 0123456789ab)
+";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(text.matches("<details>").count(), text.matches("</details>").count());
+    }
+
+    #[test]
+    fn names_come_out_as_text() {
+        let mut results = results();
+        let hostile =
+            "</sub><script>alert(1)</script>|`x`\n# a\u{1b}[31m @team $x$ https://example.org www.example.org";
+        results.comparisons[0].repository.name = hostile.into();
+        results.comparisons[0].workload.name = hostile.into();
+        results.comparisons[0].rows[1].variant.spec.as_mut().unwrap().typed = hostile.into();
+        results.comparisons[0].rows[1].verdict = Some(Verdict::Slower);
+        let text = markdown(&results);
+        // Outside of code, where nothing has a meaning.
+        let (visible, _) = text.split_once("<details>").unwrap();
+        let without_code: String = visible.split("``").step_by(2).collect();
+        for markup in ["<script", "@", "$", "://", "www."] {
+            assert!(!without_code.contains(markup), "{markup}: {visible}");
+        }
+        assert!(!text.contains('\u{1b}'), "{text}");
+        assert!(visible.lines().all(|line| !line.starts_with("# ")), "{visible}");
+        let rows: Vec<&str> = visible.lines().filter(|line| line.starts_with('|')).collect();
+        for row in rows {
+            assert_eq!(row.replace("\\|", "").matches('|').count(), 4, "{row}");
+        }
+    }
+
+    #[test]
+    fn a_fence_is_not_closed_by_what_it_holds() {
+        let folded = details("x", "a ```` b");
+        assert!(folded.contains("\n`````text\n") && folded.contains("\n`````\n"), "{folded}");
+        assert_eq!(details("x", " \n"), "");
+        assert_eq!((code("a|b"), code_cell("a|b")), ("`a|b`".into(), "`a\\|b`".into()));
+        assert_eq!(code("`"), "`` ` ``");
+    }
+}

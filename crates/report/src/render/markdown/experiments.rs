@@ -1,0 +1,76 @@
+//! Experiments in GitHub's flavour of Markdown.
+
+use std::fmt::Write;
+
+use repackbench_records::{Experiment, ExperimentTable};
+
+use super::escaped;
+use crate::{
+    document::Table,
+    sections::experiments::{
+        origin,
+        tables::{listing, quantities},
+        title,
+        words::{outcome_name, summary},
+    },
+};
+
+/// A section for each experiment: verdicts first, then the figures.
+pub(crate) fn sections(experiments: &[Experiment]) -> String {
+    experiments.iter().map(section).collect()
+}
+
+fn section(experiment: &Experiment) -> String {
+    let mut text = format!("### {}\n\n", escaped(&title(experiment)));
+    let origin = origin(experiment);
+    if !origin.is_empty() {
+        let _ = writeln!(text, "{}\n", escaped(&origin));
+    }
+    let _ = writeln!(text, "{}\n", summary(experiment));
+    if !experiment.claims.is_empty() {
+        text.push_str("| claim | published | measured | verdict | why |\n|---|---|---|---|---|\n");
+        for claim in &experiment.claims {
+            let cells = [&claim.claim, &claim.published, &claim.measured, outcome_name(claim.outcome), &claim.reason];
+            text.push_str(&table_row(cells.into_iter()));
+        }
+        text.push('\n');
+    }
+    experiment.tables.iter().for_each(|table| text.push_str(&figures(table)));
+    for table in &experiment.listings {
+        if let Some(grid) = listing(table) {
+            let _ = write!(text, "#### {}\n\n{}", escaped(&table.title), table_rows(&grid));
+        }
+    }
+    for (heading, lines) in [("Where the set-up differs", &experiment.differences), ("Notes", &experiment.notes)] {
+        if !lines.is_empty() {
+            let _ = writeln!(text, "{heading}:\n");
+            lines.iter().for_each(|line| {
+                let _ = writeln!(text, "- {}", escaped(line));
+            });
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// A table for each quantity.
+fn figures(table: &ExperimentTable) -> String {
+    let mut text = format!("#### {}\n\n", escaped(&table.title));
+    for (_, grid) in quantities(table) {
+        text.push_str(&table_rows(&grid));
+    }
+    text
+}
+
+fn table_rows(table: &Table) -> String {
+    let mut text = table_row(table.columns.iter().map(|column| column.name.as_str()));
+    text.push_str(&format!("|{}\n", "---|".repeat(table.columns.len())));
+    table.rows().for_each(|row| text.push_str(&table_row(row.cells.iter().map(String::as_str))));
+    text.push('\n');
+    text
+}
+
+fn table_row<'a>(cells: impl Iterator<Item = &'a str>) -> String {
+    let cells: Vec<String> = cells.map(|cell| escaped(cell.trim())).collect();
+    format!("| {} |\n", cells.join(" | "))
+}

@@ -1,0 +1,209 @@
+//! Documents as text: for a terminal, a pipe or a file.
+
+use anstyle::{AnsiColor, Style as Ansi};
+use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
+
+use crate::document::{Align, Article, Block, Section, Table, plain_text};
+
+/// What the reader's screen can show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Style {
+    /// The number of characters that fit into a line; `None` for no limit.
+    pub width: Option<usize>,
+    /// Whether verdicts have a colour.
+    pub is_coloured: bool,
+}
+
+impl Style {
+    /// For pipes and files: lines of any length, no colour.
+    pub const PLAIN: Style = Style { width: None, is_coloured: false };
+
+    /// `text` in lines that fit, with a newline after each.
+    pub(crate) fn paragraph(self, text: &str) -> String {
+        let mut paragraph = match self.width {
+            Some(width) => textwrap::fill(text, width.max(MIN_WIDTH)),
+            None => text.to_owned(),
+        };
+        paragraph.push('\n');
+        paragraph
+    }
+}
+
+/// No line is made narrower: tables would be one letter wide.
+const MIN_WIDTH: usize = 40;
+
+/// `sections` as text, with an empty line between them; those without articles are left out.
+pub fn text(sections: &[Section], style: Style) -> String {
+    let texts = sections.iter().filter(|section| !section.articles.is_empty());
+    texts.map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
+}
+
+/// `articles` as text, with an empty line between them.
+pub fn articles_text(articles: &[Article], style: Style) -> String {
+    articles.iter().map(|article| article_text(article, style)).collect::<Vec<_>>().join("\n")
+}
+
+/// The heading and the blocks, with empty lines between them.
+fn article_text(article: &Article, style: Style) -> String {
+    let heading = (!article.heading.is_empty()).then(|| style.paragraph(&article.heading));
+    let blocks = article.blocks.iter().map(|block| match block {
+        Block::Table(table) => table_text(table, style),
+        Block::Notes(notes) => notes.iter().map(|note| style.paragraph(note)).collect(),
+    });
+    heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n")
+}
+
+/// A table as text that fits `style`. Where it is too wide, the tables that stand in for it, or cells of several lines.
+pub fn table_text(table: &Table, style: Style) -> String {
+    if let (Some(width), Some(_)) = (style.width, table.split) {
+        let parts = table.split_at(width);
+        return parts.iter().map(|part| table_text(part, style)).collect::<Vec<_>>().join("\n");
+    }
+    let mut grid = grid(table);
+    let limit = style.width.filter(|limit| line_width(&grid) > *limit);
+    if limit.is_some() && !table.narrow.is_empty() {
+        let captioned = |narrow: &Table| style.paragraph(&plain_text(&narrow.caption)) + &table_text(narrow, style);
+        return table.narrow.iter().map(captioned).collect::<Vec<_>>().join("\n");
+    }
+    if let Some(limit) = limit {
+        grid.set_content_arrangement(ContentArrangement::Dynamic);
+        grid.set_width(u16::try_from(limit.max(MIN_WIDTH)).unwrap_or(u16::MAX));
+    }
+    let mut text = String::new();
+    for line in grid.lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    if style.is_coloured {
+        text = coloured(&text);
+    }
+    table.footer.iter().for_each(|line| text.push_str(&style.paragraph(line)));
+    text
+}
+
+/// The table with a rule below its headers.
+fn grid(table: &Table) -> comfy_table::Table {
+    let mut grid = comfy_table::Table::new();
+    grid.load_style(TableStyle::new().header_separator(LineStyle::none().fill('-')));
+    grid.set_header(table.columns.iter().map(|column| plain_text(&column.name)));
+    for (grid_column, column) in grid.column_iter_mut().zip(&table.columns) {
+        grid_column.set_padding((0, 2));
+        grid_column.set_cell_alignment(match column.align {
+            Align::Words => CellAlignment::Left,
+            Align::Numbers => CellAlignment::Right,
+        });
+    }
+    for (number, group) in table.groups.iter().enumerate() {
+        if number > 0 && table.is_spaced {
+            grid.add_row(table.columns.iter().map(|_| ""));
+        }
+        for row in &group.rows {
+            grid.add_row(row.cells.iter().map(|cell| plain_text(cell)));
+        }
+    }
+    grid
+}
+
+/// The number of characters of the longest line.
+fn line_width(grid: &comfy_table::Table) -> usize {
+    grid.lines().map(|line| line.trim_end().chars().count()).max().unwrap_or(0)
+}
+
+/// The words that have a colour: green for good news, red for bad.
+const COLOURED: [(&str, Ansi); 2] =
+    [("faster", AnsiColor::Green.on_default()), ("slower", AnsiColor::Red.on_default())];
+
+/// `text` with its verdicts in colour.
+fn coloured(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((at, word, colour)) = next_verdict(rest) {
+        let (before, after) = rest.split_at(at);
+        result.push_str(before);
+        result.push_str(&format!("{colour}{word}{colour:#}"));
+        rest = after.strip_prefix(word).unwrap_or(after);
+    }
+    result.push_str(rest);
+    result
+}
+
+/// Where the first verdict of `text` is. It stands by itself in a cell, or after a ratio.
+fn next_verdict(text: &str) -> Option<(usize, &'static str, Ansi)> {
+    let is_verdict = |at: usize, word: &str| {
+        let (before, after) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+        let follows_ratio =
+            before.strip_suffix(' ').is_some_and(|before| before.ends_with(|last: char| last.is_ascii_digit()));
+        let ends_cell = after.is_empty() || after.starts_with("  ") || after.starts_with('\n');
+        (before.ends_with("  ") || follows_ratio) && ends_cell
+    };
+    let first = |(word, colour): &(&'static str, Ansi)| {
+        let (at, _) = text.match_indices(word).find(|(at, _)| is_verdict(*at, word))?;
+        Some((at, *word, *colour))
+    };
+    COLOURED.iter().filter_map(first).min_by_key(|(at, ..)| *at)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_columns(verdict: &str) -> Table {
+        let mut table = Table::new(&[("variant", Align::Words), ("verdict", Align::Words)]);
+        table.row(["zstd:5", verdict]);
+        table
+    }
+
+    #[test]
+    fn words_stand_flush_left_below_their_headers() {
+        let rows =
+            vec![vec!["zlib".into(), "0..9".into(), "yes".into()], vec!["zstd".into(), "-7..22".into(), "no".into()]];
+        assert_eq!(
+            table_text(&Table::of_words(&["codec", "levels", "stock git reads it"], &rows), Style::PLAIN),
+            "codec  levels  stock git reads it\n\
+             -----------------------------------\n\
+             zlib   0..9    yes\n\
+             zstd   -7..22  no\n"
+        );
+    }
+
+    #[test]
+    fn blocks_are_separated_by_empty_lines() {
+        let blocks = [Block::Table(two_columns("same")), Block::Notes(vec!["One.".into(), "Two.".into()])];
+        let article = Article { heading: "A heading".into(), ..Article::of(blocks) };
+        let expected = "A heading\n\nvariant  verdict\n------------------\nzstd:5   same\n\nOne.\nTwo.\n";
+        assert_eq!(articles_text(std::slice::from_ref(&article), Style::PLAIN), expected);
+        assert_eq!(articles_text(&[article.clone(), article], Style::PLAIN), format!("{expected}\n{expected}"));
+    }
+
+    #[test]
+    fn wide_tables_fold_cells_or_use_narrow_tables() {
+        let mut table = two_columns(&"inconclusive and so on and on ".repeat(4));
+        let style = Style { width: Some(60), ..Style::PLAIN };
+        let folded = table_text(&table, style);
+        assert!(folded.lines().count() > 3 && folded.lines().all(|line| line.chars().count() <= 60), "{folded}");
+        table.narrow = vec![two_columns("?").captioned("traverse")];
+        assert_eq!(table_text(&table, style), format!("traverse\n{}", table_text(&two_columns("?"), style)));
+        assert!(table_text(&table, Style::PLAIN).contains("on and on"));
+        let paragraph = Style { width: Some(50), ..Style::PLAIN }.paragraph(&"word ".repeat(30));
+        assert!(paragraph.lines().count() > 2 && paragraph.lines().all(|line| line.len() <= 50), "{paragraph}");
+    }
+
+    #[test]
+    fn only_verdicts_have_a_colour() {
+        let mut table = Table::new(&[("variant", Align::Words), ("ratio", Align::Words), ("verdict", Align::Words)]);
+        table.row(["is it faster than", "0.72 faster", "faster"]);
+        table.row(["slower?", "1.72", "slower"]);
+        let plain = table_text(&table, Style::PLAIN);
+        let text = table_text(&table, Style { is_coloured: true, ..Style::PLAIN });
+        assert_eq!(text.matches("\u{1b}[32mfaster\u{1b}[0m").count(), 2, "{text}");
+        assert_eq!(text.matches("\u{1b}[31mslower\u{1b}[0m").count(), 1, "{text}");
+        assert_eq!(text.matches('\u{1b}').count(), 6, "{text}");
+        assert_eq!(text.replace("\u{1b}[32m", "").replace("\u{1b}[31m", "").replace("\u{1b}[0m", ""), plain);
+    }
+
+    #[test]
+    fn control_characters_in_cells_are_escaped() {
+        let table = table_text(&Table::of_words(&["name"], &[vec!["two\nlines".into()]]), Style::PLAIN);
+        assert_eq!(table.lines().count(), 3);
+    }
+}

@@ -1,0 +1,138 @@
+//! Codecs at equal budgets, as a table.
+
+use repackbench_analysis::{ResultSource, sources};
+use repackbench_records::{EqualBudget, Quantity};
+
+use super::source;
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::three_decimals,
+};
+
+/// For each repository and machine what each codec reaches at the baseline's size, read time or encode time, and which codecs never
+/// reach it; empty if no codec was measured at several levels.
+pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {
+    let sources = sources(budgets.iter().map(|budget| (&budget.repository, &budget.host)));
+    let is_one = sources.len() == 1;
+    let of_source = |of: ResultSource<'_>| {
+        let here: Vec<&EqualBudget> =
+            budgets.iter().filter(|budget| of.has(&budget.repository, &budget.host)).collect();
+        article(if is_one { String::new() } else { source::name(&of) }, &here)
+    };
+    sources.into_iter().map(of_source).collect()
+}
+
+/// The budgets of one source, which is named where there are several.
+fn article(title: String, budgets: &[&EqualBudget]) -> Article {
+    let place = if title.is_empty() { String::new() } else { format!(" in {title}") };
+    let mut blocks = Vec::new();
+    if budgets.iter().any(|budget| budget.ratio.is_some()) {
+        blocks.push(Block::Table(between_levels(budgets).captioned(format!("Codecs at equal budgets{place}"))));
+    }
+    let out_of_reach = out_of_reach(budgets);
+    if !out_of_reach.is_empty() {
+        blocks.push(Block::Notes(out_of_reach));
+    }
+    Article {
+        repository: budgets.first().map(|budget| budget.repository.name.clone()),
+        workload: None,
+        heading: format!("At equal budgets{}, interpolated between levels:", plain_text(&place)),
+        title,
+        blocks,
+    }
+}
+
+/// What lies between two levels of a codec.
+fn between_levels(budgets: &[&EqualBudget]) -> Table {
+    let mut table = Table::new(&[
+        ("workload", Align::Words),
+        ("codec", Align::Words),
+        ("at the baseline's", Align::Words),
+        ("", Align::Words),
+        ("ratio", Align::Numbers),
+        ("between", Align::Words),
+    ]);
+    for budget in budgets {
+        let Some(ratio) = budget.ratio else { continue };
+        let workload = budget.workload.to_string();
+        if table.groups.last().is_none_or(|group| group.workload.as_ref() != Some(&workload)) {
+            table.group(Some(workload.clone()));
+        }
+        let (ratio, levels) = (three_decimals(ratio), budget.levels.join(" and "));
+        table.row([workload.as_str(), &budget.codec, name(budget.budget), name(budget.of), &ratio, &levels]);
+    }
+    table
+}
+
+/// A line for each workload and budget: the codecs of which no level comes to the budget, each with the level that comes nearest.
+fn out_of_reach(budgets: &[&EqualBudget]) -> Vec<String> {
+    let mut lines: Vec<(String, Vec<String>)> = Vec::new();
+    for budget in budgets.iter().filter(|budget| budget.ratio.is_none()) {
+        let nearest = plain_text(&budget.levels.join(" and "));
+        let codec = format!("{} (nearest: {nearest})", plain_text(&budget.codec));
+        let line = format!("{}: the baseline's {}", plain_text(&budget.workload.to_string()), name(budget.budget));
+        match lines.iter_mut().find(|(known, _)| *known == line) {
+            // One that is out of reach is so whatever is compared there.
+            Some((_, codecs)) if codecs.contains(&codec) => {}
+            Some((_, codecs)) => codecs.push(codec),
+            None => lines.push((line, vec![codec])),
+        }
+    }
+    lines.into_iter().map(|(line, codecs)| format!("{line} is out of reach of {}.", codecs.join(", "))).collect()
+}
+
+fn name(quantity: Quantity) -> &'static str {
+    match quantity {
+        Quantity::Size => "size",
+        Quantity::ReadTime => "time",
+        Quantity::EncodeTime => "encode time",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{Host, RepositoryState, WorkloadLabel};
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    #[test]
+    fn a_budget_out_of_reach_is_said_to_be() {
+        assert_eq!(plain(&budgets(&[])), "");
+        let budget = EqualBudget {
+            repository: RepositoryState::default(),
+            host: Host::default(),
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            codec: "zstd".into(),
+            budget: Quantity::Size,
+            of: Quantity::ReadTime,
+            ratio: Some(0.5123),
+            levels: vec!["zstd:1".into(), "zstd:3".into()],
+        };
+        let none = EqualBudget {
+            budget: Quantity::ReadTime,
+            of: Quantity::Size,
+            ratio: None,
+            levels: vec!["zstd:19".into()],
+            ..budget.clone()
+        };
+        let of_time = EqualBudget { of: Quantity::ReadTime, budget: Quantity::EncodeTime, ..none.clone() };
+        let of_size = EqualBudget { of: Quantity::Size, ..of_time.clone() };
+        let other = EqualBudget { codec: "lz4hc".into(), levels: vec!["lz4hc:12".into()], ..none.clone() };
+        let text = plain(&budgets(&[budget.clone(), none.clone(), of_size, of_time, other]));
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[4], "traverse zstd size time 0.512 zstd:1 and zstd:3");
+        let time =
+            "traverse: the baseline's time is out of reach of zstd (nearest: zstd:19), lz4hc (nearest: lz4hc:12).";
+        let encode_time = "traverse: the baseline's encode time is out of reach of zstd (nearest: zstd:19).";
+        assert_eq!(lines[5..], ["", time, encode_time]);
+        let elsewhere = EqualBudget { host: Host { cores: Some(4), ..Host::default() }, ..budget.clone() };
+        let text = plain(&budgets(&[budget, elsewhere, none]));
+        let headings: Vec<&str> = text.lines().filter(|line| line.starts_with("At equal budgets")).collect();
+        let heading = |machine| format!("At equal budgets in  on {machine}, interpolated between levels:");
+        assert_eq!(headings, [heading("an unknown machine"), heading("4 cores")]);
+    }
+}

@@ -1,0 +1,150 @@
+//! The table of what the length of delta chains costs.
+
+use std::time::Duration;
+
+use repackbench_records::{ChainBucket, ChainComparison};
+
+use crate::{
+    document::{Align, Article, Block, Table},
+    number::{TimeScale, align_points, megabytes, ratio_cell, size_ratio, thousands},
+};
+
+/// Objects by the number of deltas in their chains: how many there are, and, for each repository, their stored bytes and the
+/// CPU time that it takes to read one, with ratios to the first repository.
+pub fn chains(comparison: &ChainComparison) -> Article {
+    let mut table = Table::new(&[
+        ("deltas", Align::Words),
+        ("objects", Align::Numbers),
+        ("repository", Align::Words),
+        ("stored MB", Align::Numbers),
+        ("ratio", Align::Numbers),
+        ("CPU for one", Align::Numbers),
+        ("CPU ratio", Align::Words),
+    ]);
+    let stored = comparison.buckets.iter().flat_map(|bucket| &bucket.costs).map(|cost| megabytes(cost.stored_bytes));
+    let mut stored: Vec<String> = stored.collect();
+    align_points(&mut stored);
+    let mut stored = stored.into_iter();
+    for (number, bucket) in comparison.buckets.iter().enumerate() {
+        if number > 0 && comparison.repositories.len() > 1 {
+            table.group(None);
+        }
+        bucket_rows(&mut table, bucket, &comparison.repositories, &mut stored);
+    }
+    Article::of([Block::Table(table.spaced()), Block::Notes(notes(comparison))])
+}
+
+fn bucket_rows(
+    table: &mut Table,
+    bucket: &ChainBucket,
+    repositories: &[String],
+    stored: &mut impl Iterator<Item = String>,
+) {
+    let medians = bucket.costs.iter().filter_map(|cost| cost.cpu_median).filter(|time| !time.is_zero());
+    let scale = TimeScale::for_smallest(medians.min().unwrap_or(Duration::ZERO));
+    let first = bucket.costs.first().map_or(0, |cost| cost.stored_bytes);
+    for (number, (cost, repository)) in bucket.costs.iter().zip(repositories).enumerate() {
+        let is_first = number == 0;
+        // The bucket stands on its first row only.
+        let (deltas, objects) =
+            if is_first { (deltas(bucket), thousands(bucket.objects)) } else { (String::new(), String::new()) };
+        let ratio = if is_first { String::new() } else { size_ratio(cost.stored_bytes, first) };
+        let cpu = cost.cpu_median.map_or_else(|| "-".to_owned(), |time| scale.show(time));
+        let cpu_ratio = match (&cost.ratio, is_first) {
+            (_, true) => String::new(),
+            (Some(ratio), false) => ratio_cell(ratio),
+            (None, false) => "-".to_owned(),
+        };
+        table.row([deltas, objects, repository.clone(), stored.next().unwrap_or_default(), ratio, cpu, cpu_ratio]);
+    }
+}
+
+/// The numbers of deltas: `0`, `2-4`, `50+`.
+fn deltas(bucket: &ChainBucket) -> String {
+    match bucket.most {
+        Some(most) if most == bucket.least => most.to_string(),
+        Some(most) => format!("{}-{most}", bucket.least),
+        None => format!("{}+", bucket.least),
+    }
+}
+
+fn notes(comparison: &ChainComparison) -> Vec<String> {
+    let most = comparison.buckets.iter().map(|bucket| bucket.sampled).max().unwrap_or(0);
+    if most == 0 {
+        return vec!["No object was read: there is none in packs or revlogs.".to_owned()];
+    }
+    let mut notes = vec![format!(
+        "Stored bytes are the objects' own, without those of their bases. CPU is user plus system time to read one object\n\
+         from empty caches, its whole chain included: the median over at most {most} objects of each line."
+    )];
+    if comparison.repositories.len() > 1 {
+        notes.push(
+            "Ratios are to the first repository, of times for the same object: median [95 % interval].".to_owned(),
+        );
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::{ChainCost, RatioEstimate, RatioInterval};
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    fn cost(stored_bytes: u64, micros: u64, ratio: Option<f64>) -> ChainCost {
+        let interval = |ratio| Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.02, coverage: 0.96 });
+        ChainCost {
+            stored_bytes,
+            cpu_median: Some(Duration::from_micros(micros)),
+            ratio: ratio.map(|ratio| RatioEstimate { ratio, interval: interval(ratio), pairs: 500 }),
+        }
+    }
+
+    fn sample() -> ChainComparison {
+        ChainComparison {
+            repositories: vec!["repo".into(), "repo.zstd-9".into()],
+            buckets: vec![
+                ChainBucket {
+                    least: 0,
+                    most: Some(0),
+                    objects: 12_345,
+                    sampled: 500,
+                    costs: vec![cost(8_000_000, 12, None), cost(7_200_000, 9, Some(0.75))],
+                },
+                ChainBucket {
+                    least: 50,
+                    most: None,
+                    objects: 3,
+                    sampled: 3,
+                    costs: vec![cost(120_000, 1500, None), ChainCost { cpu_median: None, ..cost(100_000, 0, None) }],
+                },
+            ],
+        }
+    }
+
+    #[test]
+    fn repositories_stand_side_by_side_in_each_bucket() {
+        let text = plain(&[chains(&sample())]);
+        let table: Vec<&str> = text.lines().collect();
+        assert_eq!(table[0], "deltas  objects  repository   stored MB  ratio  CPU for one  CPU ratio");
+        let words = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>().join(" ");
+        assert_eq!(words(table[2]), "0 12,345 repo 8.00 12.00 us");
+        assert_eq!(words(table[3]), "repo.zstd-9 7.20 0.900 9.00 us 0.75 [0.74, 0.77]");
+        assert_eq!(table[4], "");
+        assert_eq!(words(table[5]), "50+ 3 repo 0.120 1.50 ms");
+        assert_eq!(words(table[6]), "repo.zstd-9 0.100 0.833 - -");
+        assert!(text.contains("at most 500 objects") && text.contains("[95 % interval]"), "{text}");
+    }
+
+    #[test]
+    fn one_repository_has_no_ratios_and_none_is_said_to_be_empty() {
+        let mut one = sample();
+        one.repositories.truncate(1);
+        one.buckets.iter_mut().for_each(|bucket| bucket.costs.truncate(1));
+        let text = plain(&[chains(&one)]);
+        assert!(!text.contains("interval") && !text.contains("\n\n0"), "{text}");
+        assert_eq!(text.lines().count(), 2 + 2 + 1 + 2, "{text}");
+        assert!(plain(&[chains(&ChainComparison::default())]).contains("No object was read"));
+    }
+}

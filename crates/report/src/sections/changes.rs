@@ -1,0 +1,113 @@
+//! What changed between two sets of results, as a table.
+
+use repackbench_records::{CellChange, Measure, RatioEstimate, ResultChange};
+
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::{percent, ratio_cell, three_decimals},
+};
+
+/// One line for each cell that both results have, the worst first, and notes on what could not be compared. `gate`, a part of 1,
+/// says what is a regression.
+pub fn changes(change: &ResultChange, gate: f64) -> Article {
+    let mut table = Table::new(&[
+        ("repository", Align::Words),
+        ("workload", Align::Words),
+        ("variant", Align::Words),
+        ("time new/old", Align::Words),
+        ("size new/old", Align::Numbers),
+        ("", Align::Words),
+    ]);
+    let mut cells: Vec<&CellChange> = change.cells.iter().collect();
+    let badness = |cell: &CellChange| cell.time.map_or(1.0, |time| time.ratio).max(cell.size);
+    cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
+    for cell in cells {
+        let time = cell.time.as_ref().map_or_else(|| "-".to_owned(), ratio_cell);
+        let workload = cell.workload.to_string();
+        let words = verdict(cell, gate);
+        let size = three_decimals(cell.size);
+        table.variant_row(&*cell.variant, [&cell.repository, &workload, &cell.variant, &time, &size, &words]);
+    }
+    Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
+}
+
+fn verdict(cell: &CellChange, gate: f64) -> String {
+    let faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
+    let words = [
+        (cell.is_slower(gate), "slower"),
+        (cell.time.as_ref().is_some_and(faster), "faster"),
+        (cell.is_larger(gate), "larger"),
+        (cell.size < 1.0 - gate, "smaller"),
+    ];
+    words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+}
+
+fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
+    let what = match change.measure {
+        Measure::RatioToBaseline => "ratios to the baseline of the same results",
+        Measure::Time => "times as they are, which only results of one machine allow",
+    };
+    let beyond = percent(gate, 1);
+    let mut notes = vec![format!("Compared are {what}. slower, faster: the whole interval lies beyond {beyond}.")];
+    if let Some((old, new)) = &change.changed_host {
+        let (old, new) = (plain_text(&old.description()), plain_text(&new.description()));
+        let why = match change.measure {
+            Measure::RatioToBaseline => "a ratio to the baseline is mostly, but not wholly, the same everywhere",
+            Measure::Time => "what differs between their times is the machine too",
+        };
+        notes.push(format!("Two machines: {why}. Older: {old}; newer: {new}."));
+    }
+    for name in &change.changed_repositories {
+        notes.push(format!("{}: another state of the repository.", plain_text(name)));
+    }
+    for (cells, whose) in [(&change.only_old, "older"), (&change.only_new, "newer")] {
+        for cell in cells {
+            notes.push(format!("{}: only in the {whose} results.", plain_text(cell)));
+        }
+    }
+    notes
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{Host, RatioInterval, WorkloadLabel};
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    #[test]
+    fn the_worst_comes_first_and_says_what_it_is() {
+        let cell = |variant: &str, ratio: f64, size| CellChange {
+            repository: "sample".into(),
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            variant: variant.into(),
+            time: Some(RatioEstimate {
+                ratio,
+                interval: Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.01, coverage: 0.9 }),
+                pairs: 9,
+            }),
+            size,
+        };
+        let change = ResultChange {
+            measure: Measure::RatioToBaseline,
+            cells: vec![cell("zstd:5", 1.0, 1.0), cell("lz4", 1.2, 0.9), cell("zstd:9", 0.8, 1.1)],
+            only_old: vec!["sample: traverse: gone".into()],
+            only_new: Vec::new(),
+            changed_host: Some((Host { cores: Some(1), ..Host::default() }, Host::default())),
+            changed_repositories: vec!["sample".into()],
+        };
+        let text = plain(&[changes(&change, 0.03)]);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[2], "sample traverse lz4 1.20 [1.19, 1.21] 0.900 slower, smaller");
+        assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
+        assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
+        assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+        assert!(
+            text.contains("Two machines: ") && text.contains("Older: 1 core; newer: an unknown machine."),
+            "{text}"
+        );
+    }
+}

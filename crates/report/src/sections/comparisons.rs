@@ -1,0 +1,349 @@
+//! The table of a benchmark: each workload, each variant, time and size against the baseline.
+
+mod codec_share;
+mod fairness;
+mod modelled;
+pub(crate) mod verdict;
+
+use std::time::Duration;
+
+use repackbench_analysis::{ResultSource, by_source};
+use repackbench_records::{
+    ComparedTime, ModelledDevice, RatioEstimate, Role, Variant, VariantComparison, WorkloadComparison,
+};
+
+use super::{published, source, summary::verdict_word};
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::{TimeScale, megabytes, rate, ratio_cell, size_ratio},
+};
+
+/// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
+const MISSING: &str = "missing";
+
+/// For each repository, machine and client a table of every variant in every workload, with notes. Comparisons of a repository stand
+/// together in the order in which they were given; rows of a workload keep their order too.
+pub fn comparisons(comparisons: &[WorkloadComparison]) -> Vec<Article> {
+    by_source(comparisons).iter().map(|(of, comparisons)| article(of, comparisons)).collect()
+}
+
+fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Article {
+    let title = source::name(of);
+    let of_workload = |comparison: &&WorkloadComparison| {
+        table_of(&[comparison], &Columns::narrow(comparison)).captioned(comparison.workload.to_string())
+    };
+    let mut table = table_of(comparisons, &Columns::of(comparisons));
+    table.caption = format!("Every variant of {title} in every workload");
+    table.narrow = comparisons.iter().map(of_workload).collect();
+    Article {
+        repository: Some(of.repository.name.clone()),
+        workload: None,
+        title,
+        heading: source::heading(of),
+        blocks: vec![Block::Table(table), Block::Notes(notes(comparisons))],
+    }
+}
+
+fn table_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Table {
+    let mut table = Table::new(&columns.headers()).spaced();
+    for comparison in comparisons {
+        table.group(Some(comparison.workload.to_string()));
+        workload_rows(&mut table, columns, comparison);
+    }
+    table
+}
+
+/// What a column shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Column {
+    Workload,
+    Variant,
+    Compared,
+    Wall,
+    Throughput,
+    Ratio,
+    Verdict,
+    /// The verdict without its figures.
+    VerdictWord,
+    Size,
+    SizeRatio,
+    /// The modelled time on one of [`Columns::devices`].
+    Modelled(usize),
+}
+
+/// The columns of a table.
+struct Columns {
+    columns: Vec<Column>,
+    devices: Vec<ModelledDevice>,
+    /// Whether CPU time is compared everywhere.
+    is_cpu: bool,
+}
+
+impl Columns {
+    /// How many runs there are in a second is shown where several run at once.
+    fn of(comparisons: &[&WorkloadComparison]) -> Self {
+        use Column::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
+        let mut columns = vec![Workload, Variant, Compared, Wall];
+        columns.extend(comparisons.iter().any(|comparison| comparison.jobs > 1).then_some(Throughput));
+        columns.extend([Ratio, Verdict, Size, SizeRatio]);
+        let devices = modelled::devices(comparisons);
+        columns.extend((0..devices.len()).map(Column::Modelled));
+        let is_cpu = comparisons.iter().all(|comparison| comparison.compared_time != ComparedTime::Wall);
+        Columns { columns, devices, is_cpu }
+    }
+
+    /// What a narrow screen has room for, in a table of one workload.
+    fn narrow(comparison: &WorkloadComparison) -> Self {
+        use Column::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
+        let columns = Columns::of(&[comparison]);
+        Columns { columns: vec![Variant, Compared, Ratio, VerdictWord, SizeRatio], ..columns }
+    }
+
+    fn headers(&self) -> Vec<(String, Align)> {
+        let header = |column: &Column| {
+            let (name, align) = match column {
+                Column::Workload => ("workload", Align::Words),
+                Column::Variant => ("variant", Align::Words),
+                Column::Compared => (if self.is_cpu { "CPU" } else { "time" }, Align::Numbers),
+                Column::Wall => ("wall", Align::Numbers),
+                Column::Throughput => ("runs/s", Align::Numbers),
+                Column::Ratio => (if self.is_cpu { "CPU ratio" } else { "time ratio" }, Align::Words),
+                Column::Verdict | Column::VerdictWord => ("verdict", Align::Words),
+                Column::Size => ("size MB", Align::Numbers),
+                Column::SizeRatio => ("size ratio", Align::Numbers),
+                Column::Modelled(number) => {
+                    return (self.devices.get(*number).map(modelled::header).unwrap_or_default(), Align::Words);
+                }
+            };
+            (name.to_owned(), align)
+        };
+        self.columns.iter().map(header).collect()
+    }
+
+    fn cells(&self, cell: impl Fn(Column) -> String) -> Vec<String> {
+        self.columns.iter().map(|column| cell(*column)).collect()
+    }
+}
+
+fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComparison) {
+    let medians = comparison.rows.iter().flat_map(|row| [row.compared_median, row.wall_median]);
+    let smallest = medians.filter(|time| !time.is_zero()).min().unwrap_or(Duration::ZERO);
+    let scale = TimeScale::for_smallest(smallest);
+    let baseline_size = comparison.baseline().map(|row| &row.size);
+    for (number, row) in comparison.rows.iter().enumerate() {
+        let cells = columns.cells(|column| match column {
+            // The name stands on a workload's first row only.
+            Column::Workload if number > 0 => String::new(),
+            Column::Workload => comparison.workload.to_string(),
+            Column::Variant => variant_name(&row.variant),
+            Column::Compared => scale.show(row.compared_median),
+            Column::Wall => scale.show(row.wall_median),
+            Column::Throughput => throughput(comparison.jobs, row.wall_median),
+            Column::Ratio => ratio_of(row),
+            Column::Verdict => verdict::cell(comparison, row),
+            Column::VerdictWord => row.verdict.map_or_else(String::new, |_| verdict_word(row.verdict).to_owned()),
+            Column::Size => megabytes(row.size.total_bytes),
+            Column::SizeRatio => {
+                baseline_size.map_or_else(|| "-".to_owned(), |of| size_ratio(row.size.total_bytes, of.total_bytes))
+            }
+            Column::Modelled(number) => {
+                columns.devices.get(number).map_or_else(String::new, |device| modelled::cell(comparison, row, device))
+            }
+        });
+        table.variant_row(row.variant.label(), cells);
+    }
+    if let Some(noise) = &comparison.noise {
+        table.row(columns.cells(|column| match column {
+            Column::Variant => "noise (A / A')".to_owned(),
+            Column::Ratio => ratio_cell(noise),
+            Column::Verdict | Column::VerdictWord => verdict::noise_cell(comparison),
+            _ => String::new(),
+        }));
+    }
+}
+
+/// How many copies of a job are done in a second; three significant digits.
+fn throughput(jobs: u32, wall: Duration) -> String {
+    if wall.is_zero() {
+        return "-".to_owned();
+    }
+    rate(f64::from(jobs) / wall.as_secs_f64())
+}
+
+fn ratio_of(row: &VariantComparison) -> String {
+    match (&row.ratio, row.variant.role) {
+        (Some(ratio), _) => ratio_cell(ratio),
+        (None, Role::Baseline | Role::BaselineAgain) => "baseline".to_owned(),
+        (None, Role::AsFound | Role::Candidate) => "-".to_owned(),
+    }
+}
+
+/// The variant's label; a variant that is read without a checksum says so, whatever its spec's spelling.
+pub(crate) fn variant_name(variant: &Variant) -> String {
+    let label = variant.label();
+    if variant.checksum || label.contains("checksum=no") {
+        return label.into_owned();
+    }
+    format!("{label}{UNCHECKED}")
+}
+
+/// What [`variant_name`] adds to a label.
+const UNCHECKED: &str = " [checksum=no]";
+
+/// The label in a name that [`variant_name`] made.
+pub(crate) fn label_of_name(name: &str) -> &str {
+    name.strip_suffix(UNCHECKED).unwrap_or(name)
+}
+
+/// What a reader must know beside the numbers.
+fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut notes = vec![
+        compared_time_note(comparisons),
+        "Times are medians. Ratios are to the geometric mean of the baseline's runs A and A' in the same block: median \
+         [95 % interval]."
+            .to_owned(),
+    ];
+    notes.extend(apart_note(comparisons));
+    notes.extend(clocks_note(comparisons));
+    notes.extend(verdict::notes(comparisons));
+    notes.extend(fairness::notes(comparisons));
+    notes.extend(codec_share::notes(comparisons));
+    notes.extend(modelled::notes(comparisons));
+    notes.extend(cold_note(comparisons));
+    notes.extend(published_notes(comparisons));
+    notes.extend(interval_note(comparisons));
+    notes.extend(no_ratio_note(comparisons));
+    for comparison in comparisons {
+        notes.extend(missing_note(comparison));
+    }
+    if comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| !row.variant.checksum) {
+        notes.push(
+            "checksum=no: nothing checks what is read, so the baseline does more work; an experiment.".to_owned(),
+        );
+    }
+    notes
+}
+
+/// What others have published of the same commands.
+fn published_notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let by_commands = comparisons.iter().filter(|comparison| comparison.workload.client().is_some());
+    let names: Vec<&str> = by_commands.map(|comparison| comparison.workload.name.as_str()).collect();
+    published::notes(&names)
+}
+
+/// Why a workload stands in the table more than once.
+fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_again = |(number, comparison): (usize, &&WorkloadComparison)| {
+        comparisons.iter().take(number).any(|other| {
+            other.workload == comparison.workload
+                && other.jobs == comparison.jobs
+                && other.compared_time == comparison.compared_time
+        })
+    };
+    comparisons.iter().enumerate().any(is_again).then(|| {
+        "A workload stands here more than once: its sessions had different baselines or decoders of them, or saw different \
+         content, and are not compared with each other."
+            .to_owned()
+    })
+}
+
+/// What "CPU" or "time" means in this table.
+fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
+    let (elapsed, cpu): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
+        comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::Wall);
+    if elapsed.is_empty() {
+        return cpu_note(&cpu);
+    }
+    if cpu.is_empty() {
+        return "The time compared is elapsed time.".to_owned();
+    }
+    let names: Vec<String> = elapsed.iter().map(|comparison| plain_text(&comparison.workload.to_string())).collect();
+    format!("The time compared is elapsed time for {}, else CPU time. {}", names.join(", "), cpu_note(&cpu))
+}
+
+/// What "CPU" means.
+fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
+    let names = |times: &[ComparedTime]| {
+        let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
+        of_times.map(|comparison| plain_text(&comparison.workload.to_string())).collect::<Vec<String>>()
+    };
+    let without_writing = names(&[ComparedTime::CpuWithoutWriting]);
+    let user = names(&[ComparedTime::User, ComparedTime::UserOfCommand]);
+    let reason = "(files are written: system time varies)";
+    if user.is_empty() && without_writing.is_empty() {
+        return "CPU is user plus system time.".to_owned();
+    }
+    if user.len() == comparisons.len() {
+        return format!("CPU is user time only {reason}.");
+    }
+    if without_writing.len() == comparisons.len() {
+        return "CPU is user plus system time without that of writing files, which varies.".to_owned();
+    }
+    let of_writing = match without_writing.is_empty() {
+        true => String::new(),
+        false => format!("; without that of writing files for {}", without_writing.join(", ")),
+    };
+    let of_user = match user.is_empty() {
+        true => String::new(),
+        false => format!("; user time only for {}", user.join(", ")),
+    };
+    format!("CPU is user plus system time{of_writing}{of_user} {reason}.")
+}
+
+/// Which times stand beside each other where a workload that writes files was measured by an older version and by this one.
+fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_new = |of: &WorkloadComparison| {
+        matches!(of.compared_time, ComparedTime::CpuWithoutWriting | ComparedTime::UserOfCommand)
+    };
+    let older = comparisons.iter().find(|of| {
+        let is_same = |other: &&&WorkloadComparison| other.workload == of.workload && other.jobs == of.jobs;
+        !is_new(of) && comparisons.iter().filter(is_same).any(|other| is_new(other))
+    })?;
+    let again = comparisons.iter().filter(|of| of.workload == older.workload && of.jobs == older.jobs);
+    let mut times: Vec<&str> = again.map(|of| of.compared_time.name()).collect();
+    times.dedup();
+    Some(format!(
+        "{} stands here by {}, in this order: these are different clocks, and are not compared with each other.",
+        plain_text(&older.workload.to_string()),
+        times.join(" and by ")
+    ))
+}
+
+/// What "cold" means.
+fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let is_cold = |comparison: &&WorkloadComparison| comparison.workload.is_cold();
+    comparisons.iter().any(is_cold).then(|| {
+        "cache=cold: each run reads one of several copies, opening included, of which mincore found no page in memory just \
+         before; what a hypervisor or the device itself still holds cannot be seen."
+            .to_owned()
+    })
+}
+
+fn interval_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let estimates = comparisons.iter().flat_map(|comparison| {
+        let ratios = comparison.rows.iter().filter_map(|row| row.ratio.as_ref());
+        ratios.chain(comparison.noise.as_ref())
+    });
+    let without_interval: Vec<&RatioEstimate> = estimates.filter(|estimate| estimate.interval.is_none()).collect();
+    let fewest = without_interval.iter().map(|estimate| estimate.pairs).min()?;
+    let blocks = if fewest == 1 { "block" } else { "blocks" };
+    Some(format!("A ratio without interval rests on too few blocks ({fewest} {blocks}; 6 are needed for 95 %)."))
+}
+
+fn no_ratio_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let mut rows = comparisons.iter().flat_map(|comparison| &comparison.rows);
+    rows.any(|row| row.ratio.is_none() && row.variant.role != Role::Baseline).then(|| {
+        "A dash for a ratio: no block holds the variant and both of the baseline's runs, each long enough for the clock."
+            .to_owned()
+    })
+}
+
+fn missing_note(comparison: &WorkloadComparison) -> Option<String> {
+    let counts = comparison.rows.iter().filter_map(|row| row.counts.get(MISSING));
+    let missing = counts.max().copied().filter(|&count| count > 0)?;
+    let objects = if missing == 1 { "object was" } else { "objects were" };
+    Some(format!("{}: {missing} missing {objects} skipped.", plain_text(&comparison.workload.to_string())))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

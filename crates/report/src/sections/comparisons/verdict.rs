@@ -1,0 +1,109 @@
+//! Verdicts in words, and what they rest on.
+
+use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
+
+use crate::{
+    document::plain_text,
+    number::{share, signed_percent},
+};
+
+/// What may be said of a row.
+pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+    let interval = row.ratio.and_then(|ratio| ratio.interval);
+    match (row.verdict, interval) {
+        (Some(Verdict::Faster), _) => "faster".to_owned(),
+        (Some(Verdict::Slower), _) => "slower".to_owned(),
+        (Some(Verdict::Same), _) => format!("same within {}", floor(comparison)),
+        (Some(Verdict::Inconclusive), Some(interval)) => {
+            format!("inconclusive ({}..{} %)", signed_percent(interval.low - 1.0), signed_percent(interval.high - 1.0))
+        }
+        (None, Some(_)) if comparison.has_guesses && row.variant.role != Role::Baseline => "none: too short".to_owned(),
+        (None, Some(_)) if !comparison.is_valid && row.variant.role != Role::Baseline => "none: too noisy".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// How large a difference has to be.
+pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
+    match (comparison.noise_floor, comparison.is_valid) {
+        (None, _) => String::new(),
+        (Some(_), true) => format!("floor {}", floor(comparison)),
+        (Some(_), false) => "invalid".to_owned(),
+    }
+}
+
+fn floor(comparison: &WorkloadComparison) -> String {
+    comparison.noise_floor.map_or_else(String::new, |floor| format!("±{:.1} %", floor * 100.0))
+}
+
+/// What verdicts mean, whether there could be any, and what disturbed the runs.
+pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
+    let mut notes = Vec::new();
+    let has_verdicts = comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| row.verdict.is_some());
+    if let Some(first) = comparisons.first().filter(|_| has_verdicts) {
+        let ratios = if first.cells == 1 { "ratio" } else { "ratios" };
+        notes.push(format!(
+            "Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over \
+             all {} {ratios} (Holm).",
+            first.cells
+        ));
+    }
+    notes.extend(too_few_blocks(comparisons));
+    for comparison in comparisons.iter().filter(|comparison| comparison.has_guesses) {
+        notes.push(format!(
+            "{}: the kernel makes user time of timer ticks, and saw too few of them in some runs: the times are guesses, and there \
+             are no verdicts.",
+            name(comparison)
+        ));
+    }
+    for comparison in comparisons.iter().filter(|comparison| !comparison.is_valid && !comparison.has_guesses) {
+        notes.push(format!(
+            "{}: the same files read twice differ (A / A' lies wholly beyond 1 %): something disturbed the runs, and there are \
+             no verdicts.",
+            name(comparison)
+        ));
+    }
+    notes.extend(disturbance(comparisons));
+    notes
+}
+
+fn name(comparison: &WorkloadComparison) -> String {
+    plain_text(&comparison.workload.to_string())
+}
+
+/// Says it where ratios could not be called differences whatever they are.
+pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let estimates = |comparison: &WorkloadComparison| {
+        let pairs = comparison.rows.iter().filter_map(|row| row.ratio).filter(|ratio| ratio.interval.is_some());
+        pairs.map(|ratio| ratio.pairs).min()
+    };
+    let short = comparisons.iter().filter_map(|comparison| {
+        let pairs = estimates(comparison)?;
+        (pairs < comparison.blocks_for_verdicts as usize).then_some((pairs, comparison))
+    });
+    let (pairs, comparison) = short.min_by_key(|(pairs, _)| *pairs)?;
+    Some(format!(
+        "With {} ratios together, none can be called faster or slower before {} blocks; there are {pairs}.",
+        comparison.cells, comparison.blocks_for_verdicts
+    ))
+}
+
+/// Less than this share of the time is not worth a line.
+const CONSIDERABLE: f64 = 0.02;
+
+/// What other work took of the machine, at its worst over the workloads.
+fn disturbance(comparisons: &[&WorkloadComparison]) -> Option<String> {
+    let worst = |of: fn(&WorkloadComparison) -> Option<f64>| {
+        let shares = comparisons.iter().filter_map(|comparison| of(comparison));
+        shares.max_by(f64::total_cmp).filter(|share| *share >= CONSIDERABLE)
+    };
+    let parts = [
+        (worst(|comparison| comparison.disturbance.steal), "a hypervisor took processors away for"),
+        (worst(|comparison| comparison.disturbance.cpu_pressure), "some task waited for a processor for"),
+        (worst(|comparison| comparison.disturbance.io_pressure), "for a disk for"),
+        (worst(|comparison| comparison.disturbance.memory_pressure), "for memory for"),
+    ];
+    let parts: Vec<String> =
+        parts.into_iter().filter_map(|(part, what)| part.map(|part| format!("{what} {}", share(part)))).collect();
+    (!parts.is_empty()).then(|| format!("The machine was not idle; of the time measured, {}.", parts.join(", ")))
+}

@@ -1,0 +1,106 @@
+//! Published experiments, run again: what was measured beside what was published, and what is to be said of each claim.
+//!
+//! - `tables`: a table for each quantity, an arm a row, or a listing of all of them;
+//! - `words`: verdicts and figures as text;
+//!
+//! The charts are in [`crate::chart`], Markdown and the page in [`crate::render`].
+
+pub(crate) mod tables;
+pub(crate) mod words;
+
+use repackbench_records::{Experiment, Published, published_experiment};
+
+use self::{
+    tables::{listing, quantities},
+    words::{claim_figures, outcome_name, summary},
+};
+use crate::{
+    chart::short_name,
+    document::{Article, Block, plain_text},
+    render::text::Style,
+};
+
+/// Each experiment: what was asked, the tables, the verdicts and their reasons, where the set-up differs, and notes.
+pub fn experiments(experiments: &[Experiment]) -> Vec<Article> {
+    experiments.iter().map(article).collect()
+}
+
+/// The experiments that were published: what each asked and found, and what running it again needs. `is_there` says which of them
+/// can be run.
+pub fn experiment_list(all: &[Published], is_there: impl Fn(&str) -> bool, style: Style) -> String {
+    let mut text = String::new();
+    for published in all {
+        let state = if is_there(&published.name) { "" } else { " (only its figures are here)" };
+        text.push_str(&format!("{}{state}\n", published.name));
+        let lines = [
+            ("published", format!("{}, {}: {}", published.author, published.date, published.source)),
+            ("asked", published.asked.clone()),
+            ("found", published.found.clone()),
+            ("needs", published.needs.clone()),
+        ];
+        for (what, line) in lines {
+            text.push_str(&indented(&format!("{what}: {line}"), style));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The lines of a paragraph, further right.
+fn indented(text: &str, style: Style) -> String {
+    let narrower = Style { width: style.width.map(|width| width.saturating_sub(2)), ..style };
+    narrower.paragraph(&plain_text(text)).lines().map(|line| format!("  {line}\n")).collect()
+}
+
+/// What it is called: its name, and the repository.
+pub(crate) fn title(experiment: &Experiment) -> String {
+    format!("{} on {}", experiment.name, short_name(&experiment.repository.name))
+}
+
+/// Who published it, where, and what was asked; empty for what this program does not know.
+pub(crate) fn origin(experiment: &Experiment) -> String {
+    published_experiment(&experiment.name)
+        .map(|published| {
+            format!(
+                "{} Published by {}: {}; {}.",
+                published.asked, published.author, published.source, published.set_up
+            )
+        })
+        .unwrap_or_default()
+}
+
+fn article(experiment: &Experiment) -> Article {
+    let title = title(experiment);
+    let headings = [title.clone(), origin(experiment)].map(|line| plain_text(&line));
+    let heading = headings.iter().filter(|line| !line.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n");
+    let mut blocks = Vec::new();
+    for table in &experiment.tables {
+        blocks.push(Block::note(plain_text(&table.title)));
+        blocks.extend(quantities(table).into_iter().map(|(_, grid)| Block::Table(grid)));
+    }
+    for table in &experiment.listings {
+        if let Some(grid) = listing(table) {
+            blocks.extend([Block::note(plain_text(&table.title)), Block::Table(grid)]);
+        }
+    }
+    let claims = experiment.claims.iter().map(|claim| {
+        format!("{}: {} ({}) {}", outcome_name(claim.outcome), claim.claim, claim_figures(claim), claim.reason)
+    });
+    let claims: Vec<String> = claims.collect();
+    blocks.push(list(&summary(experiment), &claims));
+    for (heading, lines) in [("Where the set-up differs:", &experiment.differences), ("Notes:", &experiment.notes)] {
+        if !lines.is_empty() {
+            blocks.push(list(heading, lines));
+        }
+    }
+    Article { repository: Some(experiment.repository.name.clone()), workload: None, title, heading, blocks }
+}
+
+/// A list of sentences below a heading.
+fn list(heading: &str, lines: &[String]) -> Block {
+    let lines = lines.iter().map(|line| format!("- {}", plain_text(line)));
+    Block::Notes(std::iter::once(heading.to_owned()).chain(lines).collect())
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

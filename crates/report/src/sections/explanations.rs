@@ -1,0 +1,149 @@
+//! What a ratio of times is made of, as a table.
+
+use repackbench_records::{Explanation, Factor, FactorKind};
+
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::{ratio_cell, time_ratio},
+};
+
+/// For each workload the steps from the baseline to the codec, their product and the ratio as measured.
+pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
+    explanations.iter().map(article).collect()
+}
+
+fn article(explanation: &Explanation) -> Article {
+    let Explanation { repository, workload, codec, .. } = explanation;
+    let title = format!("{codec} in {workload}, {}", repository.name);
+    Article {
+        repository: Some(repository.name.clone()),
+        workload: Some(workload.to_string()),
+        heading: plain_text(&format!("{}: {workload}", repository.name)),
+        blocks: vec![
+            Block::Table(steps(explanation).captioned(title.clone())),
+            Block::Notes(vec![summary(explanation), product_note(explanation), SHARE_NOTE.to_owned()]),
+        ],
+        title,
+    }
+}
+
+/// The steps, their product and what was measured.
+fn steps(explanation: &Explanation) -> Table {
+    let mut table = Table::new(&[
+        ("step", Align::Words),
+        ("from", Align::Words),
+        ("to", Align::Words),
+        ("time ratio", Align::Words),
+        ("share", Align::Numbers),
+    ]);
+    let whole = explanation.product.ln();
+    for factor in &explanation.factors {
+        let share = share(factor.ratio.ratio.ln(), whole);
+        table.row([name(factor.kind), &factor.from, &factor.to, &ratio_cell(&factor.ratio), &share]);
+    }
+    table.row(["product", "", "", &time_ratio(explanation.product), ""]);
+    let (baseline, codec) = (&explanation.baseline, &explanation.codec);
+    table.row(["measured", baseline, codec, &ratio_cell(&explanation.measured), ""]);
+    if let Some(noise) = &explanation.noise {
+        table.row(["noise (A / A')", "", "", &ratio_cell(noise), ""]);
+    }
+    table
+}
+
+const SHARE_NOTE: &str = "share: the step's part of the whole ratio, both as logarithms.";
+
+fn product_note(explanation: &Explanation) -> String {
+    let apart = 100.0 * (explanation.product / explanation.measured.ratio - 1.0).abs();
+    format!("The product and the measured ratio are {apart:.1} % apart: medians do not multiply exactly.")
+}
+
+/// The steps in the order of how much they do, in words.
+fn summary(explanation: &Explanation) -> String {
+    let mut factors: Vec<&Factor> = explanation.factors.iter().collect();
+    factors.sort_by(|a, b| b.ratio.ratio.ln().abs().total_cmp(&a.ratio.ratio.ln().abs()));
+    let steps: Vec<String> =
+        factors.iter().map(|factor| format!("{} {}", phrase(factor.kind), percent(factor.ratio.ratio))).collect();
+    let (codec, baseline) = (plain_text(&explanation.codec), plain_text(&explanation.baseline));
+    let ratio = time_ratio(explanation.measured.ratio);
+    let unit = explanation.compared_time.name();
+    format!("{codec} takes {ratio} times the {unit} of {baseline}: {}.", steps.join(", "))
+}
+
+/// By how much a ratio differs from 1: `-25.3 %`.
+fn percent(ratio: f64) -> String {
+    format!("{:+.1} %", 100.0 * (ratio - 1.0))
+}
+
+fn share(log: f64, whole: f64) -> String {
+    // Where the whole is next to nothing, so is every share of it.
+    if whole.abs() < 0.005 { "-".to_owned() } else { format!("{:.0} %", 100.0 * log / whole) }
+}
+
+fn name(kind: FactorKind) -> &'static str {
+    match kind {
+        FactorKind::Implementation => "implementation",
+        FactorKind::Framing => "framing",
+        FactorKind::Format => "format",
+        FactorKind::Integrity => "integrity",
+    }
+}
+
+fn phrase(kind: FactorKind) -> &'static str {
+    match kind {
+        FactorKind::Implementation => "another implementation of zlib does",
+        FactorKind::Framing => "framing without Adler-32",
+        FactorKind::Format => "the format",
+        FactorKind::Integrity => "the checksum",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{ComparedTime, RatioEstimate, RepositoryState, WorkloadLabel};
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    fn explain_table(explanations: &[Explanation]) -> String {
+        plain(&super::explanations(explanations))
+    }
+
+    #[test]
+    fn steps_lead_from_the_baseline_to_the_codec() {
+        let estimate = |ratio| RatioEstimate { ratio, interval: None, pairs: 5 };
+        let factor = |kind, from: &str, to: &str, ratio| Factor {
+            kind,
+            from: from.to_owned(),
+            to: to.to_owned(),
+            ratio: estimate(ratio),
+        };
+        let explanation = Explanation {
+            schema: 2,
+            session: 0,
+            repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            compared_time: ComparedTime::Cpu,
+            codec: "zstd:5".into(),
+            baseline: "zlib:6".into(),
+            measured: estimate(0.5),
+            factors: vec![
+                factor(FactorKind::Implementation, "zlib:6", "zlib:6 by libdeflate", 0.8),
+                factor(FactorKind::Format, "zlib:6 by libdeflate", "zstd:5", 0.63),
+            ],
+            product: 0.504,
+            noise: Some(estimate(1.001)),
+        };
+        let text = explain_table(&[explanation]);
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let lines: Vec<String> = text.lines().map(words).collect();
+        assert_eq!(lines[0], "sample: traverse");
+        assert_eq!(lines[4], "implementation zlib:6 zlib:6 by libdeflate 0.80 33 %");
+        assert_eq!(lines[5], "format zlib:6 by libdeflate zstd:5 0.63 67 %");
+        assert_eq!(lines[6], "product 0.50");
+        assert_eq!(lines[7], "measured zlib:6 zstd:5 0.50");
+        assert!(text.contains("takes 0.50 times the CPU time of zlib:6: the format -37.0 %, another"), "{text}");
+        assert!(text.contains("are 0.8 % apart"), "{text}");
+    }
+}

@@ -1,0 +1,130 @@
+//! Several repositories as one.
+
+use std::collections::BTreeSet;
+
+use repackbench_analysis::{JoinedJob, JoinedVariant, joined_jobs};
+use repackbench_records::{ComparedTime, WorkloadComparison};
+
+use crate::{
+    document::{Align, Article, Block, Table},
+    number::{three_decimals, time_ratio},
+};
+
+/// What the columns are.
+pub(crate) const NOTE: &str = "Means are geometric, over repositories: each counts alike. Totals are of all repositories' times and \
+                               bytes: large ones count more.";
+
+/// The jobs that several repositories did, as one; `None` if there is none.
+pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
+    let jobs = joined_jobs(comparisons);
+    let mut table = Table::new(&[
+        ("workload", Align::Words),
+        ("variant", Align::Words),
+        ("repositories", Align::Numbers),
+        ("time, mean", Align::Numbers),
+        ("time, total", Align::Numbers),
+        ("size, mean", Align::Numbers),
+        ("size, total", Align::Numbers),
+    ])
+    .captioned("All repositories together, as multiples of the baseline");
+    for (job, name) in jobs.iter().zip(job_names(&jobs, comparisons)) {
+        table.group(Some(name.clone()));
+        for (number, row) in job.variants().iter().enumerate() {
+            let name = if number > 0 { "" } else { &name };
+            table.variant_row(&*row.variant, cells(name, row));
+        }
+    }
+    (!table.is_empty()).then(|| Article {
+        title: "All repositories together".to_owned(),
+        heading: "All repositories together, as multiples of the baseline: less is better".to_owned(),
+        ..Article::of([Block::Table(table), Block::note(NOTE)])
+    })
+}
+
+fn cells(name: &str, row: &JoinedVariant) -> [String; 7] {
+    [
+        name.to_owned(),
+        row.variant.clone(),
+        row.repositories.to_string(),
+        time_ratio(row.time_mean),
+        time_ratio(row.time_total),
+        three_decimals(row.size_mean),
+        three_decimals(row.size_total),
+    ]
+}
+
+/// A name for each job: the workload, and what tells the job from others of the same workload.
+pub(crate) fn job_names(jobs: &[JoinedJob<'_>], comparisons: &[WorkloadComparison]) -> Vec<String> {
+    let machines: BTreeSet<_> = comparisons.iter().map(|comparison| comparison.host.machine()).collect();
+    let mut names: Vec<String> = Vec::new();
+    for job in jobs {
+        let mut name = job_name(job, machines.len() > 1);
+        if names.contains(&name) {
+            let time = job.comparisons.first().map_or("", |first| time_name(first.compared_time));
+            let baseline = job.baseline.spec.map_or("as found", |spec| spec.canonical);
+            name.push_str(&format!(" ({time}, beside {baseline})").to_lowercase());
+        }
+        names.push(name);
+    }
+    names
+}
+
+fn job_name(job: &JoinedJob<'_>, with_machine: bool) -> String {
+    let Some(first) = job.comparisons.first() else { return String::new() };
+    let workload = &first.workload;
+    let mut name = workload.name.clone();
+    if workload.is_cold() {
+        name.push_str(", cold");
+    }
+    if let Some(client) = workload.client() {
+        name.push_str(&format!(", stock {client}"));
+    }
+    if let Some(caches) = workload.caches() {
+        name.push_str(&format!(", caches {caches}"));
+    }
+    if first.jobs > 1 {
+        name.push_str(&format!(", {} at once", first.jobs));
+    }
+    if with_machine {
+        name.push_str(&format!(" on {}", first.host.description()));
+    }
+    name
+}
+
+/// A time in the name of a job.
+fn time_name(time: ComparedTime) -> &'static str {
+    match time {
+        ComparedTime::User => "user time",
+        ComparedTime::Wall => "wall time",
+        time => time.name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::Role;
+
+    use super::*;
+    use crate::fixtures::{comparison, estimate, plain, row};
+
+    #[test]
+    fn each_variant_has_a_row_of_means_and_totals() {
+        let of = |name: &str, time: u64, ratio: f64, bytes: u64, baseline_bytes: u64| {
+            let rows = vec![
+                row(Role::Baseline, "zlib:6", 100, None, baseline_bytes),
+                row(Role::Candidate, "lz4", time, Some(estimate(ratio, ratio, ratio)), bytes),
+            ];
+            let mut comparison = comparison("traverse", rows, None);
+            (comparison.repository.name, comparison.repository.fingerprint) = (name.into(), name.into());
+            comparison
+        };
+        let both = [of("a", 25, 0.25, 200, 100), of("b", 100, 1.0, 50_000, 100_000)];
+        assert!(joined(&both[..1]).is_none());
+        let text = plain(&[joined(&both).unwrap()]);
+        let line = text.lines().find(|line| line.starts_with("traverse")).unwrap();
+        assert_eq!(
+            line.split_whitespace().collect::<Vec<_>>(),
+            ["traverse", "lz4", "2", "0.50", "0.62", "1.000", "0.501"]
+        );
+    }
+}

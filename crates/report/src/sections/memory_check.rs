@@ -1,0 +1,83 @@
+//! The modelled page cache beside the kernel's.
+
+use repackbench_records::MemoryCheck;
+
+use crate::{
+    document::{Align, Article, Block, Table},
+    number::{megabytes, time_ratio},
+};
+
+/// For each limit what the model read, and what the kernel did.
+pub fn memory_check(check: &MemoryCheck) -> Article {
+    let mut table = Table::new(&[
+        ("memory", Align::Words),
+        ("modelled: MB read", Align::Numbers),
+        ("again", Align::Numbers),
+        ("measured: MB read", Align::Numbers),
+        ("again", Align::Numbers),
+        ("most in group", Align::Numbers),
+        ("modelled/measured", Align::Numbers),
+    ]);
+    for row in &check.rows {
+        let shown = |bytes: Option<u64>| bytes.map_or_else(|| "-".to_owned(), megabytes);
+        let ratio = match row.measured_bytes.filter(|bytes| *bytes > 0) {
+            Some(bytes) => time_ratio(row.modelled_bytes as f64 / bytes as f64),
+            None => "-".to_owned(),
+        };
+        table.row([
+            format!("{}% ({} MB)", row.percent, megabytes(row.limit_bytes)),
+            megabytes(row.modelled_bytes),
+            megabytes(row.modelled_again_bytes),
+            shown(row.measured_bytes),
+            shown(row.measured_again_bytes),
+            shown(row.peak_bytes),
+            ratio,
+        ]);
+    }
+    let heading = format!(
+        "{}, {} MB in packs or revlogs, {} MB touched; a copy, evicted and looked up with mincore before each row\n\
+         Pages of 4 KiB one by one as the trace has them, without readahead, in a memory cgroup with that limit",
+        check.workload,
+        megabytes(check.store_bytes),
+        megabytes(check.touched_bytes),
+    );
+    Article { heading, ..Article::of([Block::Table(table), Block::note(NOTE)]) }
+}
+
+const NOTE: &str =
+    "Measured: read_bytes of the process, and refaults of the group, which leave out what was forgotten long before.";
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::MemoryCheckRow;
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    #[test]
+    fn the_model_stands_beside_the_kernel_and_what_it_does_not_tell_is_a_dash() {
+        let row = MemoryCheckRow {
+            percent: 25,
+            limit_bytes: 25_000_000,
+            modelled_bytes: 90_000_000,
+            modelled_again_bytes: 10_000_000,
+            measured_bytes: Some(100_000_000),
+            measured_again_bytes: Some(19_500_000),
+            peak_bytes: Some(24_900_000),
+        };
+        let unknown =
+            MemoryCheckRow { measured_bytes: None, measured_again_bytes: None, peak_bytes: None, ..row.clone() };
+        let check = MemoryCheck {
+            workload: "traverse".into(),
+            store_bytes: 100_000_000,
+            touched_bytes: 80_000_000,
+            rows: vec![row, unknown],
+        };
+        let text = plain(&[memory_check(&check)]);
+        let words: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert!(words.contains(&"25% (25.0 MB) 90.0 10.0 100 19.5 24.9 0.90".to_owned()), "{text}");
+        assert!(words.contains(&"25% (25.0 MB) 90.0 10.0 - - - -".to_owned()), "{text}");
+        assert!(text.starts_with("traverse, 100 MB in packs or revlogs, 80.0 MB touched"), "{text}");
+    }
+}

@@ -1,0 +1,284 @@
+//! Sizes of repositories side by side.
+
+use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
+
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::{align_points, megabytes, size_ratio, thousands},
+};
+
+/// A line of the table: its name and its bytes in each repository.
+struct SizeLine {
+    name: String,
+    bytes: Vec<u64>,
+}
+
+/// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
+/// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
+/// are left out, except for the total.
+pub fn sizes(sizes: &[SizeRecord]) -> Article {
+    let growth = match sizes.split_first() {
+        Some((first, others)) => others.iter().filter_map(|other| manifest_growth(first, other)).collect(),
+        None => Vec::new(),
+    };
+    let mut tables = vec![bytes_by_kind(sizes)];
+    tables.extend(stored_forms(sizes));
+    if let Some(last) = tables.last_mut() {
+        last.footer = growth;
+    }
+    Article::of(tables.into_iter().map(Block::Table))
+}
+
+/// The bytes of each repository: what is stored, then payloads.
+fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
+    let mut columns = vec![(String::new(), Align::Words)];
+    for (number, size) in sizes.iter().enumerate() {
+        columns.push((format!("{} MB", size.label), Align::Numbers));
+        if number > 0 {
+            columns.push(("ratio".to_owned(), Align::Numbers));
+        }
+    }
+    let mut table = Table::new(&columns).captioned("Bytes by what they hold").spaced();
+    let parts = [stored_lines(sizes), payload_lines(sizes)];
+    let cells = number_columns(sizes.len(), &parts);
+    let mut row_number = 0;
+    for part in &parts {
+        table.group(None);
+        for line in part {
+            let numbers = cells.iter().filter_map(|column| column.get(row_number));
+            table.row(std::iter::once(&line.name).chain(numbers));
+            row_number += 1;
+        }
+    }
+    table
+}
+
+/// How the chunks of each repository are stored: form, chunks and bytes. Forms that no repository has are left out; `None` if no chunk
+/// was counted.
+pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
+    let forms: Vec<StoredForm> =
+        StoredForm::ALL.into_iter().filter(|form| sizes.iter().any(|size| size.forms.get(*form).chunks > 0)).collect();
+    if forms.is_empty() {
+        return None;
+    }
+    let headers: Vec<String> = match sizes {
+        [_] => vec!["MB".to_owned()],
+        _ => sizes.iter().map(|size| format!("{} MB", size.label)).collect(),
+    };
+    let mut columns = vec![("form", Align::Words)];
+    columns.extend(headers.iter().flat_map(|header| [("chunks", Align::Numbers), (header.as_str(), Align::Numbers)]));
+    let cells = sizes.iter().flat_map(|size| {
+        let forms = forms.iter().map(|form| size.forms.get(*form));
+        let mut bytes: Vec<String> = forms.clone().map(|form| megabytes(form.stored_bytes)).collect();
+        align_points(&mut bytes);
+        [forms.map(|form| thousands(form.chunks)).collect(), bytes]
+    });
+    let cells: Vec<Vec<String>> = cells.collect();
+    let mut table = Table::new(&columns);
+    for (row, form) in forms.iter().enumerate() {
+        table
+            .row(std::iter::once(form.name()).chain(cells.iter().filter_map(|column| Some(column.get(row)?.as_str()))));
+    }
+    Some(table)
+}
+
+/// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
+fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
+    let manifest = |size: &SizeRecord| {
+        let bytes = ChunkForm::ALL.map(|form| size.objects.get(ObjectKind::Manifest, form).stored_bytes);
+        bytes.into_iter().fold(0, u64::saturating_add)
+    };
+    let growth = i128::from(other.total_bytes) - i128::from(first.total_bytes);
+    let of_manifest = i128::from(manifest(other)) - i128::from(manifest(first));
+    if manifest(first) == 0 || growth == 0 {
+        return None;
+    }
+    let signed = |bytes: i128| {
+        let sign = if bytes < 0 { "-" } else { "+" };
+        format!("{sign}{} MB", megabytes(u64::try_from(bytes.unsigned_abs()).unwrap_or(u64::MAX)))
+    };
+    let label = plain_text(&other.label);
+    Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
+}
+
+/// The cells of all columns of numbers, column by column, so that each can be aligned.
+fn number_columns(repositories: usize, parts: &[Vec<SizeLine>]) -> Vec<Vec<String>> {
+    let mut columns = Vec::new();
+    for repository in 0..repositories {
+        let of_repository = |line: &SizeLine| line.bytes.get(repository).copied().unwrap_or(0);
+        let mut sizes: Vec<String> = parts.iter().flatten().map(|line| megabytes(of_repository(line))).collect();
+        align_points(&mut sizes);
+        columns.push(sizes);
+        if repository > 0 {
+            let first = |line: &SizeLine| line.bytes.first().copied().unwrap_or(0);
+            let ratios = parts.iter().flatten().map(|line| size_ratio(of_repository(line), first(line)));
+            columns.push(ratios.collect());
+        }
+    }
+    columns
+}
+
+/// A line that `bytes_of` fills, unless it is zero in all repositories.
+fn line(name: &str, sizes: &[SizeRecord], bytes_of: impl Fn(&SizeRecord) -> u64) -> Option<SizeLine> {
+    let bytes: Vec<u64> = sizes.iter().map(bytes_of).collect();
+    bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine { name: name.to_owned(), bytes })
+}
+
+fn stored_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
+    let mut lines: Vec<SizeLine> = kinds_and_forms()
+        .filter_map(|(name, kind, form)| line(&name, sizes, |size| size.objects.get(kind, form).stored_bytes))
+        .collect();
+    lines.extend(line("pack entry headers", sizes, |size| size.entry_header_bytes));
+    lines.extend(line("pack headers, trailers", sizes, |size| size.pack_frame_bytes));
+    lines.extend(line("pack indexes", sizes, |size| size.index_bytes));
+    lines.extend(line("reverse indexes", sizes, |size| size.reverse_index_bytes));
+    lines.extend(line("revlog indexes", sizes, |size| size.revlog_index_bytes));
+    lines.extend(line("fncache", sizes, |size| size.fncache_bytes));
+    lines.extend(line("dictionaries", sizes, |size| size.dictionary_bytes));
+    lines.extend(line("B-tree keys and pages", sizes, |size| size.btree_bytes));
+    lines.extend(line("B-tree, unused", sizes, |size| size.btree_unused_bytes));
+    lines.extend(line("other files", sizes, |size| size.other_bytes));
+    let total = sizes.iter().map(|size| size.total_bytes).collect();
+    lines.push(SizeLine { name: "total".to_owned(), bytes: total });
+    lines.extend(line("  of which loose", sizes, |size| size.loose.stored_bytes));
+    if sizes.iter().any(SizeRecord::is_allocated_otherwise) {
+        lines.extend(line("total in disk blocks", sizes, |size| size.allocated_bytes));
+    }
+    lines
+}
+
+fn payload_lines(sizes: &[SizeRecord]) -> Vec<SizeLine> {
+    let mut lines: Vec<SizeLine> = kinds_and_forms()
+        .filter_map(|(name, kind, form)| {
+            line(&format!("payload, {name}"), sizes, |size| size.objects.get(kind, form).payload_bytes)
+        })
+        .collect();
+    lines.extend(line("payload, total", sizes, |size| size.objects.sum().payload_bytes));
+    lines
+}
+
+fn kinds_and_forms() -> impl Iterator<Item = (String, ObjectKind, ChunkForm)> {
+    let forms = |kind: ObjectKind| ChunkForm::ALL.map(|form| (kind.with_form(form), kind, form));
+    ObjectKind::ALL.into_iter().flat_map(forms)
+}
+
+#[cfg(test)]
+mod tests {
+    use repackbench_records::LooseSizes;
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    fn size_table(sizes: &[SizeRecord]) -> String {
+        plain(&[super::sizes(sizes)])
+    }
+
+    fn sample(label: &str, scale: u64) -> SizeRecord {
+        let mut size = SizeRecord {
+            label: label.into(),
+            entry_header_bytes: 1_234_000,
+            pack_frame_bytes: 32,
+            index_bytes: 7_000_000,
+            ..SizeRecord::default()
+        };
+        size.objects.get_mut(ObjectKind::Commit, ChunkForm::Whole).add(scale * 8_090_000, 16_000_000);
+        size.objects.get_mut(ObjectKind::Blob, ChunkForm::Delta).add(scale * 20_000_000, 400_000_000);
+        size.loose = LooseSizes { objects: 1, stored_bytes: 250_000 };
+        size.total_bytes = size.sum_of_parts();
+        size
+    }
+
+    #[test]
+    fn repositories_stand_side_by_side_with_ratios_to_the_first() {
+        let text = size_table(&[sample("as found", 10), sample("zstd:5", 9)]);
+        let expected = "
+                        as found MB  zstd:5 MB  ratio
+-------------------------------------------------------
+commit, whole                80.9       72.8    0.900
+blob, delta                 200        180      0.900
+pack entry headers            1.23       1.23   1.000
+pack headers, trailers       <0.001     <0.001  1.000
+pack indexes                  7.00       7.00   1.000
+total                       289        261      0.903
+  of which loose              0.250      0.250  1.000
+
+payload, commit, whole       16.0       16.0    1.000
+payload, blob, delta        400        400      1.000
+payload, total              416        416      1.000
+";
+        assert_eq!(format!("\n{text}"), expected, "{text}");
+    }
+
+    #[test]
+    fn the_manifest_is_shown_first_with_its_share_of_the_growth() {
+        let sample = |label: &str, manifest, filelog| {
+            let mut size = SizeRecord { label: label.into(), revlog_index_bytes: 640, ..SizeRecord::default() };
+            size.objects.get_mut(ObjectKind::Filelog, ChunkForm::Delta).add(filelog, 9_000_000);
+            size.objects.get_mut(ObjectKind::Manifest, ChunkForm::Whole).add(manifest, 8_000_000);
+            size.total_bytes = size.sum_of_parts();
+            size
+        };
+        let text = size_table(&[sample("a", 2_000_000, 4_000_000), sample("b", 5_000_000, 5_000_000)]);
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[2].starts_with("manifest, snapshot"), "{text}");
+        assert!(lines[3].starts_with("filelog, delta"), "{text}");
+        assert_eq!(lines.last(), Some(&"growth of b: +4.00 MB, +3.00 MB of it in the manifest"));
+    }
+
+    #[test]
+    fn forms_stand_side_by_side_where_they_were_counted() {
+        let (mut first, mut second) = (sample("as found", 1), sample("zstd:5", 1));
+        assert!(!size_table(&[first.clone()]).contains("form"), "an older record");
+        for _ in 0..1234 {
+            first.forms.add(StoredForm::Plain, 10_000);
+            second.forms.add(StoredForm::Dictionary, 1_000);
+        }
+        second.forms.add(StoredForm::Stored, 30_000_000);
+        second.dictionary_bytes = 250_000;
+        let text = size_table(&[first, second.clone()]);
+        assert!(text.contains("\ndictionaries"), "{text}");
+        let expected = "
+form        chunks  as found MB  chunks  zstd:5 MB
+----------------------------------------------------
+plain        1,234         12.3       0       0
+dictionary       0          0     1,234       1.23
+stored           0          0         1      30.0
+";
+        assert!(text.ends_with(expected), "{text}");
+        assert!(size_table(&[second]).contains("\n\nform        chunks     MB\n"), "one repository needs no name");
+    }
+
+    #[test]
+    fn disk_blocks_and_a_btree_are_shown_where_they_say_something() {
+        let (mut loose, mut btree) = (sample("loose", 1), sample("btree", 1));
+        loose.allocated_bytes = loose.total_bytes + loose.total_bytes / 200;
+        assert!(!size_table(&[loose.clone()]).contains("disk blocks"), "half a percent");
+        (btree.btree_bytes, btree.btree_unused_bytes) = (1_000_000, 3_000_000);
+        btree.total_bytes = btree.sum_of_parts();
+        loose.allocated_bytes = 2 * loose.total_bytes;
+        btree.allocated_bytes = btree.total_bytes;
+        let text = size_table(&[loose, btree]);
+        let row = |name: &str| {
+            let line = text.lines().find(|line| line.starts_with(name)).unwrap_or_else(|| panic!("{name}: {text}"));
+            line[name.len()..].split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(row("B-tree keys and pages"), ["0", "1.00", "-"]);
+        assert_eq!(row("B-tree, unused"), ["0", "3.00", "-"]);
+        assert_eq!(row("total in disk blocks"), ["72.6", "40.3", "0.555"]);
+    }
+
+    #[test]
+    fn one_repository_has_no_ratio_and_none_has_no_lines_but_the_total() {
+        assert!(!size_table(&[sample("only", 1)]).contains("ratio"));
+        assert_eq!(size_table(&[]).lines().count(), 4);
+    }
+
+    #[test]
+    fn a_kind_that_only_a_later_repository_has_is_shown_without_a_ratio() {
+        let mut later = sample("later", 1);
+        later.objects.get_mut(ObjectKind::Tag, ChunkForm::Whole).add(3_000_000, 6_000_000);
+        let text = size_table(&[sample("first", 1), later]);
+        let tag = text.lines().find(|line| line.starts_with("tag, whole")).unwrap();
+        assert_eq!(tag.split_whitespace().collect::<Vec<_>>(), ["tag,", "whole", "0", "3.00", "-"]);
+    }
+}

@@ -1,0 +1,348 @@
+//! What a workload reads, and what a model makes of it.
+
+use std::time::Duration;
+
+use repackbench_analysis::ResultSource;
+use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, TraceRecord};
+
+use super::source;
+use crate::{
+    document::{Align, Article, Block, Table, plain_text},
+    number::{TimeScale, megabytes, single_time, thousands, time_ratio},
+};
+
+/// Each workload's traces on several variants: pages by file, what they were read for, and modelled times; then what the figures mean.
+pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
+    if records.is_empty() {
+        return vec![Article::of([Block::note("Nothing was traced.")])];
+    }
+    let of_workload = records.chunk_by(|a, b| a.repository == b.repository && a.workload == b.workload);
+    let articles = of_workload.filter_map(|traces| Some(article(traces.first()?, traces)));
+    articles.chain([Article::of([Block::Notes(NOTES.map(str::to_owned).to_vec())])]).collect()
+}
+
+/// What one workload reads of one repository's variants.
+fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
+    let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
+    tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
+    let workload = first.workload.to_string();
+    Article {
+        repository: Some(first.repository.name.clone()),
+        heading: format!(
+            "{}, {}",
+            source::heading(&ResultSource::of_repository(&first.repository)),
+            plain_text(&workload)
+        ),
+        title: format!("{workload}, {}", first.repository.name),
+        workload: Some(workload),
+        blocks: tables.into_iter().map(Block::Table).collect(),
+    }
+}
+
+/// What the tables mean.
+const NOTES: [&str; 2] = [
+    "Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
+     steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
+     earlier one, each in percent, and the median length of the latter two in pages.",
+    "Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.",
+];
+
+/// The label of a record, for the first of its rows only.
+fn label(record: &TraceRecord, row: usize) -> String {
+    if row == 0 { record.variant.label().into_owned() } else { String::new() }
+}
+
+fn percent(part: u64, of: u64) -> String {
+    if of == 0 { "-".to_owned() } else { format!("{:.0}", 100.0 * part as f64 / of as f64) }
+}
+
+/// A number of pages as MB.
+fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
+    megabytes(pages.saturating_mul(record.page_len))
+}
+
+/// Pages that were touched, by what files hold.
+fn files_table(records: &[TraceRecord]) -> Table {
+    let mut table = Table::new(&[
+        ("variant", Align::Words),
+        ("files", Align::Words),
+        ("MB", Align::Numbers),
+        ("touched MB", Align::Numbers),
+        ("%", Align::Numbers),
+        ("runs", Align::Numbers),
+        ("median run", Align::Numbers),
+        ("median gap", Align::Numbers),
+        ("forward %", Align::Numbers),
+        ("first touches: next/ahead/back %", Align::Numbers),
+        ("jump", Align::Numbers),
+    ])
+    .captioned("Pages that were touched");
+    for record in records {
+        for (row, files) in record.files.iter().filter(|files| files.touched > 0).enumerate() {
+            table.variant_row(record.variant.label(), file_row(record, row, files));
+        }
+    }
+    table
+}
+
+fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11] {
+    let touches = files.first_touches;
+    let steps = touches.next.saturating_add(touches.ahead).saturating_add(touches.back);
+    let shares = [touches.next, touches.ahead, touches.back].map(|part| percent(part, steps)).join("/");
+    let or_none = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
+    [
+        label(record, row),
+        files.role.clone(),
+        page_megabytes(files.pages, record),
+        page_megabytes(files.touched, record),
+        percent(files.touched, files.pages),
+        thousands(files.runs),
+        thousands(files.median_run),
+        or_none(files.median_gap),
+        percent(files.forward_steps, files.steps),
+        shares,
+        or_none(touches.median_jump),
+    ]
+}
+
+/// What was read for which purpose.
+fn parts_table(records: &[TraceRecord]) -> Table {
+    let mut table = Table::new(&[
+        ("variant", Align::Words),
+        ("read for", Align::Words),
+        ("accesses", Align::Numbers),
+        ("chunks decoded", Align::Numbers),
+        ("MB read", Align::Numbers),
+        ("pages", Align::Numbers),
+    ])
+    .captioned("What was read");
+    for record in records {
+        for (row, part) in record.parts.iter().enumerate() {
+            let PartAccesses { part: name, accesses, bytes, pages, decodes } = part;
+            let decodes = if *decodes == 0 { "-".to_owned() } else { thousands(*decodes) };
+            table.variant_row(
+                record.variant.label(),
+                [label(record, row), name.clone(), thousands(*accesses), decodes, megabytes(*bytes), thousands(*pages)],
+            );
+        }
+    }
+    table
+}
+
+/// Modelled times from an empty page cache.
+fn devices_table(records: &[TraceRecord]) -> Table {
+    let mut table = Table::new(&[
+        ("variant", Align::Words),
+        ("device", Align::Words),
+        ("seeks", Align::Numbers),
+        ("MB read", Align::Numbers),
+        ("modelled time", Align::Numbers),
+        ("ratio", Align::Numbers),
+    ])
+    .captioned("Modelled times from an empty page cache");
+    for record in records {
+        for (row, reads) in record.devices.iter().enumerate() {
+            let reference = baseline(records).and_then(|baseline| baseline.devices.get(row));
+            let [seeks, bytes, time, ratio] = modelled_cells(reads, reference);
+            table.variant_row(
+                record.variant.label(),
+                [label(record, row), reads.device.name.clone(), seeks, bytes, time, ratio],
+            );
+        }
+    }
+    table
+}
+
+/// Modelled times where memory is short.
+fn memory_table(records: &[TraceRecord]) -> Table {
+    let mut table = Table::new(&[
+        ("variant", Align::Words),
+        ("memory", Align::Words),
+        ("device", Align::Words),
+        ("misses", Align::Numbers),
+        ("MB read", Align::Numbers),
+        ("modelled time", Align::Numbers),
+        ("ratio", Align::Numbers),
+    ])
+    .captioned("Modelled times where memory is short");
+    for record in records {
+        let mut row = 0;
+        for (number, memory) in record.memory.iter().enumerate() {
+            let share = format!("{}% ({} MB)", memory.percent, megabytes(memory.cache_bytes));
+            for (at, reads) in memory.devices.iter().enumerate() {
+                let reference = baseline(records).and_then(|baseline| baseline.memory.get(number)?.devices.get(at));
+                let [_, bytes, time, ratio] = modelled_cells(reads, reference);
+                let share = if at == 0 { share.clone() } else { String::new() };
+                table.variant_row(
+                    record.variant.label(),
+                    [label(record, row), share, reads.device.name.clone(), thousands(reads.reads), bytes, time, ratio],
+                );
+                row += 1;
+            }
+        }
+    }
+    table
+}
+
+/// What the others are compared with: the baseline, if it was traced.
+fn baseline(records: &[TraceRecord]) -> Option<&TraceRecord> {
+    records.iter().find(|record| record.variant.role == repackbench_records::Role::Baseline)
+}
+
+fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [String; 4] {
+    let ratio = match reference.map(|reference| reference.time).filter(|time| *time > Duration::ZERO) {
+        Some(reference) => time_ratio(reads.time.as_secs_f64() / reference.as_secs_f64()),
+        None => "-".to_owned(),
+    };
+    [thousands(reads.seeks), megabytes(reads.bytes), TimeScale::for_smallest(reads.time).show(reads.time), ratio]
+}
+
+/// The device model's answers beside cold reads.
+pub fn device_check(check: &DeviceCheck) -> Article {
+    let device = &check.device;
+    let mut table = Table::new(&[
+        ("read cold", Align::Words),
+        ("modelled", Align::Numbers),
+        ("measured: median", Align::Numbers),
+        ("least", Align::Numbers),
+        ("most", Align::Numbers),
+        ("modelled/measured", Align::Numbers),
+    ]);
+    for row in &check.rows {
+        let mut measured = row.measured.clone();
+        measured.sort_unstable();
+        let shown = |at: Option<&Duration>| at.map_or_else(|| "-".to_owned(), |time| single_time(*time));
+        let median = measured.get(measured.len().saturating_sub(1) / 2);
+        let ratio = match median.filter(|median| !median.is_zero()) {
+            Some(median) => time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()),
+            None => "-".to_owned(),
+        };
+        let how = row.how.clone();
+        let modelled = single_time(row.modelled);
+        table.row([how, modelled, shown(median), shown(measured.first()), shown(measured.last()), ratio]);
+    }
+    let copies = check.rows.iter().map(|row| row.measured.len()).max().unwrap_or(0);
+    let heading = format!(
+        "{}, {} MB in packs or revlogs and their indexes, {copies} copies, each evicted and looked up with mincore before it was read\n\
+         {}: latency {}, {} MB/s read on and on, as measured just before",
+        check.workload,
+        megabytes(check.store_bytes),
+        device.name,
+        single_time(device.latency),
+        thousands((device.bytes_per_second / 1e6) as u64),
+    );
+    Article { heading, ..Article::of([Block::Table(table)]) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use repackbench_records::{
+        DeltaOrigin, DeviceCheckRow, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION,
+        SpecText, Variant, WorkloadLabel,
+    };
+
+    use super::*;
+    use crate::fixtures::plain;
+
+    fn trace_table(records: &[TraceRecord]) -> String {
+        plain(&traces(records))
+    }
+
+    fn reads(seeks: u64, milliseconds: u64) -> ModelledReads {
+        let latency = Duration::from_millis(8);
+        let device = DeviceRecord { name: "hdd".into(), latency, bytes_per_second: 2e8, readahead_bytes: 131_072 };
+        let time = Duration::from_millis(milliseconds);
+        ModelledReads { device, reads: seeks + 5, seeks, bytes: 3_000_000, time }
+    }
+
+    fn record(role: Role, row: u32, time: u64) -> TraceRecord {
+        let spec = (role != Role::AsFound).then(|| SpecText { typed: "zlib:6".into(), canonical: "zlib:6".into() });
+        let touches = FirstTouches { next: 50, ahead: 30, back: 20, median_jump: Some(1234) };
+        let pack = FilePages {
+            role: "pack".into(),
+            files: 1,
+            pages: 1000,
+            touched: 101,
+            runs: 7,
+            median_run: 3,
+            longest_run: 40,
+            median_gap: None,
+            steps: 200,
+            forward_steps: 150,
+            first_touches: touches,
+        };
+        let untouched = FilePages { role: "pack index".into(), pages: 10, ..FilePages::default() };
+        let memory = ModelledMemory { percent: 25, cache_bytes: 1_000_000, devices: vec![reads(30, 2 * time)] };
+        TraceRecord {
+            schema: SCHEMA_VERSION,
+            program_version: "0.1.0".into(),
+            repository: RepositoryState { name: "some".into(), ..RepositoryState::default() },
+            variant: Variant {
+                role,
+                row,
+                spec,
+                checksum: true,
+                deltas: DeltaOrigin::Kept,
+                decoder: None,
+                delta_cache: None,
+                client: None,
+                layout: None,
+            },
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            page_len: 4096,
+            files: vec![pack, untouched],
+            parts: vec![PartAccesses {
+                part: "blob delta".into(),
+                accesses: 1500,
+                bytes: 2_000_000,
+                pages: 90,
+                decodes: 0,
+            }],
+            devices: vec![reads(20, time)],
+            memory: vec![memory],
+            maps: Vec::new(),
+            command: None,
+        }
+    }
+
+    #[test]
+    fn every_figure_stands_in_its_row_and_untouched_files_in_none() {
+        let text = trace_table(&[record(Role::AsFound, 0, 150), record(Role::Baseline, 1, 100)]);
+        let words: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        let has = |line: &str| assert!(words.iter().any(|found| found == line), "{line}\n{text}");
+        has("as found pack 4.10 0.414 10 7 3 - 75 50/30/20 1,234");
+        has("zlib:6 blob delta 1,500 - 2.00 90");
+        has("as found hdd 20 3.00 150 ms 1.50");
+        has("zlib:6 hdd 20 3.00 100 ms 1.00");
+        has("as found 25% (1.00 MB) hdd 35 3.00 300 ms 1.50");
+        assert!(!text.contains("pack index") && text.contains("Modelled times are a model's"), "{text}");
+    }
+
+    #[test]
+    fn a_check_shows_the_model_beside_the_median_of_the_copies() {
+        let times = [40, 10, 30, 20].map(Duration::from_millis).to_vec();
+        let row = DeviceCheckRow { how: "by page".into(), modelled: Duration::from_millis(30), measured: times };
+        let check = DeviceCheck {
+            workload: "traverse".into(),
+            store_bytes: 12_000_000,
+            device: reads(0, 0).device,
+            rows: vec![row],
+        };
+        let text = plain(&[device_check(&check)]);
+        let last: Vec<&str> = text.lines().last().unwrap().split_whitespace().collect();
+        assert_eq!(last.join(" "), "by page 30.0 ms 20.0 ms 10.0 ms 40.0 ms 1.50");
+        assert!(text.contains("traverse, 12.0 MB") && text.contains("4 copies") && text.contains("200 MB/s"), "{text}");
+    }
+
+    #[test]
+    fn without_a_baseline_there_are_no_ratios() {
+        let mut alone = record(Role::AsFound, 0, 150);
+        alone.memory.clear();
+        let text = trace_table(&[alone]);
+        assert!(text.contains("150 ms      -") && !text.contains("memory"), "{text}");
+        assert_eq!(trace_table(&[]), "Nothing was traced.\n");
+    }
+}
