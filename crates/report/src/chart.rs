@@ -32,7 +32,6 @@ pub(crate) mod svg;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use common::short_name;
 pub(crate) use experiments::experiment_figures;
 use repackbench_analysis::Results;
 use svg::Picture;

@@ -10,6 +10,7 @@ pub(crate) mod experiments;
 mod explanations;
 pub(crate) mod joined;
 mod memory_check;
+pub(crate) mod names;
 mod published;
 mod self_test;
 mod serving;

@@ -185,7 +185,8 @@ impl FromStr for Limit {
 pub(crate) fn run(arguments: &ExperimentArguments) -> Result<ExitCode, Failure> {
     arguments.memory.ceiling(arguments.effort.threads()).set();
     if arguments.list {
-        print(&sections::experiment_list(published(), |name| experiment(name).is_some(), style()))?;
+        let list = sections::experiment_list(published(), |name| experiment(name).is_some());
+        print(&articles_text(&list, style()))?;
         return Ok(ExitCode::SUCCESS);
     }
     let chosen = arguments.chosen()?;

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     document::Table,
     number::{megabytes, share, thousands},
-    sections::comparisons::label_of_name,
+    sections::names::label_of_name,
 };
 
 /// Classes of how often a cell was touched.

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     document::Table,
     number::{single_time, thousands},
-    sections::comparisons::label_of_name,
+    sections::names::label_of_name,
 };
 
 /// What a workload that writes a store is called: whoever converts has done it already.

@@ -7,7 +7,10 @@ use super::{
     Figure, Section, slug,
     svg::{Drawing, Width},
 };
-use crate::sections::{comparisons::variant_name, source};
+use crate::sections::{
+    names::{short_name, variant_name},
+    source,
+};
 
 /// Whether all results are of one repository, so that identifiers need not name it.
 pub(super) fn is_alone(results: &Results) -> bool {
@@ -23,16 +26,6 @@ pub(super) fn is_alone(results: &Results) -> bool {
 /// A repository's name in a title: without the folders before it, where it is a path.
 pub(super) fn name(repository: &RepositoryState) -> &str {
     short_name(&repository.name)
-}
-
-/// The last part of a path that tells something.
-pub(crate) fn short_name(name: &str) -> &str {
-    let name = name.trim_end_matches('/');
-    let parts = |parts: usize| name.rsplitn(parts + 1, '/').take(parts).map(str::len).sum::<usize>() + parts - 1;
-    // A bare repository is often called `repo` or `.git`, and its folder tells more.
-    let last = name.rsplit('/').next().unwrap_or(name);
-    let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
-    name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
 }
 
 /// A place in a title: the repository's name, and the machine where there are several.

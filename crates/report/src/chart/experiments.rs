@@ -7,13 +7,14 @@ use super::{
     Figure, Section, make_unique,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
-    short_name, slug,
+    slug,
 };
 use crate::document::Table;
 use crate::sections::experiments::{
     tables::{baseline, measured_at, published_at},
     words::{estimate, figure as figure_text, ratio},
 };
+use crate::sections::names::short_name;
 
 /// The figures of each experiment, in their order.
 pub(crate) fn experiment_figures(experiments: &[Experiment]) -> Vec<Vec<Figure>> {

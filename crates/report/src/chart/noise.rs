@@ -18,7 +18,7 @@ use super::{
 use crate::{
     document::Table,
     number::{ratio_cell, share, single_time, time_ratio},
-    sections::comparisons::label_of_name,
+    sections::names::label_of_name,
 };
 
 /// Points in one drawing; more are thinned.

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     document::Table,
     number::{share, single_time},
-    sections::comparisons::label_of_name,
+    sections::names::label_of_name,
 };
 
 /// One figure for each workload that was measured with its floor.

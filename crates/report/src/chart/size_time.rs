@@ -13,10 +13,7 @@ use super::{
 use crate::{
     document::Table,
     number::{megabytes, ratio_cell, single_time, time_ratio},
-    sections::{
-        comparisons::{label_of_name, verdict},
-        joined::job_names,
-    },
+    sections::{comparisons::verdict, joined::job_names, names::label_of_name},
 };
 
 /// One figure for each workload of each repository, then the means over repositories.

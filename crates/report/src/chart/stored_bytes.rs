@@ -11,7 +11,7 @@ use super::{
 use crate::{
     document::Table,
     number::{megabytes, share, size_ratio},
-    sections::comparisons::label_of_name,
+    sections::names::label_of_name,
 };
 
 /// A variant or a repository, and its bytes.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{CHART_STYLE, Figure};
-use crate::{document::plain_text, sections::comparisons::label_of_name};
+use crate::{document::plain_text, sections::names::label_of_name};
 
 /// `text` as XML: control characters are made visible, as in tables, and so are characters that turn the direction of reading; what
 /// XML gives a meaning becomes a reference. Good for content and for quoted attributes.

@@ -25,9 +25,9 @@ use repackbench_analysis::Results;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    chart::{CHART_STYLE, figures, short_name},
+    chart::{CHART_STYLE, figures},
     document::SectionKind,
-    sections::{clients, joined},
+    sections::{clients, joined, names::short_name},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");

@@ -16,7 +16,7 @@ use crate::{
     number::{thousands, three_decimals},
     sections::{
         articles,
-        comparisons::variant_name,
+        names::variant_name,
         source,
         summary::{sentences, short_cell, workload_names},
     },

@@ -18,10 +18,13 @@ impl Style {
     /// For pipes and files: lines of any length, no colour.
     pub const PLAIN: Style = Style { width: None, is_coloured: false };
 
-    /// `text` in lines that fit, with a newline after each.
+    /// `text` in lines that fit, with a newline after each. All lines are indented like the first.
     pub(crate) fn paragraph(self, text: &str) -> String {
         let mut paragraph = match self.width {
-            Some(width) => textwrap::fill(text, width.max(MIN_WIDTH)),
+            Some(width) => {
+                let indent = text.get(..text.len() - text.trim_start_matches(' ').len()).unwrap_or_default();
+                textwrap::fill(text, textwrap::Options::new(width.max(MIN_WIDTH)).subsequent_indent(indent))
+            }
             None => text.to_owned(),
         };
         paragraph.push('\n');

@@ -3,7 +3,7 @@
 use repackbench_analysis::{ResultSource, client_pairs, sources};
 use repackbench_records::{Role, VariantComparison, WorkloadComparison, WorkloadLabel};
 
-use super::{comparisons::variant_name, source};
+use super::{names::variant_name, source};
 use crate::{
     document::{Align, Article, Block, Table, plain_text},
     number::ratio_cell,

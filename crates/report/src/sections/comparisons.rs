@@ -8,11 +8,10 @@ pub(crate) mod verdict;
 use std::time::Duration;
 
 use repackbench_analysis::{ResultSource, by_source};
-use repackbench_records::{
-    ComparedTime, ModelledDevice, RatioEstimate, Role, Variant, VariantComparison, WorkloadComparison,
-};
+use repackbench_records::{ComparedTime, ModelledDevice, RatioEstimate, Role, VariantComparison, WorkloadComparison};
 
-use super::{published, source, summary::verdict_word};
+use self::verdict::verdict_word;
+use super::{names::variant_name, published, source};
 use crate::{
     document::{Align, Article, Block, Table, plain_text},
     number::{TimeScale, megabytes, rate, ratio_cell, size_ratio},
@@ -176,23 +175,6 @@ fn ratio_of(row: &VariantComparison) -> String {
         (None, Role::Baseline | Role::BaselineAgain) => "baseline".to_owned(),
         (None, Role::AsFound | Role::Candidate) => "-".to_owned(),
     }
-}
-
-/// The variant's label; a variant that is read without a checksum says so, whatever its spec's spelling.
-pub(crate) fn variant_name(variant: &Variant) -> String {
-    let label = variant.label();
-    if variant.checksum || label.contains("checksum=no") {
-        return label.into_owned();
-    }
-    format!("{label}{UNCHECKED}")
-}
-
-/// What [`variant_name`] adds to a label.
-const UNCHECKED: &str = " [checksum=no]";
-
-/// The label in a name that [`variant_name`] made.
-pub(crate) fn label_of_name(name: &str) -> &str {
-    name.strip_suffix(UNCHECKED).unwrap_or(name)
 }
 
 /// What a reader must know beside the numbers.

@@ -14,11 +14,8 @@ use self::{
     tables::{listing, quantities},
     words::{claim_figures, outcome_name, summary},
 };
-use crate::{
-    chart::short_name,
-    document::{Article, Block, plain_text},
-    render::text::Style,
-};
+use super::names::short_name;
+use crate::document::{Article, Block, plain_text};
 
 /// Each experiment: what was asked, the tables, the verdicts and their reasons, where the set-up differs, and notes.
 pub fn experiments(experiments: &[Experiment]) -> Vec<Article> {
@@ -27,29 +24,19 @@ pub fn experiments(experiments: &[Experiment]) -> Vec<Article> {
 
 /// The experiments that were published: what each asked and found, and what running it again needs. `is_there` says which of them
 /// can be run.
-pub fn experiment_list(all: &[Published], is_there: impl Fn(&str) -> bool, style: Style) -> String {
-    let mut text = String::new();
-    for published in all {
+pub fn experiment_list(all: &[Published], is_there: impl Fn(&str) -> bool) -> Vec<Article> {
+    let article = |published: &Published| {
         let state = if is_there(&published.name) { "" } else { " (only its figures are here)" };
-        text.push_str(&format!("{}{state}\n", published.name));
         let lines = [
             ("published", format!("{}, {}: {}", published.author, published.date, published.source)),
             ("asked", published.asked.clone()),
             ("found", published.found.clone()),
             ("needs", published.needs.clone()),
         ];
-        for (what, line) in lines {
-            text.push_str(&indented(&format!("{what}: {line}"), style));
-        }
-        text.push('\n');
-    }
-    text
-}
-
-/// The lines of a paragraph, further right.
-fn indented(text: &str, style: Style) -> String {
-    let narrower = Style { width: style.width.map(|width| width.saturating_sub(2)), ..style };
-    narrower.paragraph(&plain_text(text)).lines().map(|line| format!("  {line}\n")).collect()
+        let lines = lines.map(|(what, line)| format!("  {what}: {}", plain_text(&line)));
+        Article::of([Block::Notes([format!("{}{state}", published.name)].into_iter().chain(lines).collect())])
+    };
+    all.iter().map(article).collect()
 }
 
 /// What it is called: its name, and the repository.

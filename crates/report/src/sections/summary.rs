@@ -1,9 +1,9 @@
 //! The first screen: what one would gain and lose with each codec, in one line each.
 
 use repackbench_analysis::{Outcome, ResultSource, by_source, outcomes, without_floors};
-use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
+use repackbench_records::{Role, VariantComparison, WorkloadComparison};
 
-use super::{comparisons::variant_name, source};
+use super::{comparisons::verdict::verdict_word, names::variant_name, source};
 use crate::{
     document::{Align, Article, Block, ColumnSplit, Table, plain_text},
     number::{megabytes, three_decimals, time_ratio},
@@ -69,17 +69,6 @@ pub(crate) fn short_cell(row: &VariantComparison) -> String {
         return if row.variant.role == Role::Baseline { "1.00 baseline".to_owned() } else { "-".to_owned() };
     };
     format!("{} {}", time_ratio(ratio.ratio), verdict_word(row.verdict))
-}
-
-/// A verdict in a word; a question mark where there is none.
-pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
-    match verdict {
-        Some(Verdict::Faster) => "faster",
-        Some(Verdict::Slower) => "slower",
-        Some(Verdict::Same) => "same",
-        Some(Verdict::Inconclusive) => "inconclusive",
-        None => "?",
-    }
 }
 
 /// The answer in words: the smallest, the fastest in each workload, and which are dominated. Empty without candidates.

@@ -9,10 +9,7 @@ use repackbench_records::{
 
 use crate::{
     number::{megabytes, size_ratio, thousands, time_ratio},
-    sections::{
-        comparisons::{variant_name, verdict},
-        source,
-    },
+    sections::{comparisons::verdict, names::variant_name, source},
 };
 
 /// The answer for one repository, or for the repositories of a table of sizes.

@@ -7,6 +7,17 @@ use crate::{
     number::{share, signed_percent},
 };
 
+/// A verdict in a word; a question mark where there is none.
+pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
+    match verdict {
+        Some(Verdict::Faster) => "faster",
+        Some(Verdict::Slower) => "slower",
+        Some(Verdict::Same) => "same",
+        Some(Verdict::Inconclusive) => "inconclusive",
+        None => "?",
+    }
+}
+
 /// What may be said of a row.
 pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);

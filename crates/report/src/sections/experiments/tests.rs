@@ -196,7 +196,7 @@ fn names_from_a_file_do_not_move_the_cursor() {
 #[test]
 fn the_list_tells_of_each_what_it_asked_found_and_needs() {
     let all = repackbench_records::published();
-    let text = experiment_list(all, |name| name == "zlib-vs-zstd-pack", Style::PLAIN);
+    let text = crate::fixtures::plain(&experiment_list(all, |name| name == "zlib-vs-zstd-pack"));
     assert!(text.contains("\nzlib-vs-zstd-pack\n  published: Jeff King, 2016-10-23: "), "{text}");
     assert!(text.contains("flat-vs-gzip-tree (only its figures are here)\n"), "{text}");
     for what in ["  asked: ", "  found: ", "  needs: "] {
