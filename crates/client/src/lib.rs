@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+mod deltas;
 mod git;
 mod git_program;
 mod hg;

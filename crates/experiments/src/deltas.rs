@@ -4,7 +4,7 @@ use repackbench_client::{GitProgram, HgProgram};
 use repackbench_reader::Repository;
 use repackbench_records::{Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, SizeRecord, Unit};
 use repackbench_timing::sizes::measure as measure_size;
-use repackbench_writer::{Rechooser, cached_rechosen};
+use repackbench_writer::{DeltaRecomputer, cached_rechosen};
 
 use crate::{
     Context, ExperimentError,
@@ -22,9 +22,9 @@ pub(crate) struct Deltas(Vec<(String, SizeRecord)>);
 /// Makes a variant of each level with the source's deltas, and one of the default with those that git, or hg, chooses now.
 pub(crate) fn measure(context: &Context<'_>) -> Result<Deltas, ExperimentError> {
     let options = context.options;
-    let rechooser = match context.source {
-        Repository::Git(_) => Rechooser::Git(GitProgram::new(&options.git)?),
-        Repository::Hg(_) => Rechooser::Hg(HgProgram::new(&options.hg, options.hg_extension.as_deref())?),
+    let recomputer = match context.source {
+        Repository::Git(_) => DeltaRecomputer::git(GitProgram::new(&options.git)?),
+        Repository::Hg(_) => DeltaRecomputer::hg(HgProgram::new(&options.hg, options.hg_extension.as_deref())?),
     };
     let mut sizes = vec![("as found".to_owned(), measure_size(context.source, "as found")?)];
     for level in LEVELS {
@@ -32,7 +32,7 @@ pub(crate) fn measure(context: &Context<'_>) -> Result<Deltas, ExperimentError> 
         sizes.push((level.to_owned(), measure_size(&Repository::open(variant.path())?, level)?));
     }
     let (threads, progress) = (options.threads, context.progress);
-    let rechosen = cached_rechosen(context.cache, context.source, &spec(DEFAULT)?, &rechooser, threads, progress);
+    let rechosen = cached_rechosen(context.cache, context.source, &spec(DEFAULT)?, &recomputer, threads, progress);
     let rechosen = rechosen.map_err(of_variant)?;
     let name = rechosen_name();
     sizes.push((name.clone(), measure_size(&Repository::open(rechosen.path())?, &name)?));

@@ -204,7 +204,7 @@ impl<'a> Measuring<'a> {
             codecs: job.codecs.iter().take(extent.codecs).cloned().collect(),
             baseline: self.baseline.clone(),
             layouts: Vec::new(),
-            rechooser: None,
+            recomputer: None,
             decoders: Vec::new(),
             workloads,
             stock,

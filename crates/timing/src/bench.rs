@@ -25,7 +25,7 @@ use repackbench_analysis::{blocks_for_verdicts, compare_records, widest_half_wid
 use repackbench_codec::{CodecSpec, DecoderChoice};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Record, RepositoryState};
-use repackbench_writer::{Layout, Progress, ProgressUnit, Rechooser, StoreKind, cache::Cache, fingerprint};
+use repackbench_writer::{DeltaRecomputer, Layout, Progress, ProgressUnit, StoreKind, cache::Cache, fingerprint};
 
 use self::{
     cold::ColdRuns,
@@ -87,7 +87,7 @@ pub struct BenchPlan {
     /// alone.
     pub layouts: Vec<Layout>,
     /// Who chooses the deltas of a second variant of each codec; none for the source's deltas alone.
-    pub rechooser: Option<Rechooser>,
+    pub recomputer: Option<DeltaRecomputer>,
     /// Other implementations that read variants once more, a row for each variant that has chunks for one.
     pub decoders: Vec<DecoderChoice>,
     /// The jobs that are replayed in-process. None if the user's own client does them all.
@@ -151,7 +151,7 @@ impl BenchPlan {
         for spec in self.specs(source) {
             for layout in self.layouts() {
                 layout.check(source, &spec)?;
-                if self.rechooser.is_some() {
+                if self.recomputer.is_some() {
                     layout.check_rechosen(&spec)?;
                 }
             }

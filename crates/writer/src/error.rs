@@ -2,7 +2,6 @@
 
 use std::{io, path::PathBuf};
 
-use repackbench_client::ClientError;
 use repackbench_codec::CodecError;
 use repackbench_reader::ReaderError;
 
@@ -90,16 +89,5 @@ impl WriterError {
     /// A failed operating-system call on `path`.
     pub fn io(action: &'static str, path: impl Into<PathBuf>, source: io::Error) -> Self {
         WriterError::Io { action, path: path.into(), source }
-    }
-}
-
-impl From<ClientError> for WriterError {
-    fn from(error: ClientError) -> Self {
-        match error {
-            ClientError::Reader(error) => WriterError::Reader(error),
-            ClientError::Interrupted => WriterError::Interrupted,
-            ClientError::Program { command, why } => WriterError::Program { command, why },
-            other => WriterError::Program { command: "the user's program".to_owned(), why: other.to_string() },
-        }
     }
 }

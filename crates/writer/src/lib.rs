@@ -14,6 +14,7 @@
 
 pub mod cache;
 mod conversion;
+mod delta_recomputer;
 pub mod dictionaries;
 mod encoding;
 mod error;
@@ -31,6 +32,7 @@ mod variant;
 mod work_folder;
 
 pub use conversion::{Conversion, convert};
+pub use delta_recomputer::{DeltaRecomputer, GitDeltas, HgDeltas};
 pub use encoding::Encoding;
 pub use error::{Result, WriterError};
 pub use layout::{Layout, Order, StoreKind};
@@ -38,5 +40,5 @@ pub use output::{OutputPath, default_output};
 pub use own_copy::copy_as_owner;
 pub use payload_encoders::{PayloadBase, PayloadEncoders};
 pub use progress::{NoProgress, Progress, ProgressUnit};
-pub use variant::{Rechooser, cached_rechosen, cached_variant, fingerprint};
+pub use variant::{cached_rechosen, cached_variant, fingerprint};
 pub use work_folder::{LeftFolders, WorkFolder, remove_left};

@@ -2,12 +2,11 @@
 
 use std::{fs, path::Path};
 
-use repackbench_client::{GitProgram, HgProgram};
 use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
 use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
-    Layout, Progress, Result, WriterError,
+    DeltaRecomputer, GitDeltas, HgDeltas, Layout, Progress, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
     conversion::convert,
     git::{self, rechosen::READABLE},
@@ -47,31 +46,24 @@ pub fn cached_variant(
     request.get_or_make(cache)
 }
 
-/// Who chooses deltas again.
-#[derive(Debug, Clone)]
-pub enum Rechooser {
-    /// git, before it compresses: the same deltas under every codec.
-    Git(GitProgram),
-    /// hg, by the lengths of compressed chains.
-    Hg(HgProgram),
-}
-
 /// The variant of `source` under `spec` with deltas chosen again, made now or taken from `cache`.
 ///
 /// # Errors
 /// As [`cached_variant`], with what [`git::rechosen::convert_rechosen`] or [`hg::rechosen::convert_rechosen`] returned;
-/// [`WriterError::Spec`] where `rechooser` is the other system's.
+/// [`WriterError::Spec`] where `recomputer` is the other system's.
 pub fn cached_rechosen(
     cache: &Cache,
     source: &Repository,
     spec: &CodecSpec,
-    rechooser: &Rechooser,
+    recomputer: &DeltaRecomputer,
     threads: usize,
     progress: &dyn Progress,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
-    match (source, rechooser) {
-        (Repository::Git(source), Rechooser::Git(git)) => git_rechosen(cache, source, spec, git, threads, progress),
-        (Repository::Hg(source), Rechooser::Hg(hg)) => hg_rechosen(cache, source, spec, hg, threads, progress),
+    match (source, recomputer) {
+        (Repository::Git(source), DeltaRecomputer::Git(git)) => {
+            git_rechosen(cache, source, spec, &**git, threads, progress)
+        }
+        (Repository::Hg(source), DeltaRecomputer::Hg(hg)) => hg_rechosen(cache, source, spec, &**hg, threads, progress),
         _ => {
             let why = "deltas of one version-control system are not chosen by another's program".to_owned();
             Err(GetOrMakeError::Make(WriterError::Spec { spec: spec.to_string(), why }))
@@ -84,14 +76,14 @@ fn git_rechosen(
     cache: &Cache,
     source: &GitRepository,
     spec: &CodecSpec,
-    git: &GitProgram,
+    git: &dyn GitDeltas,
     threads: usize,
     progress: &dyn Progress,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
     let parse = |error| GetOrMakeError::Make(WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") });
     let readable: CodecSpec = READABLE.parse().map_err(parse)?;
     let rechosen = |spec: &CodecSpec| format!("{}, rechosen", spec.canonical());
-    let encoder = format!("{}, {}", encoder(), git.version());
+    let encoder = format!("{}, {}", encoder(), git.identity());
     let first = Request {
         key: &|| git::variant::key(source, &rechosen(&readable), &encoder),
         convert: &|target| {
@@ -118,13 +110,14 @@ fn hg_rechosen(
     cache: &Cache,
     source: &HgRepository,
     spec: &CodecSpec,
-    hg: &HgProgram,
+    hg: &dyn HgDeltas,
     threads: usize,
     progress: &dyn Progress,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
-    let chooser = hg::variant::chooser(hg, spec).map_err(GetOrMakeError::Make)?;
+    hg::rechosen::check_spec(spec).map_err(GetOrMakeError::Make)?;
+    let identity = hg.identity(spec).map_err(GetOrMakeError::Make)?;
     let spec_text = format!("{}, rechosen", spec.canonical());
-    let encoder = format!("{}, {chooser}", encoder());
+    let encoder = format!("{}, {identity}", encoder());
     let request = Request {
         key: &|| hg::variant::key(source, &spec_text, &encoder),
         convert: &|folder| hg::rechosen::convert_rechosen(source, spec, hg, folder, false, threads, progress).map(drop),

@@ -138,11 +138,11 @@ pub(crate) fn run(arguments: &AlternativesArguments) -> Result<ExitCode, Failure
         return Err(Failure::new(USAGE, message));
     }
     let plan = session::plan(&source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
-    let rechooser = match arguments.without_repack {
+    let recomputer = match arguments.without_repack {
         true => None,
-        false => Some(arguments.programs.rechooser(&source)?),
+        false => Some(arguments.programs.recomputer(&source)?),
     };
-    let plan = BenchPlan { codecs: arguments.codecs()?, rechooser, stock: Some(arguments.stock()?), ..plan };
+    let plan = BenchPlan { codecs: arguments.codecs()?, recomputer, stock: Some(arguments.stock()?), ..plan };
     let mut outputs = Outputs::prepare(&arguments.output)?;
     let mut file = arguments.measure.record_file()?;
     let measured = session::run(&source, &arguments.repository, &plan, &arguments.effort, &mut file)?;

@@ -211,14 +211,14 @@ fn end_of(is_interrupted: bool, failures: &[String]) -> Result<ExitCode, Failure
 }
 
 fn plan(arguments: &BenchArguments, source: &Repository) -> Result<BenchPlan, Failure> {
-    let rechooser = match arguments.rechosen {
-        true => Some(arguments.programs.rechooser(source)?),
+    let recomputer = match arguments.rechosen {
+        true => Some(arguments.programs.recomputer(source)?),
         false => None,
     };
     let (workloads, stock) = arguments.client.plans(&arguments.workloads, vcs_of(source), &arguments.programs)?;
     let plan = session::plan(source, &arguments.baseline, &arguments.measure, &arguments.range, &arguments.effort)?;
     Ok(BenchPlan {
-        rechooser,
+        recomputer,
         workloads,
         stock,
         codecs: arguments.codecs()?,

@@ -36,7 +36,7 @@ pub(super) fn plan(
         codecs: Vec::new(),
         baseline: baseline.clone(),
         layouts: Vec::new(),
-        rechooser: None,
+        recomputer: None,
         decoders: Vec::new(),
         workloads: Vec::new(),
         stock: None,

@@ -5,7 +5,7 @@ use std::{env, path::PathBuf};
 use clap::Args;
 use repackbench_client::{ClientError, GitProgram, HgProgram};
 use repackbench_reader::Repository;
-use repackbench_writer::Rechooser;
+use repackbench_writer::DeltaRecomputer;
 
 use super::find_hg_extension;
 
@@ -36,10 +36,10 @@ impl ProgramArguments {
     }
 
     /// The one that knows `source`.
-    pub(crate) fn rechooser(&self, source: &Repository) -> Result<Rechooser, ClientError> {
+    pub(crate) fn recomputer(&self, source: &Repository) -> Result<DeltaRecomputer, ClientError> {
         match source {
-            Repository::Git(_) => self.git().map(Rechooser::Git),
-            Repository::Hg(_) => self.hg().map(Rechooser::Hg),
+            Repository::Git(_) => self.git().map(DeltaRecomputer::git),
+            Repository::Hg(_) => self.hg().map(DeltaRecomputer::hg),
         }
     }
 }

@@ -11,7 +11,7 @@ use repackbench_timing::{
     workloads::{Blame, Counts, HistoryRange, Trees, VariantPlace, Workload, WorkloadSpec},
 };
 use repackbench_writer::{
-    Layout, Order, Rechooser, StoreKind, WriterError,
+    DeltaRecomputer, Layout, Order, StoreKind, WriterError,
     cache::{GetOrMakeError, VariantDir},
     cached_rechosen, cached_variant,
 };
@@ -155,7 +155,7 @@ pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, 
         }
     }
     if context.options.is_repacked {
-        let git = Rechooser::Git(GitProgram::new(&context.options.git)?);
+        let git = DeltaRecomputer::git(GitProgram::new(&context.options.git)?);
         let made = cached_rechosen(context.cache, context.source, &spec, &git, threads, progress);
         let made = made.map_err(BenchError::from)?;
         add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;

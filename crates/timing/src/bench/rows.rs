@@ -232,8 +232,8 @@ pub(super) fn subjects(
             let folder = cached_variant(cache, source, &spec, layout, plan.threads, progress)?;
             add(&spec, layout, DeltaOrigin::Kept, folder)?;
         }
-        if let Some(rechooser) = &plan.rechooser {
-            let folder = cached_rechosen(cache, source, &spec, rechooser, plan.threads, progress)?;
+        if let Some(recomputer) = &plan.recomputer {
+            let folder = cached_rechosen(cache, source, &spec, recomputer, plan.threads, progress)?;
             add(&spec, Layout::default(), DeltaOrigin::Rechosen, folder)?;
         }
     }

@@ -90,28 +90,28 @@ impl VariantInputs {
 }
 
 /// Hashes fields so that no two different lists of fields hash the same bytes.
-#[derive(Default)]
-pub(crate) struct KeyHasher(Sha256);
+#[derive(Debug, Default)]
+pub struct KeyHasher(Sha256);
 
 impl KeyHasher {
     /// A number, as a 64-bit little-endian integer.
-    pub(crate) fn number(&mut self, number: u64) {
+    pub fn number(&mut self, number: u64) {
         self.0.update(number.to_le_bytes());
     }
 
     /// A text, preceded by its length.
-    pub(crate) fn text(&mut self, text: &[u8]) {
+    pub fn text(&mut self, text: &[u8]) {
         self.number(text.len() as u64);
         self.bytes(text);
     }
 
     /// A piece of a text whose length was hashed before.
-    pub(crate) fn bytes(&mut self, bytes: &[u8]) {
+    pub fn bytes(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
     /// The key.
-    pub(crate) fn finish(self) -> VariantKey {
+    pub fn finish(self) -> VariantKey {
         VariantKey(self.0.finalize().into())
     }
 }

@@ -33,8 +33,7 @@ mod prune;
 mod scratch;
 
 pub use error::{CacheError, GetOrMakeError};
-pub(crate) use key::KeyHasher;
-pub use key::{VariantInputs, VariantKey};
+pub use key::{KeyHasher, VariantInputs, VariantKey};
 pub use metadata::{MakingCost, VariantOrigin};
 pub use outputs::OutputNote;
 pub use prune::{CachedVariant, Freed, PrunePolicy};

@@ -10,7 +10,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_client::{GitProgram, run};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{
     Repository,
@@ -19,7 +18,7 @@ use repackbench_reader::{
 
 use super::{convert_into, folders, refuse_bases};
 use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
+    Encoding, GitDeltas, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
     dictionaries::encoding_for,
 };
@@ -35,7 +34,7 @@ pub(crate) const READABLE: &str = "zlib:6";
 pub fn convert_rechosen(
     source: &GitRepository,
     spec: &CodecSpec,
-    git: &GitProgram,
+    git: &dyn GitDeltas,
     target: &Path,
     force: bool,
     threads: usize,
@@ -64,7 +63,7 @@ pub fn convert_rechosen(
 }
 
 /// Lets `git` choose all deltas of the packs of `repository` again. Objects that nothing refers to are kept. Returns notes.
-fn rechoose(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<Vec<String>> {
+fn rechoose(repository: &Path, git: &dyn GitDeltas, threads: usize, progress: &dyn Progress) -> Result<Vec<String>> {
     let marks = promisor_marks(repository)?;
     // git packs what a promisor sent apart, and without the names of files, by which it finds most deltas. Where nothing is missing,
     // nothing was promised.
@@ -109,12 +108,9 @@ fn set_aside(mark: &Path) -> PathBuf {
     mark.with_extension("set-aside")
 }
 
-fn repack(repository: &Path, git: &GitProgram, threads: usize, progress: &dyn Progress) -> Result<()> {
-    let threads = threads.to_string();
-    let mut command = git.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
-    command.arg("--git-dir").arg(repository).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+fn repack(repository: &Path, git: &dyn GitDeltas, threads: usize, progress: &dyn Progress) -> Result<()> {
     progress.start("letting git choose deltas", 1, ProgressUnit::Items);
-    run(command, "git repack -adFk", &|| progress.is_cancelled())?;
+    git.recompute(repository, threads, &|| progress.is_cancelled())?;
     progress.finish();
     Ok(())
 }

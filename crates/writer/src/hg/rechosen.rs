@@ -10,7 +10,6 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use repackbench_client::{HgProgram, run};
 use repackbench_codec::{Algorithm, CodecSpec};
 use repackbench_reader::{
     ReaderError,
@@ -19,7 +18,7 @@ use repackbench_reader::{
 
 use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
+    Encoding, HgDeltas, Progress, ProgressUnit, Result, WriterError,
     conversion::{Conversion, build_beside},
 };
 
@@ -44,21 +43,6 @@ const TAKEN_AWAY: [&str; 4] = ["bookmarksinstore", "exp-archived-phase", "intern
 
 /// hg writes the length of a file that is kept elsewhere into the entry of a pointer to it.
 const LFS: &str = "lfs";
-
-/// The extension of `hg`, if `spec` needs it.
-///
-/// # Errors
-/// [`WriterError::Program`] when it is needed and not there.
-pub(crate) fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h Path>> {
-    match (hg.extension(), is_hgs_own(spec)) {
-        (_, true) => Ok(None),
-        (Some(extension), false) => Ok(Some(extension)),
-        (None, false) => Err(WriterError::Program {
-            command: hg.path().display().to_string(),
-            why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
-        }),
-    }
-}
 
 /// Whether hg has an encoder for exactly this codec and level, without an extension.
 pub fn is_hgs_own(spec: &CodecSpec) -> bool {
@@ -86,7 +70,7 @@ pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
 pub fn convert_rechosen(
     source: &HgRepository,
     spec: &CodecSpec,
-    hg: &HgProgram,
+    hg: &dyn HgDeltas,
     target: &Path,
     force: bool,
     threads: usize,
@@ -98,7 +82,7 @@ pub fn convert_rechosen(
         return Err(ReaderError::unsupported(source.hg_dir(), what).into());
     }
     check_spec(spec)?;
-    extension_for(hg, spec)?;
+    hg.identity(spec)?;
     let encoding = Encoding::plain(spec);
     build_beside(target, force, &folders(source), |out| {
         // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
@@ -122,22 +106,13 @@ pub fn convert_rechosen(
 /// # Errors
 /// [`WriterError::Program`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
 /// to be discarded.
-pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &HgProgram, progress: &dyn Progress) -> Result<()> {
+pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &dyn HgDeltas, progress: &dyn Progress) -> Result<()> {
     let source = HgRepository::open(repository)?;
     let reduced = without(source.requirements(), &TAKEN_AWAY);
     write_requirements(&source, &reduced)?;
     let before = HgRepository::open(repository)?;
-    let mut command = hg.command();
-    command.arg("--repository").arg(repository);
-    for setting in settings(&before, spec) {
-        command.args(["--config", &setting]);
-    }
-    if let Some(extension) = extension_for(hg, spec)? {
-        HgProgram::extend(&mut command, extension, Some(&spec.canonical()));
-    }
-    command.args(["debugupgraderepo", "--run", "--no-backup", "--optimize", "re-delta-all"]);
     progress.start("letting hg choose deltas", 1, ProgressUnit::Items);
-    run(command, "hg debugupgraderepo", &|| progress.is_cancelled())?;
+    hg.recompute(repository, spec, &settings(&before, spec), &|| progress.is_cancelled())?;
     progress.finish();
     let after = HgRepository::open(repository)?;
     if after.requirements() != before.requirements() {

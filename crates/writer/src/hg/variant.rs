@@ -8,12 +8,9 @@ use std::{
     path::Path,
 };
 
-use repackbench_client::HgProgram;
-use repackbench_codec::{CodecSpec, FORMAT_VERSION};
+use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::{ReaderError, hg::HgRepository};
-use walkdir::WalkDir;
 
-use super::rechosen::{check_spec, extension_for};
 use crate::{
     Result, WriterError,
     cache::{KeyHasher, VariantKey},
@@ -84,22 +81,4 @@ fn hash_file(hasher: &mut KeyHasher, source: &HgRepository, path: &Path, buffer:
             return Ok(());
         }
     }
-}
-
-/// What, besides our own libraries, decides which deltas are chosen again.
-pub(crate) fn chooser(hg: &HgProgram, spec: &CodecSpec) -> Result<String> {
-    check_spec(spec)?;
-    let mut hasher = KeyHasher::default();
-    if let Some(extension) = extension_for(hg, spec)? {
-        for entry in WalkDir::new(extension).sort_by_file_name() {
-            let entry = entry.map_err(|error| ReaderError::io("list", extension, error.into()))?;
-            // Python keeps what it compiled beside the sources.
-            if entry.file_type().is_file() && entry.path().extension().is_none_or(|name| name != "pyc") {
-                let content = fs::read(entry.path()).map_err(|error| ReaderError::io("read", entry.path(), error))?;
-                hasher.text(entry.file_name().as_bytes());
-                hasher.text(&content);
-            }
-        }
-    }
-    Ok(format!("hg {}, extension {}", hg.version(), hasher.finish()))
 }

@@ -11,7 +11,7 @@ use repackbench_reader::{
     hg::{HgRepository, revlog::Revlog},
 };
 use repackbench_writer::{
-    Layout, NoProgress, Rechooser, WriterError, cache::Cache, cached_rechosen, cached_variant,
+    DeltaRecomputer, Layout, NoProgress, WriterError, cache::Cache, cached_rechosen, cached_variant,
     hg::rechosen::convert_rechosen,
 };
 
@@ -127,7 +127,7 @@ fn both_arms_have_variants_of_their_own_in_the_cache() {
     let folder = tempfile::tempdir().unwrap();
     let path = chains(folder.path());
     let source = Repository::open(&path).unwrap();
-    let hg = Rechooser::Hg(HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap());
+    let hg = DeltaRecomputer::hg(HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap());
     let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
     let spec = "store".parse().unwrap();
     let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();

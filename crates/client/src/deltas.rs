@@ -1,0 +1,89 @@
+//! Deltas chosen anew by the user's git and hg, for `writer`.
+
+use std::{fs, os::unix::ffi::OsStrExt, path::Path};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::ReaderError;
+use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::rechosen::is_hgs_own};
+use walkdir::WalkDir;
+
+use crate::{ClientError, GitProgram, HgProgram, run};
+
+impl From<ClientError> for WriterError {
+    fn from(error: ClientError) -> Self {
+        match error {
+            ClientError::Reader(error) => WriterError::Reader(error),
+            ClientError::Interrupted => WriterError::Interrupted,
+            ClientError::Program { command, why } => WriterError::Program { command, why },
+            other => WriterError::Program { command: "the user's program".to_owned(), why: other.to_string() },
+        }
+    }
+}
+
+impl GitDeltas for GitProgram {
+    fn identity(&self) -> &str {
+        self.version()
+    }
+
+    fn recompute(
+        &self,
+        git_dir: &Path,
+        threads: usize,
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> repackbench_writer::Result<()> {
+        let threads = threads.to_string();
+        let mut command = self.command([("pack.threads", threads.as_str()), ("repack.writeBitmaps", "false")]);
+        command.arg("--git-dir").arg(git_dir).args(["repack", "-a", "-d", "-F", "-k", "-q"]);
+        Ok(run(command, "git repack -adFk", is_cancelled)?)
+    }
+}
+
+impl HgDeltas for HgProgram {
+    fn identity(&self, spec: &CodecSpec) -> repackbench_writer::Result<String> {
+        let mut hasher = KeyHasher::default();
+        if let Some(extension) = extension_for(self, spec)? {
+            for entry in WalkDir::new(extension).sort_by_file_name() {
+                let entry = entry.map_err(|error| ReaderError::io("list", extension, error.into()))?;
+                // Python keeps what it compiled beside the sources.
+                if entry.file_type().is_file() && entry.path().extension().is_none_or(|name| name != "pyc") {
+                    let content =
+                        fs::read(entry.path()).map_err(|error| ReaderError::io("read", entry.path(), error))?;
+                    hasher.text(entry.file_name().as_bytes());
+                    hasher.text(&content);
+                }
+            }
+        }
+        Ok(format!("hg {}, extension {}", self.version(), hasher.finish()))
+    }
+
+    fn recompute(
+        &self,
+        repository: &Path,
+        spec: &CodecSpec,
+        settings: &[String],
+        is_cancelled: &dyn Fn() -> bool,
+    ) -> repackbench_writer::Result<()> {
+        let mut command = self.command();
+        command.arg("--repository").arg(repository);
+        for setting in settings {
+            command.args(["--config", setting]);
+        }
+        if let Some(extension) = extension_for(self, spec)? {
+            HgProgram::extend(&mut command, extension, Some(&spec.canonical()));
+        }
+        command.args(["debugupgraderepo", "--run", "--no-backup", "--optimize", "re-delta-all"]);
+        Ok(run(command, "hg debugupgraderepo", is_cancelled)?)
+    }
+}
+
+/// The extension of `hg`, if `spec` needs it.
+fn extension_for<'h>(hg: &'h HgProgram, spec: &CodecSpec) -> Result<Option<&'h Path>, ClientError> {
+    match (hg.extension(), is_hgs_own(spec)) {
+        (_, true) => Ok(None),
+        (Some(extension), false) => Ok(Some(extension)),
+        (None, false) => Err(ClientError::Program {
+            command: hg.path().display().to_string(),
+            why: format!("cannot choose deltas under {spec} without repackbench's Mercurial extension"),
+        }),
+    }
+}
