@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_analysis::{LEAST_FLOOR, ratio_estimate};
 use repackbench_records::Estimate;
+use repackbench_timing::session::{Arms, Schedule, Turn, run_blocks};
 use repackbench_writer::ProgressUnit;
 
 use crate::{Context, ExperimentError, budget::now, estimates::Ratio, text};
@@ -34,45 +34,67 @@ pub(crate) fn interleaved(
     share: Option<Duration>,
     one: &mut dyn FnMut(u32, usize) -> Result<(), ExperimentError>,
 ) -> Result<Runs, ExperimentError> {
-    let start = now(context.clock)?;
-    let mut runs = Runs { done: 0, left_out: None, is_interrupted: false };
     context.progress.start(what, u64::from(wanted) * arms as u64, ProgressUnit::Items);
-    let mut order: Vec<usize> = (0..arms).collect();
-    while runs.done < wanted {
-        let began = now(context.clock)?;
-        // A generator for each run, so that the order of one does not depend on how many came before.
-        order.sort_unstable();
-        order.shuffle(&mut SmallRng::seed_from_u64(context.options.seed ^ u64::from(runs.done) << 32));
-        for arm in &order {
-            let result = match context.progress.is_cancelled() {
-                true => Err(ExperimentError::Interrupted),
-                false => one(runs.done, *arm),
-            };
-            match result {
-                Err(error) if error.is_interruption() => {
-                    runs.is_interrupted = true;
-                    runs.left_out = Some(format!("{what}: stopped by the user after {} of {wanted} runs.", runs.done));
-                    context.progress.finish();
-                    return Ok(runs);
-                }
-                result => result?,
-            }
-            context.progress.advance(1);
+    let start = now(context.clock)?;
+    let runs = Runs { done: 0, left_out: None, is_interrupted: false };
+    let mut interleaved = Interleaved { context, what, wanted, share, one, start, began: start, runs };
+    let ended = run_blocks(Schedule::once_each(arms, wanted, context.options.seed), &mut interleaved);
+    let mut runs = interleaved.runs;
+    context.progress.finish();
+    match ended {
+        Err(error) if error.is_interruption() => {
+            runs.is_interrupted = true;
+            runs.left_out = Some(format!("{what}: stopped by the user after {} of {wanted} runs.", runs.done));
         }
-        runs.done += 1;
-        let (ended, last) = (now(context.clock)?.saturating_sub(start), now(context.clock)?.saturating_sub(began));
-        if let Some(share) = share.filter(|share| ended.saturating_add(last) > *share && runs.done < wanted) {
-            runs.left_out = Some(format!(
-                "{what}: {} instead of {wanted} runs, as one of all arms takes {} and the share of the budget was {}.",
-                runs.done,
-                text::time(last),
-                text::time(share)
-            ));
-            break;
+        ended => {
+            ended?;
         }
     }
-    context.progress.finish();
     Ok(runs)
+}
+
+/// The arms of [`interleaved`], and how far they are.
+struct Interleaved<'a, 'c> {
+    context: &'a Context<'c>,
+    what: &'a str,
+    wanted: u32,
+    share: Option<Duration>,
+    one: &'a mut dyn FnMut(u32, usize) -> Result<(), ExperimentError>,
+    start: Duration,
+    /// When the run began that is going on.
+    began: Duration,
+    runs: Runs,
+}
+
+impl Arms for Interleaved<'_, '_> {
+    type Error = ExperimentError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), ExperimentError> {
+        if self.context.progress.is_cancelled() {
+            return Err(ExperimentError::Interrupted);
+        }
+        (self.one)(turn.block, turn.slot.variant())?;
+        self.context.progress.advance(1);
+        Ok(())
+    }
+
+    fn is_enough(&mut self, blocks: u32) -> Result<bool, ExperimentError> {
+        self.runs.done = blocks;
+        let now = now(self.context.clock)?;
+        let last = now.saturating_sub(std::mem::replace(&mut self.began, now));
+        let next_ends = now.saturating_sub(self.start).saturating_add(last);
+        let Some(share) = self.share.filter(|share| next_ends > *share && blocks < self.wanted) else {
+            return Ok(false);
+        };
+        self.runs.left_out = Some(format!(
+            "{}: {blocks} instead of {} runs, as one of all arms takes {} and the share of the budget was {}.",
+            self.what,
+            self.wanted,
+            text::time(last),
+            text::time(share)
+        ));
+        Ok(true)
+    }
 }
 
 /// What became of a part that comes after others: whatever it stopped with is a sentence, so that the figures before it are not lost.

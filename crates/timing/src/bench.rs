@@ -37,7 +37,7 @@ pub use self::{error::BenchError, resume::MAX_BLOCKS};
 use crate::{
     clock::Clock,
     record_names::vcs_of,
-    schedule::{Schedule, StopRule, Turn},
+    session::{Arms, Schedule, StopRule, Turn, run_blocks},
     stock::{StockError, StockPlan},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
@@ -374,22 +374,43 @@ fn measure_workload(
     let total = u64::from(pace.rule.max_blocks);
     session.progress.start(&format!("timing {}", job.label()), total, ProgressUnit::Items);
     warm_up(session, job, subjects, &reference)?;
-    for turn in Schedule::new(subjects.len(), pace.rule.max_blocks, session.plan.seed) {
-        if !done.contains(&turn.block)
-            && let Some(subject) = subjects.get_mut(turn.slot.variant()).filter(|subject| job.is_for(subject))
-        {
-            let record = session.run(job, subject, turn, &reference)?;
-            recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
-            records.push(record);
+    let schedule = Schedule::new(subjects.len(), pace.rule.max_blocks, session.plan.seed);
+    let mut rows = WorkloadRows { session, job, subjects, pace, reference: &reference, done, records, recorder };
+    run_blocks(schedule, &mut rows).map(|_| ())
+}
+
+/// The rows of a workload as arms: a row that does not do the job, and a block of the session before, are skipped.
+struct WorkloadRows<'a, 'j> {
+    session: &'a Session<'a>,
+    job: &'a mut Job<'j>,
+    subjects: &'a mut [Subject],
+    pace: &'a Pace,
+    reference: &'a Reference,
+    /// The blocks that the session before has measured.
+    done: BTreeSet<u32>,
+    records: &'a mut Vec<Record>,
+    recorder: &'a mut dyn Recorder,
+}
+
+impl Arms for WorkloadRows<'_, '_> {
+    type Error = BenchError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
+        if self.done.contains(&turn.block) {
+            return Ok(());
         }
-        if turn.position as usize == subjects.len() {
-            session.progress.advance(1);
-            if pace.is_done(turn.block as usize + 1, records) || pace.is_late(session.elapsed()?) {
-                break;
-            }
-        }
+        let subject = self.subjects.get_mut(turn.slot.variant()).filter(|subject| self.job.is_for(subject));
+        let Some(subject) = subject else { return Ok(()) };
+        let record = self.session.run(self.job, subject, turn, self.reference)?;
+        self.recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
+        self.records.push(record);
+        Ok(())
     }
-    Ok(())
+
+    fn is_enough(&mut self, blocks: u32) -> Result<bool, BenchError> {
+        self.session.progress.advance(1);
+        Ok(self.pace.is_done(blocks as usize, self.records) || self.pace.is_late(self.session.elapsed()?))
+    }
 }
 
 /// One block that nobody looks at: the first runs of a workload also fill the processor's caches and the allocator's.

@@ -7,7 +7,7 @@
 //! - [`clock`]: elapsed and CPU time, injected so that tests make up their own;
 //! - [`record_names`]: how records call what is measured;
 //! - [`rollout`]: what a server pays while clients move to another codec;
-//! - [`schedule`]: the order of runs, in random blocks;
+//! - [`session`]: the loop that all measurements run in: order, length of runs, when it ends;
 //! - [`trace`]: what workloads read, and what follows from it;
 //! - [`workloads`]: the jobs that are replayed;
 //! - [`sizes`]: where the bytes go;
@@ -30,8 +30,7 @@ mod on_disk;
 mod probe;
 pub mod record_names;
 pub mod rollout;
-mod run_length;
-pub mod schedule;
+pub mod session;
 pub mod sizes;
 pub mod stock;
 pub mod trace;

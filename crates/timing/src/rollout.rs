@@ -1,8 +1,7 @@
 //! Measures what serving a clone or a fetch costs, to clients that speak a codec and to those that only speak zlib.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
-use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
@@ -12,11 +11,12 @@ use crate::{
     bench::BenchError,
     clock::{Clock, Sample, measure},
     record_names::vcs_of,
+    session::{Arms, Schedule, Turn, repeats, run_blocks},
     workloads::{HistoryRange, StoreServer, VariantPlace, WorkloadError},
 };
 
-/// A run is repeated until it takes about so long, in nanoseconds, so that the clock's grain does not show.
-const SHORTEST_RUN: u128 = 50_000_000;
+/// A run makes packs until it takes about this long, so that the clock's grain does not show.
+const SHORTEST_RUN: Duration = Duration::from_millis(50);
 
 /// The most times that a pack is made in one run.
 const MAX_ITERATIONS: u32 = 1000;
@@ -82,20 +82,8 @@ pub fn rollout(
         case.warm_up(&mut servers, clock)?;
     }
     progress.start("serving", u64::from(plan.runs), ProgressUnit::Items);
-    let mut random = SmallRng::seed_from_u64(plan.seed);
-    let mut order: Vec<usize> = (0..cases.len()).collect();
-    for _ in 0..plan.runs {
-        order.shuffle(&mut random);
-        for number in &order {
-            if progress.is_cancelled() {
-                return Err(BenchError::Interrupted);
-            }
-            if let Some(case) = cases.get_mut(*number) {
-                case.run(&mut servers, clock)?;
-            }
-        }
-        progress.advance(1);
-    }
+    let schedule = Schedule::once_each(cases.len(), plan.runs, plan.seed);
+    run_blocks(schedule, &mut Exchanges { cases: &mut cases, servers: &mut servers, clock, progress })?;
     progress.finish();
     snapshot.check()?;
     let exchanges: Vec<ServedExchange> = cases.into_iter().map(Case::finish).collect();
@@ -128,6 +116,33 @@ fn refused(error: &impl std::fmt::Display) -> BenchError {
     WorkloadError::Refused { why: error.to_string() }.into()
 }
 
+/// The cases as arms.
+struct Exchanges<'a> {
+    cases: &'a mut [Case],
+    servers: &'a mut [StoreServer],
+    clock: &'a dyn Clock,
+    progress: &'a dyn Progress,
+}
+
+impl Arms for Exchanges<'_> {
+    type Error = BenchError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
+        if self.progress.is_cancelled() {
+            return Err(BenchError::Interrupted);
+        }
+        match self.cases.get_mut(turn.slot.variant()) {
+            Some(case) => case.run(self.servers, self.clock),
+            None => Ok(()),
+        }
+    }
+
+    fn is_enough(&mut self, _blocks: u32) -> Result<bool, BenchError> {
+        self.progress.advance(1);
+        Ok(false)
+    }
+}
+
 impl Case {
     fn new(store: ServerStore, client: ServedClient, server: usize) -> Self {
         let measured = ServedExchange {
@@ -148,8 +163,7 @@ impl Case {
     fn warm_up(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
         self.serve(servers, true)?;
         let sample = self.measure(servers, clock)?;
-        let wanted = SHORTEST_RUN.div_ceil((sample.user + sample.sys).as_nanos().max(1));
-        self.iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
+        self.iterations = repeats(sample.user + sample.sys, SHORTEST_RUN, MAX_ITERATIONS);
         Ok(())
     }
 

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
+use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_timing::{
     bench::BenchError,
@@ -16,6 +16,7 @@ use repackbench_timing::{
         ColdCopies, ColdError, make_cold,
         touches::{FirstTouches, touch_pages},
     },
+    session::{Arms, Schedule, Turn, run_blocks},
     workloads::{Counter, HistoryRange, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
@@ -108,6 +109,75 @@ enum MachineStep {
     Opens(usize),
 }
 
+/// One round.
+struct Round<'a> {
+    number: u32,
+    /// The new copy of each arm.
+    copies: &'a [PathBuf],
+    /// The seeds of the orders of cold runs and of runs with all caches dropped.
+    seeds: [u64; 2],
+}
+
+/// The cold runs of a round, as arms.
+struct ColdRuns<'a, 's> {
+    session: &'a mut Session<'s>,
+    round: &'a Round<'a>,
+    steps: &'a [ColdStep],
+    times: &'a mut BTreeMap<(usize, usize), Samples>,
+}
+
+impl Arms for ColdRuns<'_, '_> {
+    type Error = ExperimentError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), ExperimentError> {
+        let Some(step) = self.steps.get(turn.slot.variant()) else { return Ok(()) };
+        let Some(copy) = self.round.copies.get(step.arm) else { return Ok(()) };
+        let seconds = self.session.cold_run(*step, copy, false)?;
+        self.times.entry((step.arm, step.job)).or_default().push((self.round.number, seconds));
+        self.session.next()
+    }
+
+    fn ends_before(&mut self, _turn: Turn) -> Result<bool, ExperimentError> {
+        self.session.is_over()
+    }
+}
+
+/// The runs of a round with all caches dropped, as arms.
+struct MachineRuns<'a, 's> {
+    session: &'a mut Session<'s>,
+    round: &'a Round<'a>,
+    steps: &'a [MachineStep],
+    /// The revision's files.
+    tree: &'a Path,
+    measured: &'a mut MachineWide,
+}
+
+impl Arms for MachineRuns<'_, '_> {
+    type Error = ExperimentError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), ExperimentError> {
+        match self.steps.get(turn.slot.variant()) {
+            None => return Ok(()),
+            Some(MachineStep::Checkout(arm)) => {
+                let times = self.measured.checkout.entry(*arm).or_default();
+                self.session.machine_wide(self.round, ColdStep { arm: *arm, job: CHECKOUT }, times)?;
+            }
+            Some(MachineStep::Trees) => {
+                let step = ColdStep { arm: 0, job: TREES };
+                self.session.machine_wide(self.round, step, &mut self.measured.trees)?;
+            }
+            Some(MachineStep::Opens(list)) => {
+                self.session.opens(self.round.number, *list, self.tree, self.measured)?;
+            }
+        }
+        self.session.next()
+    }
+
+    fn ends_before(&mut self, _turn: Turn) -> Result<bool, ExperimentError> {
+        self.session.is_over()
+    }
+}
+
 /// Measures until the rounds or the budget are used up. Where nothing becomes cold, that ends it, and is said.
 pub(super) fn measure_rounds(
     context: &Context<'_>,
@@ -166,10 +236,11 @@ impl Session<'_> {
         if round > 0 && self.is_over()? {
             return Ok(Some("it and what follows were left out".to_owned()));
         }
-        let mut random = SmallRng::seed_from_u64(self.context.options.seed.wrapping_add(u64::from(round)));
+        // Each part of a round has an order of its own.
+        let mut seeds = SmallRng::seed_from_u64(self.context.options.seed.wrapping_add(u64::from(round)));
         let plan = self.plan;
-        let mut order: Vec<usize> = (0..plan.arms.len()).collect();
-        order.shuffle(&mut random);
+        let order: Vec<usize> =
+            Schedule::once_each(plan.arms.len(), 1, seeds.random()).map(|turn| turn.slot.variant()).collect();
         let folders: Vec<&Path> = order.iter().filter_map(|arm| Some(plan.arms.get(*arm)?.folder.as_path())).collect();
         let made = ColdCopies::make(&folders, 1, scratch, self.context.progress).map_err(interrupted)?;
         let mut copies: Vec<PathBuf> = vec![PathBuf::new(); plan.arms.len()];
@@ -182,68 +253,48 @@ impl Session<'_> {
             let jobs = plan.arms.get(arm).map_or(0, |arm| arm.reads.len());
             (0..jobs).map(move |job| ColdStep { arm, job })
         };
-        let mut cold: Vec<ColdStep> = (0..plan.arms.len()).flat_map(steps).collect();
+        let cold: Vec<ColdStep> = (0..plan.arms.len()).flat_map(steps).collect();
         let mut machine: Vec<MachineStep> = (0..LOOKED_FOR.len()).map(MachineStep::Opens).collect();
         machine.extend([Some(0), plan.loose].into_iter().flatten().map(MachineStep::Checkout));
         machine.push(MachineStep::Trees);
-        cold.shuffle(&mut random);
-        machine.shuffle(&mut random);
 
         let name = format!("round {}", round + 1);
         self.context.progress.start(&name, (2 + cold.len() + machine.len()) as u64, ProgressUnit::Items);
-        let left_out = self.steps(round, &copies, scratch, (&cold, &machine), measured);
+        let round = Round { number: round, copies: &copies, seeds: [seeds.random(), seeds.random()] };
+        let left_out = self.parts(&round, scratch, (&cold, &machine), measured);
         self.context.progress.finish();
         left_out
     }
 
-    fn steps(
+    /// The parts of a round: touches, cold runs, runs with all caches dropped.
+    fn parts(
         &mut self,
-        round: u32,
-        copies: &[PathBuf],
+        round: &Round<'_>,
         scratch: &Path,
         (cold, machine): (&[ColdStep], &[MachineStep]),
         measured: &mut Measured,
     ) -> Result<Option<String>, ExperimentError> {
-        let Some((first, copy)) = self.plan.arms.first().zip(copies.first()) else { return Ok(None) };
+        let Some((first, copy)) = self.plan.arms.first().zip(round.copies.first()) else { return Ok(None) };
         for (trace, touches) in
             [(self.plan.checkout, &mut measured.touches), (self.plan.trees, &mut measured.tree_touches)]
         {
             touches.push(touch_pages(&first.folder, copy, trace).map_err(interrupted)?);
             self.context.progress.advance(1);
         }
-        for (number, step) in cold.iter().enumerate() {
-            if self.is_over()? {
-                let left = cold.len() - number;
-                return Ok(Some(format!(
-                    "{left} of its {} cold runs were left out, and what follows them",
-                    cold.len()
-                )));
-            }
-            let Some(copy) = copies.get(step.arm) else { continue };
-            let seconds = self.cold_run(*step, copy, false)?;
-            measured.cold.entry((step.arm, step.job)).or_default().push((round, seconds));
-            self.next()?;
+        let [cold_seed, machine_seed] = round.seeds;
+        let mut runs = ColdRuns { session: self, round, steps: cold, times: &mut measured.cold };
+        if let Some(turn) = run_blocks(Schedule::once_each(cold.len(), 1, cold_seed), &mut runs)? {
+            let left = cold.len() - turn.position as usize;
+            return Ok(Some(format!("{left} of its {} cold runs were left out, and what follows them", cold.len())));
         }
         // These make others' folders cold, and so come last.
-        let tree = scratch.join(format!("tree-{round}"));
+        let tree = scratch.join(format!("tree-{}", round.number));
         self.check_out(&tree)?;
-        for (number, step) in machine.iter().enumerate() {
-            if self.is_over()? {
-                let left = machine.len() - number;
-                return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
-            }
-            match *step {
-                MachineStep::Checkout(arm) => {
-                    let times = measured.machine.checkout.entry(arm).or_default();
-                    self.machine_wide(round, ColdStep { arm, job: CHECKOUT }, copies, times)?;
-                }
-                MachineStep::Trees => {
-                    let step = ColdStep { arm: 0, job: TREES };
-                    self.machine_wide(round, step, copies, &mut measured.machine.trees)?;
-                }
-                MachineStep::Opens(list) => self.opens(round, list, &tree, &mut measured.machine)?,
-            }
-            self.next()?;
+        let mut runs =
+            MachineRuns { session: self, round, steps: machine, tree: &tree, measured: &mut measured.machine };
+        if let Some(turn) = run_blocks(Schedule::once_each(machine.len(), 1, machine_seed), &mut runs)? {
+            let left = machine.len() - turn.position as usize;
+            return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
         }
         fs::remove_dir_all(&tree).map_err(|source| ExperimentError::Io { action: "remove", path: tree, source })?;
         Ok(None)
@@ -306,16 +357,10 @@ impl Session<'_> {
     }
 
     /// A job after the whole machine's caches were dropped, and once more.
-    fn machine_wide(
-        &mut self,
-        round: u32,
-        step: ColdStep,
-        copies: &[PathBuf],
-        times: &mut TwoTimes,
-    ) -> Result<(), ExperimentError> {
-        let Some(copy) = copies.get(step.arm) else { return Ok(()) };
-        times.first.push((round, self.cold_run(step, copy, true)?));
-        times.again.push((round, self.timed(step, copy)?));
+    fn machine_wide(&mut self, round: &Round<'_>, step: ColdStep, times: &mut TwoTimes) -> Result<(), ExperimentError> {
+        let Some(copy) = round.copies.get(step.arm) else { return Ok(()) };
+        times.first.push((round.number, self.cold_run(step, copy, true)?));
+        times.again.push((round.number, self.timed(step, copy)?));
         Ok(())
     }
 

@@ -17,7 +17,7 @@ use crate::{
     clock::{Clock, Sample, measure},
     cold::{ColdCopies, ColdError, FEWEST_COPIES, make_cold},
     probe::{Faults, JobUsage, ReadCalls},
-    schedule::{BASELINE, Slot, Turn},
+    session::{BASELINE, Slot, Turn},
     workloads::{Counter, VariantPlace, Workload, WorkloadError},
 };
 

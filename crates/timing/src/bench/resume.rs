@@ -9,7 +9,7 @@ use super::{
     rows::Subject,
     runs::{MAX_ITERATIONS, Session},
 };
-use crate::schedule::{Schedule, Slot};
+use crate::session::{Schedule, Slot};
 
 /// A job of the plan, and which time of its runs is compared.
 pub(super) type PlannedJob = (WorkloadLabel, ComparedTime);

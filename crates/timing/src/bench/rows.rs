@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     record_names::chosen_layout,
-    schedule::BASELINE,
+    session::BASELINE,
     sizes::{self, SharedFormats},
     workloads::VariantPlace,
 };

@@ -22,8 +22,10 @@ use super::{
 use crate::{
     clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
-    run_length::{is_long_enough, needs_more_jobs, shortest_run},
-    schedule::{Slot, Turn},
+    session::{
+        Slot, Turn, repeats,
+        run_length::{is_long_enough, needs_more_jobs, shortest_run},
+    },
     stock::{Caches, Help, StockJob},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
@@ -227,9 +229,7 @@ impl Session<'_> {
         if wall.is_zero() {
             return Ok(1);
         }
-        let wanted =
-            shortest_run(job.compared_time(), self.plan.min_run_time).as_nanos().div_ceil(wall.as_nanos().max(1));
-        Ok(u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS))
+        Ok(repeats(wall, shortest_run(job.compared_time(), self.plan.min_run_time), MAX_ITERATIONS))
     }
 
     /// Does the job once, from empty caches, and checks that it saw what it should. The caches are emptied again afterwards: what

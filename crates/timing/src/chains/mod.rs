@@ -17,7 +17,10 @@ use repackbench_records::{ChainBucket, ChainComparison, ChainCost};
 use repackbench_writer::{Progress, ProgressUnit};
 
 use self::{git::PackedChains, hg::RevlogChains};
-use crate::clock::{Clock, Sample, measure};
+use crate::{
+    clock::{Clock, Sample, measure},
+    session::{Arms, Schedule, Turn, repeats, run_blocks},
+};
 
 /// The least and the most deltas of the chains in each bucket.
 pub const BUCKETS: [(u32, Option<u32>); 7] =
@@ -33,7 +36,7 @@ const SAMPLED_DELTAS: u64 = 500_000;
 const SEED: u64 = 4;
 
 /// How many times each object is timed in each repository; the median counts.
-const ROUNDS: usize = 3;
+const ROUNDS: u32 = 3;
 
 /// An object is read so many times in a round that the clock's grain, a microsecond, does not show.
 const SHORTEST_ROUND: Duration = Duration::from_micros(100);
@@ -291,21 +294,39 @@ fn read_everywhere(
     clock: &dyn Clock,
 ) -> Result<Vec<Duration>, ChainError> {
     let iterations = check_content(subjects, object, clock)?;
-    let mut content = Vec::new();
-    let count = subjects.len().max(1);
-    let mut rounds = vec![Vec::with_capacity(ROUNDS); count];
-    for round in 0..ROUNDS {
-        for turn in 0..count {
-            // No repository is always read first.
-            let at = (number + round + turn) % count;
-            let (Some(subject), Some(location)) = (subjects.get_mut(at), object.locations.get(at)) else { continue };
-            let read = || (0..iterations).try_for_each(|_| subject.store.read(*location, &mut content));
-            let (result, sample) = measure(clock, read).map_err(ChainError::Clock)?;
-            result?;
-            rounds.get_mut(at).into_iter().for_each(|times| times.push(cpu(sample) / iterations));
-        }
+    // No repository is always read first.
+    let schedule = Schedule::rotating(subjects.len(), ROUNDS, number);
+    let times = vec![Vec::with_capacity(ROUNDS as usize); subjects.len()];
+    let mut reads = Reads { subjects, object, iterations, clock, content: Vec::new(), times };
+    run_blocks(schedule, &mut reads)?;
+    Ok(reads.times.iter_mut().map(|times| median_duration(times).unwrap_or_default()).collect())
+}
+
+/// The readings of one object in each repository, as arms.
+struct Reads<'a, 's> {
+    subjects: &'a mut [Subject<'s>],
+    object: &'a Sampled,
+    iterations: u32,
+    clock: &'a dyn Clock,
+    content: Vec<u8>,
+    /// The time that one reading takes, by repository, in each round.
+    times: Vec<Vec<Duration>>,
+}
+
+impl Arms for Reads<'_, '_> {
+    type Error = ChainError;
+
+    fn run(&mut self, turn: Turn) -> Result<(), ChainError> {
+        let arm = turn.slot.variant();
+        let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) else {
+            return Ok(());
+        };
+        let read = || (0..self.iterations).try_for_each(|_| subject.store.read(*location, &mut self.content));
+        let (result, sample) = measure(self.clock, read).map_err(ChainError::Clock)?;
+        result?;
+        self.times.get_mut(arm).into_iter().for_each(|times| times.push(cpu(sample) / self.iterations));
+        Ok(())
     }
-    Ok(rounds.iter_mut().map(|times| median_duration(times).unwrap_or_default()).collect())
 }
 
 /// Reads `object` once in each repository, which brings it into memory, and holds what comes against what the first one
@@ -322,8 +343,7 @@ fn check_content(subjects: &mut [Subject<'_>], object: &Sampled, clock: &dyn Clo
         let read = || first.store.read(*location, &mut expected);
         let (result, sample) = measure(clock, read).map_err(ChainError::Clock)?;
         result?;
-        let wanted = SHORTEST_ROUND.as_nanos().div_ceil(cpu(sample).as_nanos().max(1));
-        iterations = u32::try_from(wanted).unwrap_or(MAX_ITERATIONS).clamp(1, MAX_ITERATIONS);
+        iterations = repeats(cpu(sample), SHORTEST_ROUND, MAX_ITERATIONS);
     }
     for (other, location) in others.iter_mut().zip(object.locations.iter().skip(1)) {
         other.store.read(*location, &mut found)?;

@@ -70,10 +70,29 @@ impl StopRule {
     }
 }
 
+/// How the order of a block follows from that of the block before.
+#[derive(Debug, Clone)]
+enum Order {
+    /// It is drawn anew.
+    Random(Box<SmallRng>),
+    /// What came first comes last.
+    Rotating,
+}
+
+impl Order {
+    fn next_block(&mut self, slots: &mut [Slot]) {
+        match self {
+            Order::Random(random) => slots.shuffle(random),
+            Order::Rotating if slots.is_empty() => {}
+            Order::Rotating => slots.rotate_left(1),
+        }
+    }
+}
+
 /// All turns of a benchmark, in order: an iterator.
 #[derive(Debug, Clone)]
 pub struct Schedule {
-    random: SmallRng,
+    order: Order,
     slots: Vec<Slot>,
     blocks: u32,
     block: u32,
@@ -88,9 +107,33 @@ impl Schedule {
         if variants > 0 {
             slots.push(Slot::BaselineAgain);
         }
-        let mut schedule = Schedule { random: SmallRng::seed_from_u64(seed), slots, blocks, block: 0, position: 0 };
-        schedule.slots.shuffle(&mut schedule.random);
+        Self::random(slots, blocks, seed)
+    }
+
+    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, in an order drawn anew for each block.
+    pub fn once_each(arms: usize, blocks: u32, seed: u64) -> Self {
+        Self::random((0..arms).map(Slot::Variant).collect(), blocks, seed)
+    }
+
+    /// A schedule of `blocks` blocks in which each of `arms` arms runs once, each block beginning with the arm that ran second in the
+    /// block before; the first block begins with arm `first`, counted round and round. For so few blocks that chance would not give each
+    /// arm each position.
+    pub fn rotating(arms: usize, blocks: u32, first: usize) -> Self {
+        let mut slots: Vec<Slot> = (0..arms).map(Slot::Variant).collect();
+        slots.rotate_left(first.checked_rem(arms).unwrap_or(0));
+        Schedule { order: Order::Rotating, slots, blocks, block: 0, position: 0 }
+    }
+
+    fn random(slots: Vec<Slot>, blocks: u32, seed: u64) -> Self {
+        let order = Order::Random(Box::new(SmallRng::seed_from_u64(seed)));
+        let mut schedule = Schedule { order, slots, blocks, block: 0, position: 0 };
+        schedule.order.next_block(&mut schedule.slots);
         schedule
+    }
+
+    /// The number of turns in each block.
+    pub fn turns_per_block(&self) -> usize {
+        self.slots.len()
     }
 
     /// The order of the block before the first, which nobody looks at: it only warms things up.
@@ -107,7 +150,7 @@ impl Iterator for Schedule {
         if self.position == self.slots.len() {
             self.block = self.block.saturating_add(1);
             self.position = 0;
-            self.slots.shuffle(&mut self.random);
+            self.order.next_block(&mut self.slots);
         }
         if self.block >= self.blocks {
             return None;
@@ -118,9 +161,6 @@ impl Iterator for Schedule {
         Some(Turn { block: self.block, position, slot })
     }
 }
-
-#[cfg(test)]
-mod simulation;
 
 #[cfg(test)]
 mod tests {
@@ -193,6 +233,14 @@ mod tests {
         assert!(rule.is_done(6, Some(0.01)) && rule.is_done(10, None) && rule.is_done(11, Some(1.0)));
         let exactly = StopRule::exactly(3);
         assert!(!exactly.is_done(2, Some(0.0)) && exactly.is_done(3, None));
+    }
+
+    #[test]
+    fn rotation_gives_each_arm_each_position() {
+        let order = |first| Schedule::rotating(3, 3, first).map(|turn| turn.slot.variant()).collect::<Vec<_>>();
+        assert_eq!(order(0), [0, 1, 2, 1, 2, 0, 2, 0, 1]);
+        assert_eq!(order(5), [2, 0, 1, 0, 1, 2, 1, 2, 0]);
+        assert_eq!(Schedule::rotating(0, 3, 1).count(), 0);
     }
 
     #[test]
