@@ -9,7 +9,11 @@ use std::{
 use repackbench_client::ClientError;
 use repackbench_experiments::ExperimentError;
 use repackbench_reader::ReaderError;
-use repackbench_timing::{bench::BenchError, chains::ChainError, stock::StockError, workloads::WorkloadError};
+use repackbench_timing::{
+    arms::{chains::ChainError, stock::StockError},
+    bench::BenchError,
+    workloads::WorkloadError,
+};
 use repackbench_writer::{
     WriterError,
     cache::{CacheError, GetOrMakeError},

@@ -18,7 +18,7 @@ use std::{
 
 use clap::{CommandFactory, FromArgMatches};
 use repackbench_reader::threads;
-use repackbench_timing::stock::METER_COMMAND;
+use repackbench_timing::arms::stock::METER_COMMAND;
 use signal_hook::consts::SIGXFSZ;
 
 use args::{Arguments, Command};

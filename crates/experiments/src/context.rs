@@ -78,7 +78,7 @@ pub struct Options {
     pub hg: PathBuf,
     /// The extension that hg needs for codecs it does not have.
     pub hg_extension: Option<PathBuf>,
-    /// A program that tells the peak memory of git's and hg's commands; see [`StockPlan::meter`](repackbench_timing::stock::StockPlan::meter).
+    /// A program that tells the peak memory of git's and hg's commands; see [`StockPlan::meter`](repackbench_timing::arms::stock::StockPlan::meter).
     pub meter: Option<PathBuf>,
     /// Threads for making variants.
     pub threads: usize,

@@ -9,8 +9,8 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{Record, WorkloadLabel};
 use repackbench_timing::{
+    arms::stock::{Caches, StockPlan, StockWorkload},
     bench::{BenchError, BenchPlan, Blocks},
-    stock::{Caches, StockPlan, StockWorkload},
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 

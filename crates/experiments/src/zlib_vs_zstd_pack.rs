@@ -11,9 +11,9 @@ use std::time::Duration;
 use repackbench_codec::CodecSpec;
 use repackbench_records::{Experiment, SizeRecord};
 use repackbench_timing::{
+    arms::stock::{Receiver, StockWorkload, copy_repository},
     bench::BenchError,
     sizes::measure,
-    stock::{Receiver, StockWorkload, copy_repository},
     workloads::{Exchange, WorkloadSpec},
 };
 use repackbench_writer::cache::GetOrMakeError;

@@ -35,10 +35,10 @@ use self::{
 };
 pub use self::{error::BenchError, resume::MAX_BLOCKS};
 use crate::{
+    arms::stock::{StockError, StockPlan},
     clock::Clock,
     record_names::vcs_of,
     session::{Arms, Schedule, StopRule, Turn, run_blocks},
-    stock::{StockError, StockPlan},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };

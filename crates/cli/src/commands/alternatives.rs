@@ -6,8 +6,8 @@ use clap::Args;
 use repackbench_codec::{CodecSpec, CodecSpecs};
 use repackbench_reader::Repository;
 use repackbench_timing::{
+    arms::stock::{Help, StockPlan, StockWorkload},
     bench::BenchPlan,
-    stock::{Help, StockPlan, StockWorkload},
     workloads::WorkloadSpec,
 };
 
@@ -119,7 +119,7 @@ impl AlternativesArguments {
             hg_extension: find_hg_extension(hg_extension.as_deref()),
             zlibs: other_zlibs(&self.zlibs),
             helps: vec![Help::CommitGraph, Help::Bitmaps, Help::DeltaCache(mebibytes.max(1))],
-            caches: vec![repackbench_timing::stock::Caches::Off],
+            caches: vec![repackbench_timing::arms::stock::Caches::Off],
             workloads,
             meter: meter(),
         })

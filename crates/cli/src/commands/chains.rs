@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::Args;
 use repackbench_reader::{Repository, git::btree::BtreeFile};
 use repackbench_report::sections;
-use repackbench_timing::{chains::compare_chains, clock::SystemClock};
+use repackbench_timing::{arms::chains::compare_chains, clock::SystemClock};
 
 use super::{name_of, open, print_article, print_notes};
 use crate::{

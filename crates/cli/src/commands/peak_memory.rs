@@ -9,7 +9,7 @@ use std::{
 
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
-use repackbench_timing::stock::METER_COMMAND;
+use repackbench_timing::arms::stock::METER_COMMAND;
 
 use super::name_of;
 use crate::{

@@ -7,8 +7,8 @@ use repackbench_codec::CodecSpec;
 use repackbench_records::write_rollout;
 use repackbench_report::sections;
 use repackbench_timing::{
+    arms::serve::{RolloutPlan, rollout},
     clock::SystemClock,
-    rollout::{RolloutPlan, rollout},
 };
 use repackbench_writer::cache::Cache;
 

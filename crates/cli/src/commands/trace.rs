@@ -14,7 +14,7 @@ use repackbench_reader::{Repository, memory::Ceiling};
 use repackbench_records::{ResultLine, TraceRecord, write_result};
 use repackbench_report::{articles_text, sections};
 use repackbench_timing::{
-    cold::{check::check_device, memory_check::check_memory},
+    arms::cold::{check::check_device, memory_check::check_memory},
     trace::{
         Device,
         page_map::{PAGE_MAP_HEADER, write_page_map},

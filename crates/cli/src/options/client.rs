@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use repackbench_client::Zlib;
 use repackbench_records::Vcs;
 use repackbench_timing::{
-    stock::{Caches, NoStockWorkload, StockPlan, StockWorkload},
+    arms::stock::{Caches, NoStockWorkload, StockPlan, StockWorkload},
     workloads::WorkloadSpec,
 };
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use repackbench_reader::{AccessPart, AccessTrace, FileRole, ObjectKind};
 use repackbench_timing::{
-    cold::touches::{FirstTouch, FirstTouches, PageFault},
+    arms::cold::touches::{FirstTouch, FirstTouches, PageFault},
     trace::{
         Device,
         pages::{PAGE_LEN, PageSpace},

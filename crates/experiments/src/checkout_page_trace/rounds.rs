@@ -10,12 +10,12 @@ use std::{
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_timing::{
-    bench::BenchError,
-    clock::measure,
-    cold::{
+    arms::cold::{
         ColdCopies, ColdError, make_cold,
         touches::{FirstTouches, touch_pages},
     },
+    bench::BenchError,
+    clock::measure,
     session::{Arms, Schedule, Turn, run_blocks},
     workloads::{Counter, HistoryRange, WorkloadError, WorkloadSpec},
 };

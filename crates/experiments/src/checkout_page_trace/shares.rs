@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 
 use repackbench_analysis::median;
-use repackbench_timing::cold::touches::{FirstTouch, PageFault};
+use repackbench_timing::arms::cold::touches::{FirstTouch, PageFault};
 
 /// First touches of pages, each held against the one before it in its file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

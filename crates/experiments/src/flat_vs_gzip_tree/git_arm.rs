@@ -14,9 +14,9 @@ use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
 use repackbench_records::Estimate;
 use repackbench_timing::{
+    arms::cold::ColdCopies,
     bench::BenchError,
     clock::{Sample, measure},
-    cold::ColdCopies,
     workloads::{Counter, Counts, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{

@@ -10,8 +10,8 @@ use std::{
 use repackbench_codec::{Decoders, FileDecoder};
 use repackbench_pagecache::drop_all_caches;
 use repackbench_timing::{
+    arms::cold::make_cold,
     clock::{Clock, Sample, measure},
-    cold::make_cold,
 };
 use walkdir::WalkDir;
 

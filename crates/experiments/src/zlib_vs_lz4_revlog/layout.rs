@@ -5,7 +5,7 @@ use std::{fs, process::Command};
 use repackbench_client::{HgProgram, run};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
-use repackbench_timing::stock::LATER_LAYOUTS;
+use repackbench_timing::arms::stock::LATER_LAYOUTS;
 use repackbench_writer::{
     Layout, WriterError,
     cache::{GetOrMakeError, VariantDir, VariantInputs, VariantOrigin},

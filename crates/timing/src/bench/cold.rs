@@ -14,8 +14,8 @@ use super::{
     runs::{JobRun, clock_error},
 };
 use crate::{
+    arms::cold::{ColdCopies, ColdError, FEWEST_COPIES, make_cold},
     clock::{Clock, Sample, measure},
-    cold::{ColdCopies, ColdError, FEWEST_COPIES, make_cold},
     probe::{Faults, JobUsage, ReadCalls},
     session::{BASELINE, Slot, Turn},
     workloads::{Counter, VariantPlace, Workload, WorkloadError},

@@ -6,7 +6,10 @@ use repackbench_codec::DecoderChoice;
 use repackbench_reader::ReaderError;
 use repackbench_writer::{WriterError, cache::GetOrMakeError};
 
-use crate::{cold::ColdError, stock::StockError, workloads::WorkloadError};
+use crate::{
+    arms::{cold::ColdError, stock::StockError},
+    workloads::WorkloadError,
+};
 
 /// Why a benchmark stopped.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@ use repackbench_records::{Host, Storage, Vcs};
 use repackbench_writer::Progress;
 
 use super::BenchPlan;
-use crate::{stock::StockWorkload, workloads::WorkloadSpec};
+use crate::{arms::stock::StockWorkload, workloads::WorkloadSpec};
 
 /// Notes that files are made where that takes longer after others were removed, as they are after each run.
 pub(super) fn warn(plan: &BenchPlan, vcs: Vcs, host: &Host, progress: &dyn Progress) {

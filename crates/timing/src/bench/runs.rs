@@ -20,13 +20,13 @@ use super::{
     rows::Subject,
 };
 use crate::{
+    arms::stock::{Caches, Help, StockJob},
     clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
     session::{
         Slot, Turn, repeats,
         run_length::{is_long_enough, needs_more_jobs, shortest_run},
     },
-    stock::{Caches, Help, StockJob},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };

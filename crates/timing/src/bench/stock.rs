@@ -19,8 +19,7 @@ use super::{
     runs::{Job, JobRun, Reference, Session, differs},
 };
 use crate::{
-    clock::Sample,
-    stock::{
+    arms::stock::{
         Caches, Git, GitReader, GitRow, Help, Hg, Made, Prepared, StockClient, StockError, StockJob, StockPlan,
         changesets,
         child::{self, Sink},
@@ -28,6 +27,7 @@ use crate::{
         peak,
         replayed::output_of,
     },
+    clock::Sample,
     workloads::{Counts, WorkloadError},
 };
 

@@ -13,7 +13,7 @@ use super::{
     StockSubject,
 };
 use crate::{
-    stock::{Hg, HgRow, StockClient},
+    arms::stock::{Hg, HgRow, StockClient},
     workloads::WorkloadError,
 };
 

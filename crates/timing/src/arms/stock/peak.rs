@@ -58,9 +58,9 @@ mod tests {
 
     use super::*;
     use crate::{
+        arms::stock::{Made, child, output::OutputForm},
         clock::SystemClock,
         executable,
-        stock::{Made, child, output::OutputForm},
     };
 
     #[test]
