@@ -10,8 +10,8 @@ use repackbench_client::ClientError;
 use repackbench_experiments::ExperimentError;
 use repackbench_reader::ReaderError;
 use repackbench_timing::{
+    BenchError,
     arms::{chains::ChainError, stock::StockError},
-    bench::BenchError,
     workloads::WorkloadError,
 };
 use repackbench_writer::{

@@ -10,7 +10,8 @@ use std::{
 use repackbench_pagecache::{drop_all_caches, may_drop_all_caches, sync_file_system};
 use repackbench_reader::Repository;
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, Measured, Recorder, bench},
+    BenchError,
+    bench::{BenchPlan, Measured, Recorder, bench},
     clock::Clock,
 };
 use repackbench_writer::{Progress, cache::Cache};

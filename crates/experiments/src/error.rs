@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use repackbench_client::ClientError;
 use repackbench_reader::ReaderError;
-use repackbench_timing::{arms::cold::ColdError, bench::BenchError};
+use repackbench_timing::{BenchError, arms::cold::ColdError};
 use repackbench_writer::WriterError;
 
 /// Why an experiment stopped.

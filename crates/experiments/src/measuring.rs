@@ -9,8 +9,9 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{Record, WorkloadLabel};
 use repackbench_timing::{
+    BenchError,
     arms::stock::{Caches, StockPlan, StockWorkload},
-    bench::{BenchError, BenchPlan, Blocks},
+    bench::{BenchPlan, Blocks},
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
 

@@ -3,7 +3,7 @@
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::SizeRecord;
-use repackbench_timing::{bench::BenchError, sizes::measure};
+use repackbench_timing::{BenchError, sizes::measure};
 use repackbench_writer::{
     Layout, WriterError,
     cache::{GetOrMakeError, VariantDir},

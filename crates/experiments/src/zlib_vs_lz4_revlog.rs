@@ -14,8 +14,8 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{Experiment, SizeRecord};
 use repackbench_timing::{
+    BenchError,
     arms::stock::{Receiver, StockWorkload, copy_repository},
-    bench::BenchError,
     sizes::measure,
     workloads::{Exchange, WorkloadSpec},
 };

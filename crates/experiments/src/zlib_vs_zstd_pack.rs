@@ -11,8 +11,8 @@ use std::time::Duration;
 use repackbench_codec::CodecSpec;
 use repackbench_records::{Experiment, SizeRecord};
 use repackbench_timing::{
+    BenchError,
     arms::stock::{Receiver, StockWorkload, copy_repository},
-    bench::BenchError,
     sizes::measure,
     workloads::{Exchange, WorkloadSpec},
 };

@@ -6,7 +6,7 @@
 mod cold;
 mod copies;
 mod decoders;
-mod error;
+mod job_run;
 mod removals;
 mod resume;
 mod rows;
@@ -27,14 +27,15 @@ use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Record, RepositoryState};
 use repackbench_writer::{DeltaRecomputer, Layout, Progress, ProgressUnit, StoreKind, cache::Cache, fingerprint};
 
+pub use self::resume::MAX_BLOCKS;
 use self::{
     cold::ColdRuns,
     resume::{Earlier, PlannedJob},
     rows::Subject,
     runs::{Job, Reference, Session},
 };
-pub use self::{error::BenchError, resume::MAX_BLOCKS};
 use crate::{
+    BenchError,
     arms::stock::{StockError, StockPlan},
     clock::Clock,
     record_names::vcs_of,

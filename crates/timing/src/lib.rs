@@ -15,6 +15,7 @@
 pub mod arms;
 pub mod bench;
 pub mod clock;
+mod error;
 #[cfg(test)]
 #[path = "../../../fixtures/executable.rs"]
 mod executable;
@@ -29,3 +30,5 @@ pub mod session;
 pub mod sizes;
 pub mod trace;
 pub mod workloads;
+
+pub use error::BenchError;

@@ -8,7 +8,8 @@ use repackbench_codec::{CodecSpec, CodecSpecs, DecoderChoice, DecoderChoices};
 use repackbench_reader::Repository;
 use repackbench_report::{sections, text};
 use repackbench_timing::{
-    bench::{BenchError, BenchPlan, Measured},
+    BenchError,
+    bench::{BenchPlan, Measured},
     record_names::vcs_of,
     trace::Device,
 };

@@ -6,11 +6,7 @@ use clap::Args;
 use repackbench_codec::CodecSpec;
 use repackbench_records::ResultLine;
 use repackbench_report::{articles_text, sections};
-use repackbench_timing::{
-    bench::{BenchError, BenchPlan},
-    explain::ExplainPlan,
-    workloads::WorkloadSpec,
-};
+use repackbench_timing::{BenchError, bench::BenchPlan, explain::ExplainPlan, workloads::WorkloadSpec};
 
 use super::{open, print, print_notes, report::style, session};
 use crate::{

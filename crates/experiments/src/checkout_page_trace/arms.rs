@@ -6,9 +6,9 @@ use repackbench_client::GitProgram;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
 use repackbench_timing::{
-    bench::BenchError,
-    trace::{NEW_PAGES, record},
-    workloads::{Blame, Counts, HistoryRange, Trees, VariantPlace, Workload, WorkloadSpec},
+    BenchError,
+    trace::NEW_PAGES,
+    workloads::{Blame, Counts, HistoryRange, Trees, VariantPlace, Workload, WorkloadSpec, record_accesses},
 };
 use repackbench_writer::{
     DeltaRecomputer, Layout, Order, StoreKind, WriterError,
@@ -215,7 +215,8 @@ fn arm(
         let mut history = repository.history(decoders)?;
         // Of the checkout all is told of, of the others which pages they read.
         let recording = if number == CHECKOUT { Recording::Accesses } else { NEW_PAGES };
-        let (mut trace, counts) = record(job, history.as_mut(), &place, recording).map_err(BenchError::from)?;
+        let (mut trace, counts) =
+            record_accesses(job, history.as_mut(), &place, recording).map_err(BenchError::from)?;
         trace.decodes = Vec::new();
         reads.push(JobReads { trace, counts });
     }
@@ -266,7 +267,8 @@ pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<Acce
     let repository = Repository::open(&arm.folder)?;
     let place = VariantPlace::of(&repository, arm.decoders);
     let mut history = repository.history(arm.decoders)?;
-    let (trace, counts) = record(job, history.as_mut(), &place, Recording::AccessesOfGit).map_err(BenchError::from)?;
+    let (trace, counts) =
+        record_accesses(job, history.as_mut(), &place, Recording::AccessesOfGit).map_err(BenchError::from)?;
     if counts != reads.counts {
         return Err(differs(&name, (&arm.label, &reads.counts), ("the same, searched as git does it", &counts)));
     }

@@ -21,7 +21,7 @@ mod verdicts;
 use repackbench_codec::Decoders;
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_records::Experiment;
-use repackbench_timing::{bench::BenchError, workloads::HistoryRange};
+use repackbench_timing::{BenchError, workloads::HistoryRange};
 use repackbench_writer::StoreKind;
 
 use self::{

@@ -10,7 +10,7 @@ use std::{
 
 use repackbench_reader::Changes;
 use repackbench_timing::{
-    bench::BenchError,
+    BenchError,
     clock::{Clock, measure},
 };
 

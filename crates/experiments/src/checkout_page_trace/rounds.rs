@@ -10,11 +10,11 @@ use std::{
 use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_reader::{AccessTrace, Repository};
 use repackbench_timing::{
+    BenchError,
     arms::cold::{
         ColdCopies, ColdError, make_cold,
         touches::{FirstTouches, touch_pages},
     },
-    bench::BenchError,
     clock::measure,
     session::{Arms, Schedule, Turn, run_blocks},
     workloads::{Counter, HistoryRange, WorkloadError, WorkloadSpec},

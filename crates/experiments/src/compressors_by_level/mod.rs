@@ -113,9 +113,8 @@ fn measure(
 ) -> Result<bool, ExperimentError> {
     let [first, second, of_little_memory, of_phases, of_commits, of_stores] = WEIGHTS;
     let scratch = context.cache.scratch();
-    let scratch = scratch.map_err(|error| {
-        ExperimentError::from(repackbench_timing::bench::BenchError::from(GetOrMakeError::Cache(error)))
-    })?;
+    let scratch = scratch
+        .map_err(|error| ExperimentError::from(repackbench_timing::BenchError::from(GetOrMakeError::Cache(error))))?;
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
     let corpora = Corpus::choose(context)?;
     figures.revision = corpora.revision;

@@ -14,8 +14,8 @@ use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
 use repackbench_records::Estimate;
 use repackbench_timing::{
+    BenchError,
     arms::cold::ColdCopies,
-    bench::BenchError,
     clock::{Sample, measure},
     workloads::{Counter, Counts, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };

@@ -187,7 +187,7 @@ fn spec(kind: Kind) -> Result<CodecSpec, ExperimentError> {
 }
 
 fn cache_error(error: GetOrMakeError<repackbench_writer::WriterError>) -> ExperimentError {
-    repackbench_timing::bench::BenchError::from(error).into()
+    repackbench_timing::BenchError::from(error).into()
 }
 
 /// Says how much will be written before it is.

@@ -8,7 +8,7 @@ use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, S
 use repackbench_writer::{Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
-    bench::BenchError,
+    BenchError,
     clock::{Clock, Sample, measure},
     record_names::vcs_of,
     session::{Arms, Schedule, Turn, repeats, run_blocks},

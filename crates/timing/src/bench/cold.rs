@@ -10,8 +10,8 @@ use repackbench_writer::{
 
 use super::{
     BenchError, BenchPlan,
+    job_run::{JobRun, clock_error},
     rows::Subject,
-    runs::{JobRun, clock_error},
 };
 use crate::{
     arms::cold::{ColdCopies, ColdError, FEWEST_COPIES, make_cold},

@@ -7,7 +7,7 @@ use repackbench_writer::WriterError;
 
 use super::{
     BenchError,
-    runs::{JobRun, clock_error},
+    job_run::{JobRun, clock_error},
     start::{Expected, Start},
 };
 use crate::{

@@ -1,7 +1,6 @@
 //! Single runs: one workload, one row, from empty caches, checked.
 
 use std::{
-    io,
     path::{Path, PathBuf},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -17,6 +16,7 @@ use super::{
     BenchError, BenchPlan,
     cold::{self, ColdRuns},
     copies,
+    job_run::{JobRun, clock_error},
     rows::Subject,
 };
 use crate::{
@@ -130,15 +130,6 @@ impl<'a> Job<'a> {
             Work::Command(_, compared) => *compared,
         }
     }
-}
-
-/// What one job, or several copies of it at once, came to.
-pub(super) struct JobRun {
-    pub(super) counts: Vec<Counts>,
-    pub(super) extra: Counts,
-    pub(super) sample: Sample,
-    pub(super) usage: JobUsage,
-    pub(super) lookups: CacheLookups,
 }
 
 impl Session<'_> {
@@ -362,10 +353,6 @@ impl Session<'_> {
             reads: reference.reads.get(turn.slot.variant()).cloned().flatten(),
         })
     }
-}
-
-pub(super) fn clock_error(source: io::Error) -> BenchError {
-    BenchError::Io { action: "read the clock", source }
 }
 
 pub(super) fn differs(

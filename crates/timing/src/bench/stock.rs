@@ -15,8 +15,9 @@ use repackbench_writer::{
 
 use super::{
     BenchError, BenchPlan, Part, decoders,
+    job_run::JobRun,
     rows::Subject,
-    runs::{Job, JobRun, Reference, Session, differs},
+    runs::{Job, Reference, Session, differs},
 };
 use crate::{
     arms::stock::{

@@ -1,6 +1,5 @@
 //! Access traces: what a workload reads of the files of a repository, and what follows from it.
 //!
-//! - [`record`]: takes a trace;
 //! - [`pages`]: which pages it touches, and in what order;
 //! - [`device`]: the modelled time of reading it from a cold device;
 //! - [`memory`]: the page cache of that model;
@@ -17,33 +16,11 @@ pub mod plan;
 
 use std::{num::NonZeroU64, path::Path};
 
-use repackbench_reader::{AccessTrace, History, ReaderError, Recording, Repository};
+use repackbench_reader::{AccessTrace, ReaderError, Recording, Repository};
 use repackbench_records::TracedReads;
 
 pub use self::device::{BadDevice, Device};
 use self::pages::{PAGE_LEN, PageSpace};
-use crate::workloads::{Counter, Counts, VariantPlace, Workload, WorkloadError};
-
-/// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
-///
-/// # Errors
-/// What the workload says.
-pub fn record(
-    workload: &mut dyn Workload,
-    history: &mut dyn History,
-    place: &VariantPlace,
-    recording: Recording,
-) -> Result<(AccessTrace, Counts), WorkloadError> {
-    workload.prepare(place)?;
-    history.forget();
-    history.record_accesses(recording);
-    let mut counter = Counter::default();
-    let result = workload.run(history, &mut counter);
-    let trace = history.take_accesses();
-    history.forget();
-    workload.clean_up()?;
-    result.map(|()| (trace, counter.counts()))
-}
 
 /// What `trace` comes to in the record of a run, with `devices` modelled. A trace of [`NEW_PAGES`] says the same as a whole one.
 pub fn traced_reads(trace: &AccessTrace, devices: &[Device]) -> TracedReads {

@@ -17,12 +17,12 @@ use super::{
     Device,
     access_map::access_maps,
     pages::{PAGE_LEN, file_pages, parts},
-    record, store_bytes,
+    store_bytes,
 };
 use crate::{
-    bench::BenchError,
+    BenchError,
     record_names::chosen_layout,
-    workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec},
+    workloads::{Counts, HistoryRange, VariantPlace, WorkloadSpec, record_accesses},
 };
 
 /// What to trace.
@@ -163,7 +163,7 @@ pub fn trace_variants(
         let read = variant_repository.as_ref().unwrap_or(source);
         let mut history = read.history(decoders)?;
         let place = VariantPlace::of(read, decoders);
-        let (trace, counts) = record(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
+        let (trace, counts) = record_accesses(workload.as_mut(), history.as_mut(), &place, Recording::Accesses)?;
         check_counts(&mut reference, &variant, &workload.label().to_string(), counts)?;
         let baseline_bytes = match baseline_bytes {
             Some(bytes) => bytes,

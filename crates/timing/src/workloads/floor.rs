@@ -18,7 +18,6 @@ use repackbench_records::{ComparedTime, WorkloadLabel};
 use rustc_hash::FxHashMap;
 
 use super::{Counts, Observer, VariantPlace, Workload, WorkloadError};
-use crate::trace;
 
 /// The most stored bytes that a floor holds in memory.
 const MOST_STORED: usize = 4 << 30;
@@ -148,7 +147,7 @@ impl Floor {
     fn record(&mut self, place: &VariantPlace) -> Result<Program, WorkloadError> {
         let mut history = Repository::open(&place.folder)?.history(place.decoders)?;
         history.set_delta_cache(place.delta_cache);
-        let (trace, _) = trace::record(self.inner.as_mut(), history.as_mut(), place, Recording::WithBases)?;
+        let (trace, _) = super::record_accesses(self.inner.as_mut(), history.as_mut(), place, Recording::WithBases)?;
         Program::new(trace)
     }
 }

@@ -4,6 +4,7 @@
 //! only adds up; in a separate run, not timed, a [`Digester`] hashes the decoded content, so that variants can be held
 //! against each other; and `repackbench replay` prints it, so that it can be held against stock git.
 
+mod accesses;
 mod blame;
 mod checkout;
 mod codec_only;
@@ -31,6 +32,7 @@ use repackbench_writer::WriterError;
 
 pub(crate) use self::serve::StoreServer;
 pub use self::{
+    accesses::record_accesses,
     blame::Blame,
     observer::{Counter, Counts, Digester, Observer},
     patch::put_quoted,

@@ -20,14 +20,13 @@ use repackbench_writer::Progress;
 
 use super::{ColdCopies, ColdError, FEWEST_COPIES, io_error, make_cold, readahead::kernel_readahead};
 use crate::{
-    bench::BenchError,
+    BenchError,
     trace::{
         Device,
         device::COMMON_READAHEAD,
         pages::{PAGE_LEN, PageSpace},
-        record,
     },
-    workloads::{Counter, VariantPlace, Workload},
+    workloads::{Counter, VariantPlace, Workload, record_accesses},
 };
 
 /// How many single pages are read to learn the latency.
@@ -112,7 +111,7 @@ pub(super) fn trace_of(
 ) -> Result<AccessTrace, BenchError> {
     let mut history = Repository::open(copy)?.history(decoders)?;
     let place = place_of(copy, decoders);
-    Ok(record(workload, history.as_mut(), &place, Recording::Accesses)?.0)
+    Ok(record_accesses(workload, history.as_mut(), &place, Recording::Accesses)?.0)
 }
 
 /// Reads files of the cold copy `folder`: single pages of the longest, then all of it.

@@ -21,7 +21,7 @@ use repackbench_writer::Progress;
 
 use super::{ColdCopies, ColdError, check::trace_of, io_error, make_cold};
 use crate::{
-    bench::BenchError,
+    BenchError,
     trace::{
         Device,
         pages::{PAGE_LEN, PageSpace},

@@ -1,0 +1,26 @@
+//! What a workload reads.
+
+use repackbench_reader::{AccessTrace, History, Recording};
+
+use super::{Counter, Counts, VariantPlace, Workload, WorkloadError};
+
+/// Runs `workload` once on `history`, the one of `place`, from empty caches, and returns what it read and what it counted.
+///
+/// # Errors
+/// What the workload returns.
+pub fn record_accesses(
+    workload: &mut dyn Workload,
+    history: &mut dyn History,
+    place: &VariantPlace,
+    recording: Recording,
+) -> Result<(AccessTrace, Counts), WorkloadError> {
+    workload.prepare(place)?;
+    history.forget();
+    history.record_accesses(recording);
+    let mut counter = Counter::default();
+    let result = workload.run(history, &mut counter);
+    let trace = history.take_accesses();
+    history.forget();
+    workload.clean_up()?;
+    result.map(|()| (trace, counter.counts()))
+}
