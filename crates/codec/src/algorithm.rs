@@ -1,52 +1,81 @@
-//! The codecs by name: which there are, which levels they take, who else reads them.
+//! The codecs: the registry of what [`crate::codecs`] has.
 
 use std::ops::RangeInclusive;
 
+#[cfg(feature = "zlib-ng")]
+use crate::codecs::zlib_ng;
+use crate::codecs::{
+    brotli, bzip2, deflate, libdeflate, lz4, lz4_flex, lz4hc, lzma, lzo, miniz, sirocco, snappy, store, zlib, zlib_rs,
+    zopfli, zstd,
+};
+use crate::descriptor::CodecDescriptor;
 use crate::tag::Body;
 
-/// A codec: an algorithm with its implementation, without level and options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Algorithm {
+/// Makes the enum of codecs, the list of all, and the way from each to its descriptor.
+macro_rules! codecs {
+    ($($(#[doc = $doc:expr])+ $(#[cfg($condition:meta)])? $name:ident => $descriptor:path,)+) => {
+        /// A codec: an algorithm with its implementation, without level and options.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Algorithm {
+            $($(#[doc = $doc])+ $(#[cfg($condition)])? $name,)+
+        }
+
+        impl Algorithm {
+            /// Every codec, in the order in which they are listed to the user.
+            pub const ALL: [Algorithm; [$($(#[cfg($condition)])? stringify!($name)),+].len()] =
+                [$($(#[cfg($condition)])? Algorithm::$name),+];
+
+            /// All facts of the codec.
+            pub(crate) fn descriptor(self) -> &'static CodecDescriptor {
+                match self {
+                    $($(#[cfg($condition)])? Algorithm::$name => &$descriptor,)+
+                }
+            }
+        }
+    };
+}
+
+codecs! {
     /// The payload itself, with its length and checksum.
-    Store,
+    Store => store::DESCRIPTOR,
     /// Stock zlib: the C library, statically linked.
-    Zlib,
+    Zlib => zlib::DESCRIPTOR,
     /// Raw DEFLATE by stock zlib, in a tagged body: `zlib` without its wrapping.
-    Deflate,
+    Deflate => deflate::DESCRIPTOR,
     /// zlib-ng, a faster C zlib; only with the feature `zlib-ng`, since its build needs cmake.
     #[cfg(feature = "zlib-ng")]
-    ZlibNg,
+    ZlibNg => zlib_ng::DESCRIPTOR,
     /// zlib-rs, a zlib written in Rust.
-    ZlibRs,
+    ZlibRs => zlib_rs::DESCRIPTOR,
     /// miniz_oxide, a DEFLATE in safe Rust.
-    Miniz,
+    Miniz => miniz::DESCRIPTOR,
     /// sirocco, a DEFLATE written in Rust after libdeflate's design.
-    Sirocco,
+    Sirocco => sirocco::DESCRIPTOR,
     /// libdeflate, a C library that encodes and decodes whole buffers.
-    Libdeflate,
+    Libdeflate => libdeflate::DESCRIPTOR,
     /// zopfli, which searches long for the shortest stream; its level is the number of iterations.
-    Zopfli,
+    Zopfli => zopfli::DESCRIPTOR,
     /// Zstandard, the C library.
-    Zstd,
+    Zstd => zstd::DESCRIPTOR,
     /// LZ4 blocks by liblz4, the C library, in its fast mode.
-    Lz4,
+    Lz4 => lz4::DESCRIPTOR,
     /// LZ4 blocks by liblz4 in its high compression modes; read like those of `lz4`.
-    Lz4hc,
+    Lz4hc => lz4hc::DESCRIPTOR,
     /// LZ4 blocks by lz4_flex, an implementation in Rust, fast mode only.
-    Lz4Flex,
+    Lz4Flex => lz4_flex::DESCRIPTOR,
     /// Snappy blocks by snap, an implementation in Rust.
-    Snappy,
+    Snappy => snappy::DESCRIPTOR,
     /// LZO1X streams by our own implementation, at lzop's levels.
-    Lzo,
+    Lzo => lzo::DESCRIPTOR,
     /// Brotli (RFC 7932), translated into Rust.
-    Brotli,
+    Brotli => brotli::DESCRIPTOR,
     /// LZMA2 without a container, by liblzma, the C library.
-    Lzma,
+    Lzma => lzma::LZMA,
     /// LZMA2 in the .xz container, by liblzma, the C library.
-    Xz,
+    Xz => lzma::XZ,
     /// bzip2, translated into Rust.
-    Bzip2,
+    Bzip2 => bzip2::DESCRIPTOR,
 }
 
 /// The levels a codec takes.
@@ -77,61 +106,10 @@ impl std::fmt::Display for Levels {
     }
 }
 
-/// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the longest block, negative.
-const LEAST_ZSTD_LEVEL: i32 = -(1 << 17);
-
-/// How many codecs are built in.
-const ALGORITHMS: usize = if cfg!(feature = "zlib-ng") { 19 } else { 18 };
-
 impl Algorithm {
-    /// Every codec, in the order in which they are listed to the user.
-    pub const ALL: [Algorithm; ALGORITHMS] = [
-        Algorithm::Store,
-        Algorithm::Zlib,
-        Algorithm::Deflate,
-        #[cfg(feature = "zlib-ng")]
-        Algorithm::ZlibNg,
-        Algorithm::ZlibRs,
-        Algorithm::Miniz,
-        Algorithm::Sirocco,
-        Algorithm::Libdeflate,
-        Algorithm::Zopfli,
-        Algorithm::Zstd,
-        Algorithm::Lz4,
-        Algorithm::Lz4hc,
-        Algorithm::Lz4Flex,
-        Algorithm::Snappy,
-        Algorithm::Lzo,
-        Algorithm::Brotli,
-        Algorithm::Lzma,
-        Algorithm::Xz,
-        Algorithm::Bzip2,
-    ];
-
     /// The name that a codec spec begins with.
     pub fn name(self) -> &'static str {
-        match self {
-            Algorithm::Store => "store",
-            Algorithm::Zlib => "zlib",
-            Algorithm::Deflate => "deflate",
-            #[cfg(feature = "zlib-ng")]
-            Algorithm::ZlibNg => "zlib-ng",
-            Algorithm::ZlibRs => "zlib-rs",
-            Algorithm::Miniz => "miniz",
-            Algorithm::Sirocco => "sirocco",
-            Algorithm::Libdeflate => "libdeflate",
-            Algorithm::Zopfli => "zopfli",
-            Algorithm::Zstd => "zstd",
-            Algorithm::Lz4 => "lz4",
-            Algorithm::Lz4hc => "lz4hc",
-            Algorithm::Lz4Flex => "lz4_flex",
-            Algorithm::Snappy => "snappy",
-            Algorithm::Lzo => "lzo",
-            Algorithm::Brotli => "brotli",
-            Algorithm::Lzma => "lzma",
-            Algorithm::Xz => "xz",
-            Algorithm::Bzip2 => "bzip2",
-        }
+        self.descriptor().name
     }
 
     /// The codec of this name, exactly as [`name`](Algorithm::name) gives it.
@@ -141,63 +119,17 @@ impl Algorithm {
 
     /// The levels it takes; `None` for codecs without levels.
     pub fn levels(self) -> Option<Levels> {
-        let (range, except, default) = match self {
-            Algorithm::Store | Algorithm::Lz4Flex | Algorithm::Snappy => return None,
-            Algorithm::Zlib | Algorithm::Deflate | Algorithm::ZlibRs | Algorithm::Sirocco => (0..=9, None, 6),
-            #[cfg(feature = "zlib-ng")]
-            Algorithm::ZlibNg => (0..=9, None, 6),
-            Algorithm::Miniz => (0..=10, None, 6),
-            Algorithm::Libdeflate => (1..=12, None, 6),
-            // To zstd, level 0 means "the default": it would measure level 3 under another name.
-            Algorithm::Zstd => (LEAST_ZSTD_LEVEL..=22, Some(0), 3),
-            // The bounds within which liblz4 keeps an acceleration.
-            Algorithm::Lz4 => (1..=65_537, None, 1),
-            Algorithm::Lz4hc => (1..=12, None, 9),
-            Algorithm::Lzo => (1..=9, None, 3),
-            // Iterations; the default is that of the authors' own program.
-            Algorithm::Zopfli => (1..=99, None, 15),
-            Algorithm::Brotli => (0..=11, None, 5),
-            Algorithm::Lzma | Algorithm::Xz => (0..=9, None, 6),
-            Algorithm::Bzip2 => (1..=9, None, 9),
-        };
-        Some(Levels { range, except, default })
+        self.descriptor().levels.clone()
     }
 
     /// The longest dictionary that it can use, in bytes; `None` for codecs that take none.
     pub fn longest_dictionary(self) -> Option<usize> {
-        match self {
-            // zstd's own trainer gains nothing from larger ones, and every reader holds them in memory.
-            Algorithm::Zstd => Some(16 << 20),
-            // As far as DEFLATE reaches back.
-            Algorithm::Zlib | Algorithm::Deflate => Some(32 << 10),
-            // As far as an LZ4 block reaches back.
-            Algorithm::Lz4 | Algorithm::Lz4hc => Some(64 << 10),
-            _ => None,
-        }
+        self.descriptor().longest_dictionary
     }
 
     /// What follows the tag byte of its chunks; `None` for those that are RFC 1950 streams.
     pub(crate) fn body(self) -> Option<Body> {
-        match self {
-            Algorithm::Store => Some(Body::Store),
-            Algorithm::Zlib
-            | Algorithm::ZlibRs
-            | Algorithm::Miniz
-            | Algorithm::Sirocco
-            | Algorithm::Libdeflate
-            | Algorithm::Zopfli => None,
-            #[cfg(feature = "zlib-ng")]
-            Algorithm::ZlibNg => None,
-            Algorithm::Deflate => Some(Body::Deflate),
-            Algorithm::Zstd => Some(Body::Zstd),
-            Algorithm::Lz4 | Algorithm::Lz4hc | Algorithm::Lz4Flex => Some(Body::Lz4),
-            Algorithm::Snappy => Some(Body::Snappy),
-            Algorithm::Lzo => Some(Body::Lzo),
-            Algorithm::Brotli => Some(Body::Brotli),
-            Algorithm::Lzma => Some(Body::Lzma),
-            Algorithm::Xz => Some(Body::Xz),
-            Algorithm::Bzip2 => Some(Body::Bzip2),
-        }
+        self.descriptor().body
     }
 
     /// Whether its chunks are RFC 1950 streams, which stock git reads.

@@ -2,9 +2,6 @@
 
 use crate::algorithm::{Algorithm, Levels};
 use crate::codec::Capabilities;
-#[cfg(feature = "zlib-ng")]
-use crate::codecs::zlib_ng;
-use crate::codecs::{block, deflate, libdeflate, liblz4, lz4, lzma, rfc1950, store, stream, zlib, zopfli, zstd};
 
 /// One codec, as a user chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,86 +41,26 @@ pub fn catalogue() -> Vec<CodecInfo> {
 }
 
 fn describe(algorithm: Algorithm) -> CodecInfo {
-    let (implementation, version) = implementation(algorithm);
-    let (language, licence) = origin(algorithm);
+    let descriptor = algorithm.descriptor();
     CodecInfo {
         algorithm,
-        name: algorithm.name(),
-        levels: algorithm.levels(),
-        implementation,
-        version,
-        language,
-        licence,
+        name: descriptor.name,
+        levels: descriptor.levels.clone(),
+        implementation: descriptor.implementation,
+        version: (descriptor.version)(),
+        language: descriptor.language,
+        licence: descriptor.licence,
         read_by_git: algorithm.is_zlib_family(),
         // Revlog chunks have raw, zlib and zstd headers of their own.
-        read_by_hg: algorithm.is_zlib_family() || matches!(algorithm, Algorithm::Store | Algorithm::Zstd),
-        capabilities: match algorithm {
-            Algorithm::Store => store::CAPABILITIES,
-            Algorithm::Zlib => zlib::CAPABILITIES,
-            Algorithm::Deflate => deflate::CAPABILITIES,
-            #[cfg(feature = "zlib-ng")]
-            Algorithm::ZlibNg => rfc1950::CAPABILITIES,
-            Algorithm::ZlibRs | Algorithm::Miniz | Algorithm::Sirocco => rfc1950::CAPABILITIES,
-            Algorithm::Libdeflate => libdeflate::CAPABILITIES,
-            Algorithm::Zopfli => zopfli::CAPABILITIES,
-            Algorithm::Zstd => zstd::CAPABILITIES,
-            Algorithm::Lz4 | Algorithm::Lz4hc => lz4::CAPABILITIES,
-            Algorithm::Lz4Flex | Algorithm::Snappy | Algorithm::Lzo => block::CAPABILITIES,
-            Algorithm::Brotli | Algorithm::Lzma | Algorithm::Xz | Algorithm::Bzip2 => stream::STREAMING,
-        },
-    }
-}
-
-/// Name and version of the library that serves a codec.
-fn implementation(algorithm: Algorithm) -> (&'static str, String) {
-    match algorithm {
-        Algorithm::Store => ("repackbench", env!("CARGO_PKG_VERSION").to_owned()),
-        Algorithm::Zlib | Algorithm::Deflate => ("stock zlib (C, linked statically)", zlib::version()),
-        #[cfg(feature = "zlib-ng")]
-        Algorithm::ZlibNg => ("zlib-ng (C)", zlib_ng::version()),
-        Algorithm::ZlibRs => ("zlib-rs (Rust)", env!("REPACKBENCH_ZLIB_RS_VERSION").to_owned()),
-        Algorithm::Miniz => ("miniz_oxide (Rust)", env!("REPACKBENCH_MINIZ_OXIDE_VERSION").to_owned()),
-        Algorithm::Sirocco => ("sirocco (Rust)", env!("REPACKBENCH_SIROCCO_VERSION").to_owned()),
-        // It decodes with stock zlib.
-        Algorithm::Zopfli => ("zopfli (Rust)", env!("REPACKBENCH_ZOPFLI_VERSION").to_owned()),
-        Algorithm::Libdeflate => ("libdeflate (C)", env!("REPACKBENCH_LIBDEFLATE_VERSION").to_owned()),
-        Algorithm::Zstd => ("libzstd (C)", zstd_safe::version_string().to_owned()),
-        Algorithm::Lz4 | Algorithm::Lz4hc => ("liblz4 (C)", liblz4::version()),
-        Algorithm::Lz4Flex => ("lz4_flex (Rust)", env!("REPACKBENCH_LZ4_FLEX_VERSION").to_owned()),
-        Algorithm::Snappy => ("snap (Rust)", env!("REPACKBENCH_SNAP_VERSION").to_owned()),
-        Algorithm::Lzo => ("repackbench (Rust)", env!("CARGO_PKG_VERSION").to_owned()),
-        Algorithm::Brotli => ("brotli (Rust)", env!("REPACKBENCH_BROTLI_VERSION").to_owned()),
-        Algorithm::Lzma | Algorithm::Xz => ("liblzma (C)", lzma::version()),
-        Algorithm::Bzip2 => ("libbz2-rs (Rust)", env!("REPACKBENCH_LIBBZ2_RS_VERSION").to_owned()),
-    }
-}
-
-/// Language and licence of the library that serves a codec.
-fn origin(algorithm: Algorithm) -> (&'static str, &'static str) {
-    match algorithm {
-        Algorithm::Store | Algorithm::Lzo => ("Rust", env!("CARGO_PKG_LICENSE")),
-        Algorithm::Zlib | Algorithm::Deflate => ("C", "Zlib"),
-        #[cfg(feature = "zlib-ng")]
-        Algorithm::ZlibNg => ("C", "Zlib"),
-        Algorithm::ZlibRs => ("Rust", "Zlib"),
-        Algorithm::Miniz => ("Rust", "MIT OR Zlib OR Apache-2.0"),
-        Algorithm::Sirocco => ("Rust", "MIT OR Apache-2.0"),
-        Algorithm::Libdeflate => ("C", "MIT"),
-        Algorithm::Zopfli => ("Rust", "Apache-2.0"),
-        // Or, which we do not choose, GPL-2.0-only.
-        Algorithm::Zstd => ("C", "BSD-3-Clause"),
-        Algorithm::Lz4 | Algorithm::Lz4hc => ("C", "BSD-2-Clause"),
-        Algorithm::Lz4Flex => ("Rust", "MIT"),
-        Algorithm::Snappy => ("Rust", "BSD-3-Clause"),
-        Algorithm::Brotli => ("Rust", "BSD-3-Clause AND MIT"),
-        Algorithm::Lzma | Algorithm::Xz => ("C", "0BSD"),
-        Algorithm::Bzip2 => ("Rust", "bzip2-1.0.6"),
+        read_by_hg: descriptor.is_read_by_hg,
+        capabilities: descriptor.capabilities,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::codecs::zlib;
 
     #[test]
     fn every_version_is_a_version() {

@@ -5,21 +5,11 @@ use std::str::FromStr;
 
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
-use crate::codecs::brotli::Brotli;
-use crate::codecs::bzip2::Bzip2;
 use crate::codecs::deflate::RawDeflate;
-use crate::codecs::libdeflate::Libdeflate;
-use crate::codecs::lzma::{Lzma, Xz};
-use crate::codecs::miniz::Miniz;
 use crate::codecs::raw_libdeflate::RawLibdeflate;
-use crate::codecs::sirocco::Sirocco;
-use crate::codecs::store::Store;
 use crate::codecs::zlib::Zlib;
-#[cfg(feature = "zlib-ng")]
-use crate::codecs::zlib_ng::ZlibNg;
-use crate::codecs::zlib_rs::{RawZlibRs, ZlibRs};
-use crate::codecs::zstd::Zstd;
-use crate::codecs::{liblz4, lz4, lz4_flex, lzo, snappy};
+use crate::codecs::zlib_rs::RawZlibRs;
+use crate::codecs::{liblz4, lz4_flex};
 use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
 use crate::form::SharedFormat;
@@ -77,27 +67,14 @@ impl ZlibReader {
 
     /// A codec that reads whole streams and pieces.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
-        match self {
-            ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
-            #[cfg(feature = "zlib-ng")]
-            ZlibReader::ZlibNg => Box::new(ZlibNg::new(UNUSED_LEVEL)),
-            ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
-            ZlibReader::Miniz => Box::new(Miniz::new(UNUSED_LEVEL)),
-            ZlibReader::Sirocco => Box::new(Sirocco::new(UNUSED_LEVEL)),
-            ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
-        }
+        (self.algorithm().descriptor().new)(UNUSED_LEVEL)
     }
 
-    /// The same for payloads whose length nobody knows.
+    /// The same for payloads whose length nobody knows: by stock zlib where the reader has none.
     pub(crate) fn new_open_ended(self) -> Box<dyn OpenEnded> {
-        match self {
-            ZlibReader::Stock => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
-            #[cfg(feature = "zlib-ng")]
-            ZlibReader::ZlibNg => Box::new(ZlibNg::new(UNUSED_LEVEL)),
-            ZlibReader::ZlibRs => Box::new(ZlibRs::new(UNUSED_LEVEL)),
-            ZlibReader::Miniz => Box::new(Miniz::new(UNUSED_LEVEL)),
-            ZlibReader::Sirocco => Box::new(Sirocco::new(UNUSED_LEVEL)),
-            ZlibReader::Libdeflate => Box::new(Libdeflate::new(UNUSED_LEVEL)),
+        match self.algorithm().descriptor().new_open_ended {
+            Some(new) => new(),
+            None => Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs())),
         }
     }
 }
@@ -127,10 +104,7 @@ impl Lz4Reader {
 
     /// A codec that reads lz4 bodies.
     pub(crate) fn new_codec(self) -> Box<dyn Codec> {
-        match self {
-            Lz4Reader::Liblz4 => Box::new(lz4::codec(UNUSED_LEVEL)),
-            Lz4Reader::Lz4Flex => Box::new(lz4_flex::codec()),
-        }
+        (self.algorithm().descriptor().new)(UNUSED_LEVEL)
     }
 
     /// Decodes all of `block` into all of `payload`; `codec` names in errors what the block lies in.
@@ -203,35 +177,18 @@ impl Decoders {
     /// which has no decoder, and those in variants of other codecs by stock zlib; a lz4_flex variant is read by lz4_flex, LZ4
     /// blocks in all others by liblz4.
     pub fn for_spec(spec: &CodecSpec) -> Self {
-        let zlib = match spec.algorithm() {
-            #[cfg(feature = "zlib-ng")]
-            Algorithm::ZlibNg => ZlibReader::ZlibNg,
-            Algorithm::ZlibRs => ZlibReader::ZlibRs,
-            Algorithm::Miniz => ZlibReader::Miniz,
-            Algorithm::Sirocco => ZlibReader::Sirocco,
-            Algorithm::Libdeflate => ZlibReader::Libdeflate,
-            _ => ZlibReader::Stock,
-        };
-        let lz4 = match spec.algorithm() {
-            Algorithm::Lz4Flex => Lz4Reader::Lz4Flex,
-            _ => Lz4Reader::Liblz4,
-        };
+        let zlib = ZlibReader::ALL.into_iter().find(|reader| reader.algorithm() == spec.algorithm());
+        let lz4 = Lz4Reader::ALL.into_iter().find(|reader| reader.algorithm() == spec.algorithm());
+        let (zlib, lz4) = (zlib.unwrap_or_default(), lz4.unwrap_or_default());
         Decoders { zlib, lz4, ..Decoders::default() }
     }
 
     /// A codec that reads tagged bodies of this kind.
     pub(crate) fn new_codec(self, body: Body) -> Box<dyn Codec> {
         match body {
-            Body::Store => Box::new(Store::new()),
-            Body::Zstd | Body::ZstdPatch => Box::new(Zstd::new(UNUSED_LEVEL, false)),
             Body::Lz4 => self.lz4.new_codec(),
-            Body::Snappy => Box::new(snappy::codec()),
-            Body::Lzo => Box::new(lzo::codec(UNUSED_LEVEL)),
-            Body::Brotli => Box::new(Brotli::new(UNUSED_LEVEL.unsigned_abs())),
-            Body::Lzma => Box::new(Lzma::new(UNUSED_LEVEL.unsigned_abs())),
-            Body::Xz => Box::new(Xz::new(UNUSED_LEVEL.unsigned_abs())),
-            Body::Bzip2 => Box::new(Bzip2::new(UNUSED_LEVEL.unsigned_abs())),
             Body::Deflate => self.deflate.new_codec(),
+            body => (body.codec().descriptor().new)(UNUSED_LEVEL),
         }
     }
 }

@@ -38,6 +38,7 @@ mod codec;
 mod codecs;
 mod decoder;
 mod decoders;
+mod descriptor;
 mod dictionary;
 mod encoder;
 mod error;

@@ -12,6 +12,7 @@
 
 use std::io::BufRead;
 
+use crate::algorithm::Algorithm;
 use crate::error::CodecError;
 use crate::stored::StoredBytes;
 
@@ -77,21 +78,39 @@ impl Body {
         Body::ZstdPatch,
     ];
 
+    /// All facts of the body: one line for each.
+    fn facts(self) -> BodyFacts {
+        let facts = |number, name, codec| BodyFacts {
+            number,
+            name,
+            codec,
+            takes_dictionary: false,
+            is_blocked_when_long: false,
+            revlog_requirement: None,
+        };
+        let with_dictionary = |facts| BodyFacts { takes_dictionary: true, ..facts };
+        let blocked = |facts| BodyFacts { is_blocked_when_long: true, ..facts };
+        let in_revlogs = |facts, requirement| BodyFacts { revlog_requirement: Some(requirement), ..facts };
+        match self {
+            Body::Store => facts(1, "store", Algorithm::Store),
+            Body::Zstd => with_dictionary(facts(2, "zstd", Algorithm::Zstd)),
+            Body::Lz4 => with_dictionary(blocked(facts(3, "lz4", Algorithm::Lz4))),
+            Body::Snappy => in_revlogs(blocked(facts(4, "snappy", Algorithm::Snappy)), "exp-compression-snappy"),
+            Body::Lzo => in_revlogs(blocked(facts(5, "lzo", Algorithm::Lzo)), "exp-compression-lzo"),
+            Body::Brotli => in_revlogs(facts(6, "brotli", Algorithm::Brotli), "exp-compression-brotli"),
+            Body::Lzma => in_revlogs(facts(7, "lzma", Algorithm::Lzma), "exp-compression-lzma"),
+            Body::Xz => in_revlogs(facts(9, "xz", Algorithm::Xz), "exp-compression-xz"),
+            Body::Bzip2 => in_revlogs(facts(10, "bzip2", Algorithm::Bzip2), "exp-compression-bzip2"),
+            Body::Deflate => {
+                in_revlogs(with_dictionary(facts(11, "deflate", Algorithm::Deflate)), "exp-compression-deflate")
+            }
+            Body::ZstdPatch => facts(12, "zstd patch", Algorithm::Zstd),
+        }
+    }
+
     /// The number in the tag byte's low nibble.
     pub(crate) fn nibble(self) -> u8 {
-        match self {
-            Body::Store => 1,
-            Body::Zstd => 2,
-            Body::Lz4 => 3,
-            Body::Snappy => 4,
-            Body::Lzo => 5,
-            Body::Brotli => 6,
-            Body::Lzma => 7,
-            Body::Xz => 9,
-            Body::Bzip2 => 10,
-            Body::Deflate => 11,
-            Body::ZstdPatch => 12,
-        }
+        self.facts().number
     }
 
     fn from_nibble(nibble: u8) -> Option<Self> {
@@ -100,45 +119,40 @@ impl Body {
 
     /// The name of the body's codec.
     pub(crate) fn name(self) -> &'static str {
-        match self {
-            Body::Store => "store",
-            Body::Zstd => "zstd",
-            Body::Lz4 => "lz4",
-            Body::Snappy => "snappy",
-            Body::Lzo => "lzo",
-            Body::Brotli => "brotli",
-            Body::Lzma => "lzma",
-            Body::Xz => "xz",
-            Body::Bzip2 => "bzip2",
-            Body::Deflate => "deflate",
-            Body::ZstdPatch => "zstd patch",
-        }
+        self.facts().name
+    }
+
+    /// A codec that reads it.
+    pub(crate) fn codec(self) -> Algorithm {
+        self.facts().codec
     }
 
     /// Whether its codec takes dictionaries.
     fn takes_dictionary(self) -> bool {
-        matches!(self, Body::Zstd | Body::Lz4 | Body::Deflate)
+        self.facts().takes_dictionary
     }
 
     /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
     /// another container for it.
     pub(crate) fn revlog_requirement(self) -> Option<&'static str> {
-        match self {
-            Body::Store | Body::Zstd | Body::Lz4 | Body::ZstdPatch => None,
-            Body::Snappy => Some("exp-compression-snappy"),
-            Body::Lzo => Some("exp-compression-lzo"),
-            Body::Brotli => Some("exp-compression-brotli"),
-            Body::Lzma => Some("exp-compression-lzma"),
-            Body::Xz => Some("exp-compression-xz"),
-            Body::Bzip2 => Some("exp-compression-bzip2"),
-            Body::Deflate => Some("exp-compression-deflate"),
-        }
+        self.facts().revlog_requirement
     }
 
     /// Whether a payload too long for the codec is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
-        matches!(self, Body::Lz4 | Body::Snappy | Body::Lzo)
+        self.facts().is_blocked_when_long
     }
+}
+
+/// What there is to know of a body.
+struct BodyFacts {
+    number: u8,
+    name: &'static str,
+    /// One that reads it, of several.
+    codec: Algorithm,
+    takes_dictionary: bool,
+    is_blocked_when_long: bool,
+    revlog_requirement: Option<&'static str>,
 }
 
 /// The bodies by number, for messages: `1 (store), 2 (zstd), ... or 11 (deflate)`.

@@ -6,8 +6,29 @@ use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
 use super::steps::{Deflater, Inflater, Machine, Step};
 use super::stream::{STREAMING, StreamCodec};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `brotli`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "brotli",
+    levels: Some(Levels { range: 0..=11, except: None, default: 5 }),
+    longest_dictionary: None,
+    body: Some(Body::Brotli),
+    is_read_by_hg: false,
+    capabilities: STREAMING,
+    implementation: "brotli (Rust)",
+    version: || env!("REPACKBENCH_BROTLI_VERSION").to_owned(),
+    language: "Rust",
+    licence: "BSD-3-Clause AND MIT",
+    new: |level| Box::new(Brotli::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: Some(|| Brotli::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
+};
 
 /// How messages name the body.
 const BODY: &str = "brotli body";

@@ -4,8 +4,29 @@ use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `bzip2`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "bzip2",
+    levels: Some(Levels { range: 1..=9, except: None, default: 9 }),
+    longest_dictionary: None,
+    body: Some(Body::Bzip2),
+    is_read_by_hg: false,
+    capabilities: STREAMING,
+    implementation: "libbz2-rs (Rust)",
+    version: || env!("REPACKBENCH_LIBBZ2_RS_VERSION").to_owned(),
+    language: "Rust",
+    licence: "bzip2-1.0.6",
+    new: |level| Box::new(Bzip2::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: Some(|| Bzip2::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
+};
 
 /// How messages name the body.
 const BODY: &str = "bzip2 body";

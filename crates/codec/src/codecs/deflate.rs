@@ -4,9 +4,30 @@
 use super::steps::Machine;
 use super::stream::{STREAMING, StreamCodec};
 use super::zlib::{StockDeflater, StockInflater, Wrapping, usable_dictionary};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `deflate`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "deflate",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    // As far as DEFLATE reaches back.
+    longest_dictionary: Some(32 << 10),
+    body: Some(Body::Deflate),
+    is_read_by_hg: false,
+    capabilities: CAPABILITIES,
+    implementation: "stock zlib (C, linked statically)",
+    version: super::zlib::version,
+    language: "C",
+    licence: "Zlib",
+    new: |level| Box::new(RawDeflate::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// How messages name the body.
 pub(super) const BODY: &str = "deflate body";

@@ -13,10 +13,30 @@ use libdeflate_sys as sys;
 
 use super::rfc1950::{STREAM, expect_no_more};
 use super::zlib::{Wrapping, Zlib};
+use crate::algorithm::Levels;
 use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
+
+/// What there is to know of `libdeflate`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "libdeflate",
+    levels: Some(Levels { range: 1..=12, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "libdeflate (C)",
+    version: || env!("REPACKBENCH_LIBDEFLATE_VERSION").to_owned(),
+    language: "C",
+    licence: "MIT",
+    new: |level| Box::new(Libdeflate::new(level)),
+    new_open_ended: Some(|| Box::new(Libdeflate::new(UNUSED_LEVEL))),
+    new_inflater: None,
+};
 
 /// What libdeflate can do by itself.
 pub(crate) const CAPABILITIES: Capabilities =

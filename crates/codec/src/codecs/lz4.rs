@@ -8,9 +8,31 @@ use super::block::{BlockCodec, BlockCoder};
 use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
 use super::lz4_block;
 use crate::algorithm::Algorithm;
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `lz4`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "lz4",
+    // Accelerations: the bounds within which liblz4 keeps one.
+    levels: Some(Levels { range: 1..=65_537, except: None, default: 1 }),
+    // As far as an LZ4 block reaches back.
+    longest_dictionary: Some(64 << 10),
+    body: Some(Body::Lz4),
+    is_read_by_hg: false,
+    capabilities: CAPABILITIES,
+    implementation: "liblz4 (C)",
+    version: liblz4::version,
+    language: "C",
+    licence: "BSD-2-Clause",
+    new: |level| Box::new(codec(level)),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 // The declarations of lz4.h (the function that keeps its table from call to call is for static linking only).
 unsafe extern "C" {

@@ -5,7 +5,26 @@ use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into};
 use super::block::{BlockCodec, BlockCoder};
 use super::lz4_block::{self, BLOCK};
 use crate::algorithm::Algorithm;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `lz4_flex`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "lz4_flex",
+    levels: None,
+    longest_dictionary: None,
+    body: Some(Body::Lz4),
+    is_read_by_hg: false,
+    capabilities: super::block::CAPABILITIES,
+    implementation: "lz4_flex (Rust)",
+    version: || env!("REPACKBENCH_LZ4_FLEX_VERSION").to_owned(),
+    language: "Rust",
+    licence: "MIT",
+    new: |_| Box::new(codec()),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// lz4_flex with tables that are made when first used.
 #[derive(Default)]

@@ -8,8 +8,29 @@ use super::block::{BlockCodec, BlockCoder};
 use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
 use super::{lz4, lz4_block};
 use crate::algorithm::Algorithm;
+use crate::algorithm::Levels;
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `lz4hc`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "lz4hc",
+    levels: Some(Levels { range: 1..=12, except: None, default: 9 }),
+    // As far as an LZ4 block reaches back.
+    longest_dictionary: Some(64 << 10),
+    body: Some(Body::Lz4),
+    is_read_by_hg: false,
+    capabilities: lz4::CAPABILITIES,
+    implementation: "liblz4 (C)",
+    version: liblz4::version,
+    language: "C",
+    licence: "BSD-2-Clause",
+    new: |level| Box::new(codec(level)),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 // The declarations of lz4hc.h (the function that keeps its tables from call to call is for static linking only).
 unsafe extern "C" {

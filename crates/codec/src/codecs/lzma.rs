@@ -13,8 +13,46 @@ use liblzma_sys as sys;
 
 use super::steps::{Deflater, Inflater, Machine, Step};
 use super::stream::{STREAMING, StreamCodec};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+use crate::tag::Body;
+
+/// What there is to know of `lzma`.
+pub(crate) static LZMA: CodecDescriptor = CodecDescriptor {
+    name: "lzma",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: Some(Body::Lzma),
+    is_read_by_hg: false,
+    capabilities: STREAMING,
+    implementation: "liblzma (C)",
+    version,
+    language: "C",
+    licence: "0BSD",
+    new: |level| Box::new(Lzma::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: Some(|| Lzma::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
+};
+
+/// What there is to know of `xz`.
+pub(crate) static XZ: CodecDescriptor = CodecDescriptor {
+    name: "xz",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: Some(Body::Xz),
+    is_read_by_hg: false,
+    capabilities: STREAMING,
+    implementation: "liblzma (C)",
+    version,
+    language: "C",
+    licence: "0BSD",
+    new: |level| Box::new(Xz::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: Some(|| Xz::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
+};
 
 /// How messages name the body of `lzma`.
 const RAW_BODY: &str = "lzma body";

@@ -3,7 +3,27 @@
 use super::block::{BlockCodec, BlockCoder};
 use super::lzo1x::{self, Effort, FastEncoder, Fault, NoRoom, ThoroughEncoder};
 use crate::algorithm::Algorithm;
+use crate::algorithm::Levels;
+use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
+use crate::tag::Body;
+
+/// What there is to know of `lzo`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "lzo",
+    levels: Some(Levels { range: 1..=9, except: None, default: 3 }),
+    longest_dictionary: None,
+    body: Some(Body::Lzo),
+    is_read_by_hg: false,
+    capabilities: super::block::CAPABILITIES,
+    implementation: "repackbench (Rust)",
+    version: || env!("CARGO_PKG_VERSION").to_owned(),
+    language: "Rust",
+    licence: env!("CARGO_PKG_LICENSE"),
+    new: |level| Box::new(codec(level)),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// How messages name the body.
 const BODY: &str = "lzo body";

@@ -9,8 +9,28 @@ use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus, StreamResult};
 
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
+
+/// What there is to know of `miniz`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "miniz",
+    levels: Some(Levels { range: 0..=10, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "miniz_oxide (Rust)",
+    version: || env!("REPACKBENCH_MINIZ_OXIDE_VERSION").to_owned(),
+    language: "Rust",
+    licence: "MIT OR Zlib OR Apache-2.0",
+    new: |level| Box::new(Miniz::new(level)),
+    new_open_ended: Some(|| Box::new(Miniz::new(UNUSED_LEVEL))),
+    new_inflater: None,
+};
 
 /// The window that zlib and git use, as the base-2 logarithm of its bytes.
 const WINDOW_BITS: u8 = 15;

@@ -39,26 +39,8 @@ use crate::spec::CodecChoice;
 pub(crate) fn new_codec(choice: &CodecChoice) -> Box<dyn Codec> {
     let level = choice.level().unwrap_or_default();
     match choice.algorithm() {
-        Algorithm::Store => Box::new(store::Store::new()),
-        // Where a level is taken as unsigned, none is negative.
-        Algorithm::Zlib => Box::new(zlib::Zlib::new(level.unsigned_abs())),
-        Algorithm::Deflate => Box::new(deflate::RawDeflate::new(level.unsigned_abs())),
-        #[cfg(feature = "zlib-ng")]
-        Algorithm::ZlibNg => Box::new(zlib_ng::ZlibNg::new(level)),
-        Algorithm::Miniz => Box::new(miniz::Miniz::new(level)),
-        Algorithm::Sirocco => Box::new(sirocco::Sirocco::new(level)),
-        Algorithm::Zopfli => Box::new(zopfli::Zopfli::new(level.unsigned_abs())),
-        Algorithm::ZlibRs => Box::new(zlib_rs::ZlibRs::new(level)),
-        Algorithm::Libdeflate => Box::new(libdeflate::Libdeflate::new(level)),
+        // The only codec with container options.
         Algorithm::Zstd => Box::new(zstd::Zstd::new(level, choice.standard_frame()).with_window(choice.window_log())),
-        Algorithm::Lz4 => Box::new(lz4::codec(level)),
-        Algorithm::Lz4hc => Box::new(lz4hc::codec(level)),
-        Algorithm::Lz4Flex => Box::new(lz4_flex::codec()),
-        Algorithm::Snappy => Box::new(snappy::codec()),
-        Algorithm::Lzo => Box::new(lzo::codec(level)),
-        Algorithm::Brotli => Box::new(brotli::Brotli::new(level.unsigned_abs())),
-        Algorithm::Lzma => Box::new(lzma::Lzma::new(level.unsigned_abs())),
-        Algorithm::Xz => Box::new(lzma::Xz::new(level.unsigned_abs())),
-        Algorithm::Bzip2 => Box::new(bzip2::Bzip2::new(level.unsigned_abs())),
+        algorithm => (algorithm.descriptor().new)(level),
     }
 }

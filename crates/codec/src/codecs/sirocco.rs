@@ -6,8 +6,28 @@ use sirocco::inflate::{Decoder, Error};
 
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
+
+/// What there is to know of `sirocco`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "sirocco",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "sirocco (Rust)",
+    version: || env!("REPACKBENCH_SIROCCO_VERSION").to_owned(),
+    language: "Rust",
+    licence: "MIT OR Apache-2.0",
+    new: |level| Box::new(Sirocco::new(level)),
+    new_open_ended: Some(|| Box::new(Sirocco::new(UNUSED_LEVEL))),
+    new_inflater: None,
+};
 
 /// Room for the window and what goes through it, in bytes: above what either half needs to free some of it.
 const BUFFER_LEN: usize = 256 << 10;

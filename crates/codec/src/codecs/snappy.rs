@@ -7,7 +7,26 @@ use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 use super::block::{BlockCodec, BlockCoder};
 use crate::algorithm::Algorithm;
+use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
+use crate::tag::Body;
+
+/// What there is to know of `snappy`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "snappy",
+    levels: None,
+    longest_dictionary: None,
+    body: Some(Body::Snappy),
+    is_read_by_hg: false,
+    capabilities: super::block::CAPABILITIES,
+    implementation: "snap (Rust)",
+    version: || env!("REPACKBENCH_SNAP_VERSION").to_owned(),
+    language: "Rust",
+    licence: "BSD-3-Clause",
+    new: |_| Box::new(codec()),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// How messages name the body.
 const BODY: &str = "snappy body";

@@ -10,11 +10,30 @@ use std::io::{BufRead, Read, Write};
 
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
+use crate::tag::Body;
+
+/// What there is to know of `store`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "store",
+    levels: None,
+    longest_dictionary: None,
+    body: Some(Body::Store),
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "repackbench",
+    version: || env!("CARGO_PKG_VERSION").to_owned(),
+    language: "Rust",
+    licence: env!("CARGO_PKG_LICENSE"),
+    new: |_| Box::new(Store::new()),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 const BODY: &str = "store body";
 

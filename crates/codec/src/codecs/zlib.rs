@@ -6,9 +6,30 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 
 use super::rfc1950::{STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step, added};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
+
+/// What there is to know of `zlib`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "zlib",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    // As far as DEFLATE reaches back.
+    longest_dictionary: Some(32 << 10),
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "stock zlib (C, linked statically)",
+    version,
+    language: "C",
+    licence: "Zlib",
+    new: |level| Box::new(Zlib::new(level.unsigned_abs())),
+    new_open_ended: Some(|| Box::new(Zlib::new(UNUSED_LEVEL.unsigned_abs()))),
+    new_inflater: None,
+};
 
 /// What stock zlib can do.
 pub(crate) const CAPABILITIES: Capabilities =

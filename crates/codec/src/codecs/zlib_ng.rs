@@ -11,8 +11,28 @@ use libz_ng_sys as sys;
 
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+
+/// What there is to know of `zlib-ng`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "zlib-ng",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "zlib-ng (C)",
+    version,
+    language: "C",
+    licence: "Zlib",
+    new: |level| Box::new(ZlibNg::new(level)),
+    new_open_ended: Some(|| Box::new(ZlibNg::new(UNUSED_LEVEL))),
+    new_inflater: None,
+};
 
 /// The most that one call looks at or writes, in bytes: the library counts in 32 bits.
 const LONGEST_BUFFER: usize = 1 << 30;

@@ -6,8 +6,28 @@ use super::deflate;
 use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
+use crate::algorithm::Levels;
 use crate::codec::Capabilities;
+use crate::decoder::UNUSED_LEVEL;
+use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
+
+/// What there is to know of `zlib-rs`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "zlib-rs",
+    levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "zlib-rs (Rust)",
+    version: || env!("REPACKBENCH_ZLIB_RS_VERSION").to_owned(),
+    language: "Rust",
+    licence: "Zlib",
+    new: |level| Box::new(ZlibRs::new(level)),
+    new_open_ended: Some(|| Box::new(ZlibRs::new(UNUSED_LEVEL))),
+    new_inflater: None,
+};
 
 /// The window that zlib and git use, as the base-2 logarithm of its bytes.
 const WINDOW_BITS: u8 = 15;

@@ -7,9 +7,29 @@ use zopfli::{BlockType, Options, ZlibEncoder};
 
 use super::rfc1950::STREAM;
 use super::zlib::Zlib;
+use crate::algorithm::Levels;
 use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
+
+/// What there is to know of `zopfli`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "zopfli",
+    // Iterations; the default is that of the authors' own program.
+    levels: Some(Levels { range: 1..=99, except: None, default: 15 }),
+    longest_dictionary: None,
+    body: None,
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "zopfli (Rust)",
+    version: || env!("REPACKBENCH_ZOPFLI_VERSION").to_owned(),
+    language: "Rust",
+    licence: "Apache-2.0",
+    new: |level| Box::new(Zopfli::new(level.unsigned_abs())),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// What zopfli can do by itself.
 pub(crate) const CAPABILITIES: Capabilities =

@@ -12,12 +12,38 @@ use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBu
 
 use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
 use super::zstd_prefix::{check_prefix, with_prefix};
+use crate::algorithm::Levels;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
+use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
+use crate::tag::Body;
+
+/// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the longest block, negative.
+const LEAST_LEVEL: i32 = -(1 << 17);
+
+/// What there is to know of `zstd`.
+pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
+    name: "zstd",
+    // To zstd, level 0 means "the default": it would measure level 3 under another name.
+    levels: Some(Levels { range: LEAST_LEVEL..=22, except: Some(0), default: 3 }),
+    // zstd's own trainer gains nothing from larger ones, and every reader holds them in memory.
+    longest_dictionary: Some(16 << 20),
+    body: Some(Body::Zstd),
+    is_read_by_hg: true,
+    capabilities: CAPABILITIES,
+    implementation: "libzstd (C)",
+    version: || zstd_safe::version_string().to_owned(),
+    language: "C",
+    // Or, which we do not choose, GPL-2.0-only.
+    licence: "BSD-3-Clause",
+    new: |level| Box::new(Zstd::new(level, false)),
+    new_open_ended: None,
+    new_inflater: None,
+};
 
 /// What zstd can do.
 pub(crate) const CAPABILITIES: Capabilities =

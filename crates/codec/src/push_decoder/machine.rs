@@ -2,10 +2,7 @@
 
 use super::CHUNK;
 use crate::codec::Codec;
-use crate::codecs::brotli::Brotli;
-use crate::codecs::bzip2::Bzip2;
 use crate::codecs::deflate::RawDeflate;
-use crate::codecs::lzma::{Lzma, Xz};
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
 use crate::decoder::UNUSED_LEVEL;
@@ -30,7 +27,6 @@ pub(super) fn new_machine(of: MachineOf, dictionaries: &Dictionaries) -> Result<
         Some(number) => Some(dictionaries.get(number).ok_or_else(|| no_such(number))?),
         None => None,
     };
-    let level = UNUSED_LEVEL.unsigned_abs();
     match body {
         Body::Zstd => {
             let mut zstd = Zstd::new(UNUSED_LEVEL, false);
@@ -38,17 +34,16 @@ pub(super) fn new_machine(of: MachineOf, dictionaries: &Dictionaries) -> Result<
             zstd.new_inflater()
         }
         Body::Deflate => {
-            let mut deflate = RawDeflate::new(level);
+            let mut deflate = RawDeflate::new(UNUSED_LEVEL.unsigned_abs());
             deflate.set_dictionary(dictionary)?;
             deflate.new_inflater()
         }
-        Body::Brotli => Brotli::new(level).new_inflater(),
-        Body::Lzma => Lzma::new(level).new_inflater(),
-        Body::Xz => Xz::new(level).new_inflater(),
-        Body::Bzip2 => Bzip2::new(level).new_inflater(),
-        Body::Store | Body::Lz4 | Body::Snappy | Body::Lzo | Body::ZstdPatch => {
-            let message = format!("{} is not read in steps", body.name());
-            Err(CodecError::Implementation { codec: CHUNK, message })
-        }
+        body => match body.codec().descriptor().new_inflater {
+            Some(new) => new(),
+            None => {
+                let message = format!("{} is not read in steps", body.name());
+                Err(CodecError::Implementation { codec: CHUNK, message })
+            }
+        },
     }
 }
