@@ -3,7 +3,7 @@
 //! - [`Schedule`] draws the order of each block;
 //! - [`run_blocks`] runs it, and asks the [`Arms`] before each turn and after each block whether to go on;
 //! - [`StopRule`] says when blocks are enough for a precision;
-//! - `run_length` says how long a run has to be, and [`repeats`] how often a short job is repeated in it.
+//! - `run_length` says how long a run has to be, and `repeats` how often a short job is repeated in it.
 //!
 //! What an arm does, what is kept of it, and which clock it reads are the [`Arms`]' own.
 
