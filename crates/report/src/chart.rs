@@ -137,7 +137,7 @@ impl Section {
     }
 }
 
-/// All charts that `results` allow, in the order of [`Section`].
+/// All charts that `results` allow, in the order of a page.
 pub fn figures(results: &Results) -> Vec<Figure> {
     let mut figures = Vec::new();
     figures.extend(size_time::figures(results));
