@@ -144,7 +144,7 @@ impl Body {
     }
 }
 
-/// What there is to know of a body.
+/// The facts of a body.
 struct BodyFacts {
     number: u8,
     name: &'static str,

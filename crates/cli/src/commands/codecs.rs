@@ -2,9 +2,10 @@
 
 use std::process::ExitCode;
 
+use repackbench_codec::{Algorithm, CodecInfo, Levels, catalogue, named_specs};
+
 use super::{print, table_of_words};
 use crate::failure::Failure;
-use repackbench_codec::{Algorithm, CodecInfo, Levels, catalogue, named_specs};
 
 /// What is said under the table. lzo is where the GPL would come in: its only complete library is under it.
 const NOTES: &str = "\

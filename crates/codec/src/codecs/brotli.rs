@@ -13,7 +13,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `brotli`.
+/// The facts of `brotli`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "brotli",
     levels: Some(Levels { range: 0..=11, except: None, default: 5 }),

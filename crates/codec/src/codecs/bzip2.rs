@@ -11,7 +11,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `bzip2`.
+/// The facts of `bzip2`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "bzip2",
     levels: Some(Levels { range: 1..=9, except: None, default: 9 }),

@@ -11,7 +11,7 @@ use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `deflate`.
+/// The facts of `deflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "deflate",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

@@ -21,7 +21,7 @@ use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
 
-/// What there is to know of `libdeflate`.
+/// The facts of `libdeflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "libdeflate",
     levels: Some(Levels { range: 1..=12, except: None, default: 6 }),

@@ -15,7 +15,7 @@ use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `lz4`.
+/// The facts of `lz4`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4",
     // Accelerations: the bounds within which liblz4 keeps one.

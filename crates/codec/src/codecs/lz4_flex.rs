@@ -9,7 +9,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `lz4_flex`.
+/// The facts of `lz4_flex`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4_flex",
     levels: None,

@@ -14,7 +14,7 @@ use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `lz4hc`.
+/// The facts of `lz4hc`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4hc",
     levels: Some(Levels { range: 1..=12, except: None, default: 9 }),

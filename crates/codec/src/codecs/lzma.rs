@@ -20,7 +20,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What there is to know of `lzma`.
+/// The facts of `lzma`.
 pub(crate) static LZMA: CodecDescriptor = CodecDescriptor {
     name: "lzma",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -37,7 +37,7 @@ pub(crate) static LZMA: CodecDescriptor = CodecDescriptor {
     new_inflater: Some(|| Lzma::new(UNUSED_LEVEL.unsigned_abs()).new_inflater()),
 };
 
-/// What there is to know of `xz`.
+/// The facts of `xz`.
 pub(crate) static XZ: CodecDescriptor = CodecDescriptor {
     name: "xz",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

@@ -8,7 +8,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 use crate::tag::Body;
 
-/// What there is to know of `lzo`.
+/// The facts of `lzo`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lzo",
     levels: Some(Levels { range: 1..=9, except: None, default: 3 }),

@@ -15,7 +15,7 @@ use crate::decoder::UNUSED_LEVEL;
 use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 
-/// What there is to know of `miniz`.
+/// The facts of `miniz`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "miniz",
     levels: Some(Levels { range: 0..=10, except: None, default: 6 }),

@@ -12,7 +12,7 @@ use crate::decoder::UNUSED_LEVEL;
 use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 
-/// What there is to know of `sirocco`.
+/// The facts of `sirocco`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "sirocco",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

@@ -11,7 +11,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 use crate::tag::Body;
 
-/// What there is to know of `snappy`.
+/// The facts of `snappy`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "snappy",
     levels: None,

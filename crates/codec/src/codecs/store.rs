@@ -18,7 +18,7 @@ use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 use crate::tag::Body;
 
-/// What there is to know of `store`.
+/// The facts of `store`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "store",
     levels: None,

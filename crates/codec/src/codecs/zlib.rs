@@ -13,7 +13,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
 
-/// What there is to know of `zlib`.
+/// The facts of `zlib`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

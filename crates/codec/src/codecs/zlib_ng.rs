@@ -17,7 +17,7 @@ use crate::decoder::UNUSED_LEVEL;
 use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 
-/// What there is to know of `zlib-ng`.
+/// The facts of `zlib-ng`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib-ng",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

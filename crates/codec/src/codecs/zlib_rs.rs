@@ -12,7 +12,7 @@ use crate::decoder::UNUSED_LEVEL;
 use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 
-/// What there is to know of `zlib-rs`.
+/// The facts of `zlib-rs`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib-rs",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),

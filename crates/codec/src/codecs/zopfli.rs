@@ -13,7 +13,7 @@ use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 
-/// What there is to know of `zopfli`.
+/// The facts of `zopfli`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zopfli",
     // Iterations; the default is that of the authors' own program.

@@ -25,7 +25,7 @@ use crate::tag::Body;
 /// `ZSTD_minCLevel()` of every libzstd since 1.3.4: the longest block, negative.
 const LEAST_LEVEL: i32 = -(1 << 17);
 
-/// What there is to know of `zstd`.
+/// The facts of `zstd`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zstd",
     // To zstd, level 0 means "the default": it would measure level 3 under another name.
