@@ -50,7 +50,7 @@ const BLOCKS_FOR_INTERVALS: u32 = 6;
 /// How many times each variant does each job.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Blocks {
-    /// So many times.
+    /// A fixed number of times.
     Exactly(u32),
     /// Until every ratio is known precisely enough.
     UntilPrecise {
@@ -64,7 +64,7 @@ pub enum Blocks {
 }
 
 impl Blocks {
-    /// The rule for a session with so many ratios.
+    /// The rule for a session with this many ratios.
     fn rule(self, cells: usize) -> StopRule {
         match self {
             Blocks::Exactly(blocks) => StopRule::exactly(blocks),
@@ -462,7 +462,7 @@ impl Pace {
         self.deadline.is_some_and(|deadline| now >= deadline)
     }
 
-    /// Whether so many blocks of a workload, and what `records` says of it, are enough.
+    /// Whether `blocks` blocks of a workload are enough for the precision that its `records` show.
     fn is_done(&self, blocks: usize, records: &[Record]) -> bool {
         let blocks = u32::try_from(blocks).unwrap_or(u32::MAX);
         let comparisons = if self.rule.needs_precision(blocks) { compare_records(records) } else { Vec::new() };

@@ -35,7 +35,7 @@ pub trait Arms {
         Ok(false)
     }
 
-    /// Whether so many whole blocks are enough. Asked after each.
+    /// Whether the measurement ends after `blocks` whole blocks. Asked after each block.
     ///
     /// # Errors
     /// It cannot be found out.
@@ -74,7 +74,7 @@ pub(crate) fn repeats(one: Duration, shortest: Duration, most: u32) -> u32 {
 mod tests {
     use super::*;
 
-    /// Keeps the turns that were run; ends before a turn, or after so many blocks.
+    /// Keeps the turns that were run; ends before a given turn, or after a given number of blocks.
     #[derive(Default)]
     struct Recorder {
         ran: Vec<(u32, usize)>,

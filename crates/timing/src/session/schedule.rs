@@ -53,17 +53,17 @@ pub struct StopRule {
 }
 
 impl StopRule {
-    /// So many blocks, whatever the precision.
+    /// Exactly `blocks` blocks, whatever the precision.
     pub fn exactly(blocks: u32) -> Self {
         StopRule { min_blocks: blocks, max_blocks: blocks, precision: 0.0 }
     }
 
-    /// Whether the precision matters after so many blocks.
+    /// Whether the precision matters after `blocks` blocks.
     pub fn needs_precision(&self, blocks: u32) -> bool {
         (self.min_blocks..self.max_blocks).contains(&blocks)
     }
 
-    /// Whether so many blocks are enough, if half of the widest interval is `half_width`; `None` where there is no interval.
+    /// Whether `blocks` blocks are enough, if half of the widest interval is `half_width`; `None` where there is no interval.
     pub fn is_done(&self, blocks: u32, half_width: Option<f64>) -> bool {
         let is_precise = half_width.is_some_and(|half_width| half_width <= self.precision);
         blocks >= self.max_blocks || (self.needs_precision(blocks) && is_precise)

@@ -87,7 +87,7 @@ fn is_difference(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Faster | Verdict::Slower)
 }
 
-/// How many of so many sessions hold for `holds`.
+/// The number of sessions for which `holds` is true.
 fn share(sessions: u64, holds: impl Fn(u64) -> bool) -> f64 {
     (0..sessions).filter(|seed| holds(*seed)).count() as f64 / sessions as f64
 }

@@ -38,7 +38,7 @@ const SEED: u64 = 4;
 /// How many times each object is timed in each repository; the median counts.
 const ROUNDS: u32 = 3;
 
-/// An object is read so many times in a round that the clock's grain, a microsecond, does not show.
+/// A round reads an object until this much time has passed, so that the clock's grain, a microsecond, does not show.
 const SHORTEST_ROUND: Duration = Duration::from_micros(100);
 
 /// The most times that an object is read in one round.
@@ -125,7 +125,7 @@ fn open(repository: &Repository) -> Result<Box<dyn ChainStore + '_>, ReaderError
     })
 }
 
-/// Which bucket a chain of so many deltas belongs to.
+/// The bucket of a chain of this many deltas.
 fn bucket_of(chain: u32) -> usize {
     BUCKETS.iter().rposition(|(least, _)| *least <= chain).unwrap_or(0)
 }
