@@ -58,10 +58,9 @@ pub fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<JoinedJob<'_>> {
 }
 
 /// What must be equal for two comparisons to be of one job.
-fn job_key(of: &WorkloadComparison) -> (&str, Option<&String>, Option<&str>, Option<&str>, u32, ComparedTime) {
+fn job_key(of: &WorkloadComparison) -> (&str, bool, Option<&str>, Option<&str>, u32, ComparedTime) {
     let workload = &of.workload;
-    let cache = workload.parameters.get("cache");
-    (&workload.name, cache, workload.client(), workload.caches(), of.jobs, of.compared_time)
+    (&workload.name, workload.is_cold(), workload.client(), workload.caches(), of.jobs, of.compared_time)
 }
 
 /// Whether both are of one repository, maybe in two states.

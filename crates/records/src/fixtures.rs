@@ -8,26 +8,31 @@ use crate::{
     SizeRecord, SpecText, Variant, VariantComparison, Verdict, WorkloadComparison, WorkloadLabel,
 };
 
+/// A variant under `spec`; one as found has none.
+pub fn variant(role: Role, row: u32, spec: &str) -> Variant {
+    let spec = SpecText { typed: spec.into(), canonical: spec.into() };
+    Variant {
+        role,
+        row,
+        spec: (role != Role::AsFound).then_some(spec),
+        checksum: true,
+        deltas: DeltaOrigin::Kept,
+        decoder: None,
+        delta_cache: None,
+        client: None,
+        layout: None,
+    }
+}
+
 /// A run of `workload` on the variant of this role and row, with `user_ns` nanoseconds of user time and twice as many elapsed.
 pub fn record(workload: &str, role: Role, row: u32, block: u32, user_ns: u64) -> Record {
-    let spec = SpecText { typed: format!("codec-{row}"), canonical: format!("codec-{row}") };
     Record {
         schema: SCHEMA_VERSION,
         program_version: "0.1.0".into(),
         started_unix_ms: 0,
         host: Host::default(),
         repository: RepositoryState { name: "sample".into(), ..RepositoryState::default() },
-        variant: Variant {
-            role,
-            row,
-            spec: (role != Role::AsFound).then_some(spec),
-            checksum: true,
-            deltas: DeltaOrigin::Kept,
-            decoder: None,
-            delta_cache: None,
-            client: None,
-            layout: None,
-        },
+        variant: variant(role, row, &format!("codec-{row}")),
         decoder: String::new(),
         workload: WorkloadLabel { name: workload.into(), parameters: BTreeMap::new() },
         compared_time: ComparedTime::Cpu,
@@ -56,19 +61,8 @@ pub fn estimate(ratio: f64, low: f64, high: f64) -> RatioEstimate {
 
 /// A row of ten runs; its verdict follows from its ratio.
 pub fn row(role: Role, spec: &str, millis: u64, ratio: Option<RatioEstimate>, bytes: u64) -> VariantComparison {
-    let spec = SpecText { typed: spec.into(), canonical: spec.into() };
     VariantComparison {
-        variant: Variant {
-            role,
-            row: 0,
-            spec: (role != Role::AsFound).then_some(spec),
-            checksum: true,
-            deltas: DeltaOrigin::Kept,
-            decoder: None,
-            delta_cache: None,
-            client: None,
-            layout: None,
-        },
+        variant: variant(role, 0, spec),
         runs: 10,
         compared_median: Duration::from_millis(millis),
         wall_median: Duration::from_millis(millis + 17),

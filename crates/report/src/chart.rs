@@ -49,7 +49,7 @@ pub struct Figure {
     /// Unique in the page, stable, usable as a link: `size-time-traverse`.
     pub id: String,
     /// Which chart it is: one section of the page for each.
-    pub section: Section,
+    pub section: ChartKind,
     /// What it shows: `Size against time of traverse, git`.
     pub title: String,
     /// What a reader who cannot see the picture is told: what is on the axes, and what the figures say.
@@ -70,7 +70,7 @@ pub struct Figure {
 
 /// The charts, in the order of a page.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Section {
+pub enum ChartKind {
     /// Size against time.
     #[default]
     SizeTime,
@@ -92,47 +92,47 @@ pub enum Section {
     Experiments,
 }
 
-impl Section {
+impl ChartKind {
     /// All of them, in the order of a page.
-    pub const ALL: [Section; 9] = [
-        Section::SizeTime,
-        Section::Ratios,
-        Section::StoredBytes,
-        Section::Phases,
-        Section::Accesses,
-        Section::Factors,
-        Section::BreakEven,
-        Section::Noise,
-        Section::Experiments,
+    pub const ALL: [ChartKind; 9] = [
+        ChartKind::SizeTime,
+        ChartKind::Ratios,
+        ChartKind::StoredBytes,
+        ChartKind::Phases,
+        ChartKind::Accesses,
+        ChartKind::Factors,
+        ChartKind::BreakEven,
+        ChartKind::Noise,
+        ChartKind::Experiments,
     ];
 
     /// A heading.
     pub fn title(self) -> &'static str {
         match self {
-            Section::SizeTime => "Size against time",
-            Section::Ratios => "Time ratios",
-            Section::StoredBytes => "Stored bytes",
-            Section::Phases => "Where the time goes",
-            Section::Accesses => "Where workloads read",
-            Section::Factors => "What a ratio is made of",
-            Section::BreakEven => "When a conversion pays",
-            Section::Noise => "Noise and drift",
-            Section::Experiments => "Published and measured",
+            ChartKind::SizeTime => "Size against time",
+            ChartKind::Ratios => "Time ratios",
+            ChartKind::StoredBytes => "Stored bytes",
+            ChartKind::Phases => "Where the time goes",
+            ChartKind::Accesses => "Where workloads read",
+            ChartKind::Factors => "What a ratio is made of",
+            ChartKind::BreakEven => "When a conversion pays",
+            ChartKind::Noise => "Noise and drift",
+            ChartKind::Experiments => "Published and measured",
         }
     }
 
     /// The beginning of its figures' identifiers, and good as one itself.
     pub fn slug(self) -> &'static str {
         match self {
-            Section::SizeTime => "size-time",
-            Section::Ratios => "ratios",
-            Section::StoredBytes => "stored-bytes",
-            Section::Phases => "phases",
-            Section::Accesses => "accesses",
-            Section::Factors => "factors",
-            Section::BreakEven => "break-even",
-            Section::Noise => "noise",
-            Section::Experiments => "experiment",
+            ChartKind::SizeTime => "size-time",
+            ChartKind::Ratios => "ratios",
+            ChartKind::StoredBytes => "stored-bytes",
+            ChartKind::Phases => "phases",
+            ChartKind::Accesses => "accesses",
+            ChartKind::Factors => "factors",
+            ChartKind::BreakEven => "break-even",
+            ChartKind::Noise => "noise",
+            ChartKind::Experiments => "experiment",
         }
     }
 }
@@ -157,7 +157,8 @@ pub fn figures(results: &Results) -> Vec<Figure> {
 /// The charts of size against time, ratios, stored bytes, accesses and experiments as documents of their own: a name without suffix,
 /// and the text of the file.
 pub fn svg_files(results: &Results) -> Vec<(String, String)> {
-    let sections = [Section::SizeTime, Section::Ratios, Section::StoredBytes, Section::Accesses, Section::Experiments];
+    let sections =
+        [ChartKind::SizeTime, ChartKind::Ratios, ChartKind::StoredBytes, ChartKind::Accesses, ChartKind::Experiments];
     let chosen = figures(results).into_iter().filter(|figure| sections.contains(&figure.section));
     chosen.map(|figure| (figure.id.clone(), svg::document(&figure, Width::Wide))).collect()
 }

@@ -6,7 +6,7 @@ use repackbench_analysis::{Results, is_same_state};
 use repackbench_records::{AccessMap, TraceRecord};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     rows::{LegendEntry, Sign, draw_legend},
     scale::{Scale, tick_text},
     svg::{Anchor, Drawing, Width, fit, text_width},
@@ -66,8 +66,8 @@ fn figure(group: &[&TraceRecord], is_alone: bool) -> Option<Figure> {
     }
     let workload = first.workload.to_string();
     let figure = Figure {
-        id: common::id(Section::Accesses, &first.repository, is_alone, &first.workload.name),
-        section: Section::Accesses,
+        id: common::id(ChartKind::Accesses, &first.repository, is_alone, &first.workload.name),
+        section: ChartKind::Accesses,
         title: format!("Where {workload} reads, {}", common::name(&first.repository)),
         description: description(&roles),
         notes: vec![

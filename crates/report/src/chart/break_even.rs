@@ -8,7 +8,7 @@ use repackbench_records::{
 };
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     rows::{Axis, Panel, Row, RowChart, RowMark, Shape, look_legend},
     scale::{Spacing, is_positive, tick_text},
@@ -168,8 +168,8 @@ fn figure(place: &ResultSource<'_>, paybacks: &[Payback<'_>], is_alone: bool) ->
         notes.push("Not certain: by the median no time is saved, but there is no interval, or one that reaches down to where it is.".to_owned());
     }
     let figure = Figure {
-        id: common::id(Section::BreakEven, place.repository, is_alone, ""),
-        section: Section::BreakEven,
+        id: common::id(ChartKind::BreakEven, place.repository, is_alone, ""),
+        section: ChartKind::BreakEven,
         title: format!("After how many runs a conversion has paid for itself, {}", common::place_name(place)),
         description: description(paybacks),
         notes,

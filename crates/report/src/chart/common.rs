@@ -4,7 +4,7 @@ use repackbench_analysis::{ResultSource, Results};
 use repackbench_records::{RepositoryState, Variant, VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure, Section, slug,
+    ChartKind, Figure, slug,
     svg::{Drawing, Width},
 };
 use crate::sections::{
@@ -49,7 +49,7 @@ pub(super) fn row_of<'a>(rows: &'a [VariantComparison], variant: &Variant) -> Op
 }
 
 /// A figure's identifier. Workloads that differ in parameters alone get numbers later.
-pub(super) fn id(section: Section, repository: &RepositoryState, is_alone: bool, workload: &str) -> String {
+pub(super) fn id(section: ChartKind, repository: &RepositoryState, is_alone: bool, workload: &str) -> String {
     slug([section.slug(), if is_alone { "" } else { name(repository) }, workload])
 }
 

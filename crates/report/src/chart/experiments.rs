@@ -4,7 +4,7 @@
 use repackbench_records::{Experiment, ExperimentTable, Unit};
 
 use super::{
-    Figure, Section, make_unique,
+    ChartKind, Figure, make_unique,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
     slug,
@@ -57,8 +57,8 @@ fn figure(experiment: &Experiment, table: &ExperimentTable, is_alone: bool) -> O
     let chart = RowChart { panels, axis: AXIS, legend: legend() };
     let repository = short_name(&experiment.repository.name);
     let figure = Figure {
-        id: slug([Section::Experiments.slug(), &experiment.name, if is_alone { "" } else { repository }, &table.title]),
-        section: Section::Experiments,
+        id: slug([ChartKind::Experiments.slug(), &experiment.name, if is_alone { "" } else { repository }, &table.title]),
+        section: ChartKind::Experiments,
         title: format!("{}: published and measured, {}, {repository}", table.title, experiment.name),
         description: description(&quantities),
         notes: vec![

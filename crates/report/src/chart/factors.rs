@@ -4,7 +4,7 @@ use repackbench_analysis::Results;
 use repackbench_records::{Explanation, Factor, FactorKind, RatioEstimate};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, is_positive, tick_text},
@@ -40,8 +40,8 @@ fn figure(explanation: &Explanation, is_alone: bool) -> Option<Figure> {
     let workload = explanation.workload.to_string();
     let what = format!("{}-{}", explanation.codec, explanation.workload.name);
     let figure = Figure {
-        id: common::id(Section::Factors, &explanation.repository, is_alone, &what),
-        section: Section::Factors,
+        id: common::id(ChartKind::Factors, &explanation.repository, is_alone, &what),
+        section: ChartKind::Factors,
         title: format!("What {} does to the time of {workload}, {}", explanation.codec, common::name(&explanation.repository)),
         description: description(explanation),
         notes: vec![

@@ -9,7 +9,7 @@ use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{Record, Role, Variant, WorkloadComparison};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     rows::{LegendEntry, Sign, draw_legend, look_legend},
     scale::{Scale, is_positive, tick_text},
@@ -97,8 +97,8 @@ fn figure(
     noise.thin();
     let workload = comparison.workload.to_string();
     let figure = Figure {
-        id: common::id(Section::Noise, &comparison.repository, is_alone, &comparison.workload.name),
-        section: Section::Noise,
+        id: common::id(ChartKind::Noise, &comparison.repository, is_alone, &comparison.workload.name),
+        section: ChartKind::Noise,
         title: format!("Noise and drift of {workload}, {}", common::place_name(place)),
         description: noise.description(),
         notes: noise.notes(),

@@ -4,7 +4,7 @@ use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
@@ -70,8 +70,8 @@ fn figure(
         notes.push("Where the floor took longer than the workload, noise is larger than the rest.".to_owned());
     }
     let figure = Figure {
-        id: common::id(Section::Phases, &of.repository, is_alone, &of.workload.name),
-        section: Section::Phases,
+        id: common::id(ChartKind::Phases, &of.repository, is_alone, &of.workload.name),
+        section: ChartKind::Phases,
         title: format!("What the time of {workload} goes to, {}", common::place_name(place)),
         description: description(&phases),
         notes,

@@ -4,7 +4,7 @@ use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{RatioEstimate, Role, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign, look_legend},
     scale::{Spacing, is_positive, tick_text},
@@ -49,8 +49,8 @@ fn figure(place: ResultSource<'_>, comparisons: &[&WorkloadComparison], is_alone
         RowChart { panels: comparisons.iter().map(|of| panel(of)).collect(), axis: AXIS, legend: legend(comparisons) };
     let of = workload.as_deref().unwrap_or("all workloads");
     let figure = Figure {
-        id: common::id(Section::Ratios, place.repository, is_alone, job),
-        section: Section::Ratios,
+        id: common::id(ChartKind::Ratios, place.repository, is_alone, job),
+        section: ChartKind::Ratios,
         title: format!("Time ratios of {of}, {}", common::place_name(&place)),
         description: description(comparisons),
         notes: notes(comparisons),

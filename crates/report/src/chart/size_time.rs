@@ -4,7 +4,7 @@ use repackbench_analysis::{ResultSource, Results, by_source, joined_jobs};
 use repackbench_records::{VariantComparison, WorkloadComparison};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     look::Look,
     scale::is_positive,
     scatter::{Point, Scatter, front},
@@ -50,8 +50,8 @@ fn figure(place: &ResultSource<'_>, comparison: &WorkloadComparison, is_alone: b
         notes.push("Variants without checksums do less work and are left out of the best trade-offs.".to_owned());
     }
     let figure = Figure {
-        id: common::id(Section::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
-        section: Section::SizeTime,
+        id: common::id(ChartKind::SizeTime, &comparison.repository, is_alone, &comparison.workload.name),
+        section: ChartKind::SizeTime,
         title: format!("Size against time of {workload}, {}", common::place_name(place)),
         description: description(&scatter),
         notes,
@@ -174,8 +174,8 @@ fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
         );
     }
     let figure = Figure {
-        id: slug([Section::SizeTime.slug(), "mean", name]),
-        section: Section::SizeTime,
+        id: slug([ChartKind::SizeTime.slug(), "mean", name]),
+        section: ChartKind::SizeTime,
         title: format!("Size against time of {name}, mean of {} repositories", group.len()),
         description: format!("Geometric means over {}. {}", names.join(", "), description(&scatter)),
         notes: vec![

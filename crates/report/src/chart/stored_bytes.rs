@@ -4,7 +4,7 @@ use repackbench_analysis::{ResultSource, Results, by_source};
 use repackbench_records::{ChunkForm, ObjectKind, Role, SizeRecord};
 
 use super::{
-    Figure, Section, common,
+    ChartKind, Figure, common,
     rows::{Axis, LegendEntry, Panel, Row, RowChart, RowMark, Shape, Sign},
     scale::{Spacing, tick_text},
 };
@@ -71,8 +71,8 @@ fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) 
     let unpacked = Panel { heading: heading.to_owned(), own_scale: dwarfs, rows: payload_rows(sized), band: None };
     let chart = RowChart { panels: vec![stored, unpacked], axis: AXIS, legend: legend(sized) };
     let (id, of) = match &place {
-        Some(place) => (common::id(Section::StoredBytes, place.repository, is_alone, ""), common::place_name(place)),
-        None => (format!("{}-side-by-side", Section::StoredBytes.slug()), "side by side".to_owned()),
+        Some(place) => (common::id(ChartKind::StoredBytes, place.repository, is_alone, ""), common::place_name(place)),
+        None => (format!("{}-side-by-side", ChartKind::StoredBytes.slug()), "side by side".to_owned()),
     };
     let mut notes = vec![
         "Bars add up to all files that belong to the stored repository; paler parts are deltas.".to_owned(),
@@ -87,7 +87,7 @@ fn figure(place: Option<ResultSource<'_>>, is_alone: bool, sized: &[Sized<'_>]) 
     }
     let figure = Figure {
         id,
-        section: Section::StoredBytes,
+        section: ChartKind::StoredBytes,
         title: format!("Stored bytes by kind of object, {of}"),
         description: description(sized, baseline, first),
         notes,

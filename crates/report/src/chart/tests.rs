@@ -6,10 +6,10 @@ use std::{
 };
 
 use repackbench_records::{
-    AccessMap, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, DisturbanceShares, Explanation,
-    Factor, FactorKind, Host, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace,
-    RunUsage, SampleRecord, SizeLine, SizeRecord, SpecText, TraceRecord, Variant, VariantComparison,
-    WorkloadComparison, WorkloadLabel,
+    AccessMap, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DisturbanceShares, Explanation, Factor,
+    FactorKind, Host, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace, RunUsage,
+    SampleRecord, SizeLine, SizeRecord, TraceRecord, Variant, VariantComparison, WorkloadComparison, WorkloadLabel,
+    fixtures::variant,
 };
 use roxmltree::{Document, Node};
 
@@ -22,22 +22,6 @@ fn estimate(ratio: f64) -> RatioEstimate {
         ratio,
         interval: Some(RatioInterval { low: ratio * 0.9, high: ratio * 1.1, coverage: 0.97 }),
         pairs: 9,
-    }
-}
-
-fn variant(role: Role, row: u32, spec: &str) -> Variant {
-    let spec = SpecText { typed: spec.into(), canonical: spec.into() };
-    let spec = (role != Role::AsFound).then_some(spec);
-    Variant {
-        role,
-        row,
-        spec,
-        checksum: true,
-        deltas: DeltaOrigin::Kept,
-        decoder: None,
-        delta_cache: None,
-        client: None,
-        layout: None,
     }
 }
 
@@ -208,26 +192,26 @@ fn marks<'a>(document: &'a Document<'_>) -> Vec<Node<'a, 'a>> {
 fn every_datum_has_one_mark() {
     let results = results(&PLAIN);
     let figures = figures(&results);
-    let sections: BTreeSet<Section> = figures.iter().map(|figure| figure.section).collect();
-    assert_eq!(sections.into_iter().collect::<Vec<_>>(), Section::ALL);
+    let sections: BTreeSet<ChartKind> = figures.iter().map(|figure| figure.section).collect();
+    assert_eq!(sections.into_iter().collect::<Vec<_>>(), ChartKind::ALL);
     let variants = 5;
     for figure in &figures {
         let expected = match figure.section {
-            Section::SizeTime => variants,
+            ChartKind::SizeTime => variants,
             // Two workloads and a floor, with the noise of each.
-            Section::Ratios => 3 * variants,
+            ChartKind::Ratios => 3 * variants,
             // Blobs, trees, indexes and others of each, then the payload of each: it differs.
-            Section::StoredBytes if figure.repository.is_some() => variants * 6,
+            ChartKind::StoredBytes if figure.repository.is_some() => variants * 6,
             // Both have the same payload.
-            Section::StoredBytes => 2 * 4 + 2,
-            Section::Phases => 2 * variants,
-            Section::Accesses => 2 * variants,
-            Section::Factors => 3,
+            ChartKind::StoredBytes => 2 * 4 + 2,
+            ChartKind::Phases => 2 * variants,
+            ChartKind::Accesses => 2 * variants,
+            ChartKind::Factors => 3,
             // The third candidate is slower, and nothing is known for certain of it.
-            Section::BreakEven => 2 * 3,
-            Section::Noise => 8 + 8 * 6,
+            ChartKind::BreakEven => 2 * 3,
+            ChartKind::Noise => 8 + 8 * 6,
             // Two arms, published and measured, and one that was only published; then one ratio of both kinds.
-            Section::Experiments => 2 * 2 + 1 + 2,
+            ChartKind::Experiments => 2 * 2 + 1 + 2,
         };
         for picture in Width::ALL.map(|width| figure.svg(width)) {
             let document = Document::parse(&picture).unwrap_or_else(|error| panic!("{}: {error}", figure.id));
@@ -328,7 +312,7 @@ fn many_runs_are_thinned() {
     let results =
         Results { runs: runs(&names, &comparison, 2000), comparisons: vec![comparison], ..Results::default() };
     let figures = figures(&results);
-    let noise = figures.iter().find(|figure| figure.section == Section::Noise).unwrap();
+    let noise = figures.iter().find(|figure| figure.section == ChartKind::Noise).unwrap();
     let svg = noise.svg(Width::Wide);
     let document = Document::parse(&svg).unwrap();
     assert!((500..=1000).contains(&marks(&document).len()), "{}", marks(&document).len());
@@ -431,7 +415,7 @@ fn a_floor_belongs_to_its_variant_whatever_row_and_spelling_it_has() {
             spec.typed = "zstd".into();
         }
     }
-    let phases = |figures: Vec<Figure>| figures.into_iter().find(|figure| figure.section == Section::Phases).unwrap();
+    let phases = |figures: Vec<Figure>| figures.into_iter().find(|figure| figure.section == ChartKind::Phases).unwrap();
     assert_eq!(phases(figures(&results)).table, phases(expected).table);
 }
 
@@ -445,7 +429,7 @@ fn never_is_said_only_where_the_interval_says_so() {
         comparison.rows[4].ratio.as_mut().unwrap().interval = None;
     }
     let figures = figures(&results);
-    let figure = figures.iter().find(|figure| figure.section == Section::BreakEven).unwrap();
+    let figure = figures.iter().find(|figure| figure.section == ChartKind::BreakEven).unwrap();
     let paid: Vec<&str> = figure.table.rows().take(3).map(|row| row.cells[4].as_str()).collect();
     assert_eq!(paid, ["not certain", "never", "not certain"]);
     assert_eq!(figure.table.groups[0].rows[0].cells[5], "1,637", "the interval's low end saves something");
@@ -461,7 +445,7 @@ fn never_is_said_only_where_the_interval_says_so() {
 #[test]
 fn the_noise_floor_is_drawn_behind_pairs_alone() {
     let figures = figures(&results(&PLAIN));
-    for figure in figures.iter().filter(|figure| figure.section == Section::Noise) {
+    for figure in figures.iter().filter(|figure| figure.section == ChartKind::Noise) {
         let svg = figure.svg(Width::Wide);
         let document = Document::parse(&svg).unwrap();
         let is_band = |node: &Node<'_, '_>| node.has_tag_name("rect") && node.attribute("class") == Some("band");
@@ -483,7 +467,7 @@ fn noise_shows_the_runs_of_its_own_baseline() {
     }
     let expected = figures(&results);
     results.runs.extend(other);
-    let noise = |figures: &[Figure]| figures.iter().find(|it| it.section == Section::Noise).unwrap().table.clone();
+    let noise = |figures: &[Figure]| figures.iter().find(|it| it.section == ChartKind::Noise).unwrap().table.clone();
     assert_eq!(noise(&figures(&results)), noise(&expected));
 }
 

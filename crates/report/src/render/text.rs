@@ -35,10 +35,9 @@ impl Style {
 /// No line is made narrower: tables would be one letter wide.
 const MIN_WIDTH: usize = 40;
 
-/// `sections` as text, with an empty line between them; those without articles are left out.
+/// `sections` as text, with an empty line between them.
 pub fn text(sections: &[Section], style: Style) -> String {
-    let texts = sections.iter().filter(|section| !section.articles.is_empty());
-    texts.map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
+    sections.iter().map(|section| articles_text(&section.articles, style)).collect::<Vec<_>>().join("\n")
 }
 
 /// `articles` as text, with an empty line between them.

@@ -239,8 +239,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use repackbench_records::{
-        DeltaOrigin, DeviceCheckRow, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION,
-        SpecText, Variant, WorkloadLabel,
+        DeviceCheckRow, DeviceRecord, FirstTouches, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION,
+        WorkloadLabel, fixtures::variant,
     };
 
     use super::*;
@@ -258,7 +258,6 @@ mod tests {
     }
 
     fn record(role: Role, row: u32, time: u64) -> TraceRecord {
-        let spec = (role != Role::AsFound).then(|| SpecText { typed: "zlib:6".into(), canonical: "zlib:6".into() });
         let touches = FirstTouches { next: 50, ahead: 30, back: 20, median_jump: Some(1234) };
         let pack = FilePages {
             role: "pack".into(),
@@ -279,17 +278,7 @@ mod tests {
             schema: SCHEMA_VERSION,
             program_version: "0.1.0".into(),
             repository: RepositoryState { name: "some".into(), ..RepositoryState::default() },
-            variant: Variant {
-                role,
-                row,
-                spec,
-                checksum: true,
-                deltas: DeltaOrigin::Kept,
-                decoder: None,
-                delta_cache: None,
-                client: None,
-                layout: None,
-            },
+            variant: variant(role, row, "zlib:6"),
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             page_len: 4096,
             files: vec![pack, untouched],

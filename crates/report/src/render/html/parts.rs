@@ -4,7 +4,7 @@ use repackbench_analysis::Results;
 
 use super::table::PageTable;
 use crate::{
-    chart::{Figure, Section, Width},
+    chart::{ChartKind, Figure, Width},
     document::{Article, SectionKind},
 };
 
@@ -48,8 +48,8 @@ impl PageFigure {
 
 /// The figures by section, in the order in which they come; those of experiments stand elsewhere.
 pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
-    let mut sections: Vec<(Section, FigureSection)> = Vec::new();
-    for figure in figures.into_iter().filter(|figure| figure.section != Section::Experiments) {
+    let mut sections: Vec<(ChartKind, FigureSection)> = Vec::new();
+    for figure in figures.into_iter().filter(|figure| figure.section != ChartKind::Experiments) {
         let section = figure.section;
         let figure = PageFigure::new(figure);
         match sections.iter_mut().find(|(known, _)| *known == section) {
