@@ -7,7 +7,9 @@
 
 #![forbid(unsafe_code)]
 
+mod arm;
 mod change;
+mod claims;
 mod client_pair;
 mod compare;
 mod equal_budget;
@@ -22,7 +24,15 @@ mod source;
 mod statistics;
 mod verdict;
 
+pub use arm::{
+    ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, between, command_peak, cpu, extra, median_estimate,
+    peak_resident, samples, user, wall,
+};
 pub use change::compare_results;
+pub use claims::{
+    Judgement, SAME, SIZE_TOLERANCE, Side, TIME_TOLERANCE, claim_outcomes, is_as_large, measured_ratio, measured_size,
+    named_ratio, side, takes, takes_the_same, takes_the_same_beside, undecided,
+};
 pub use client_pair::{ClientPair, client_pairs};
 pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use equal_budget::equal_budgets;

@@ -2,13 +2,14 @@
 
 use repackbench_client::{GitProgram, HgProgram};
 use repackbench_reader::Repository;
-use repackbench_records::{Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, SizeRecord, Unit};
+use repackbench_records::{
+    Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, SizeRecord, Statement, Unit,
+};
 use repackbench_timing::sizes::measure as measure_size;
 use repackbench_writer::{DeltaRecomputer, cached_rechosen};
 
 use crate::{
     Context, ExperimentError,
-    text::percent,
     variants::{of_variant, spec, variant},
 };
 
@@ -53,14 +54,14 @@ pub(crate) fn table(deltas: &Deltas) -> ExperimentTable {
             .to_vec(),
     });
     ExperimentTable {
-        title: "Deltas as found, and chosen again".to_owned(),
+        title: Statement::new("deltas-table").into(),
         columns: vec![column("packs or revlogs"), column("all files")],
         rows: rows.collect(),
     }
 }
 
 /// What the table comes to.
-pub(crate) fn note(deltas: &Deltas) -> Option<String> {
+pub(crate) fn note(deltas: &Deltas) -> Option<Statement> {
     let bytes = |name: &str| {
         let (_, size) = deltas.0.iter().find(|(found, _)| found == name)?;
         (size.total_bytes > 0).then_some(size.total_bytes as f64)
@@ -69,16 +70,15 @@ pub(crate) fn note(deltas: &Deltas) -> Option<String> {
     let levels: Vec<f64> = LEVELS.iter().filter_map(|level| bytes(level)).collect();
     let (least, most) = (levels.iter().copied().reduce(f64::min)?, levels.iter().copied().reduce(f64::max)?);
     let change = 1.0 - rechosen / default;
-    let verb = if change < 0.0 { "costs" } else { "saves" };
-    Some(format!(
-        "A fresh search for deltas (git repack -adF, hg debugupgraderepo) {verb} {} of all bytes under {DEFAULT}; zlib's levels 1, 6 and 9 span {}.",
-        percent(change.abs()),
-        percent((most - least) / default)
-    ))
+    let id = if change < 0.0 { "new-search-costs" } else { "new-search-saves" };
+    let note = Statement::new(id).with("spec", DEFAULT).with("change", Figure::share(change.abs()));
+    Some(note.with("span", Figure::share((most - least) / default)))
 }
 
 #[cfg(test)]
 mod tests {
+    use repackbench_report::sections::sentence;
+
     use super::*;
 
     #[test]
@@ -87,7 +87,7 @@ mod tests {
         let sizes =
             [("as found", 1010), ("zlib:1", 1050), ("zlib:6", 1000), ("zlib:9", 990), ("zlib:6, rechosen", 720)];
         let deltas = Deltas(sizes.map(|(name, bytes)| size(name, bytes)).to_vec());
-        let text = note(&deltas).unwrap();
+        let text = sentence(&note(&deltas).unwrap());
         assert!(text.contains("saves 28 % of") && text.ends_with("span 6.0 %."), "{text}");
         assert_eq!(table(&deltas).rows.len(), 5);
         assert_eq!(note(&Deltas(vec![])), None);

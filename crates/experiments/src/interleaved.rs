@@ -2,20 +2,20 @@
 
 use std::time::Duration;
 
-use repackbench_analysis::{LEAST_FLOOR, ratio_estimate};
-use repackbench_records::Estimate;
+use repackbench_analysis::{LEAST_FLOOR, Ratio, ratio_estimate};
+use repackbench_records::{Estimate, Figure, Statement, StoredStatement};
 use repackbench_timing::session::{Arms, Schedule, Turn, run_blocks};
 use repackbench_writer::ProgressUnit;
 
-use crate::{Context, ExperimentError, budget::now, estimates::Ratio, text};
+use crate::{Context, ExperimentError, budget::now};
 
 /// How far runs went.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Runs {
     /// How many are whole.
     pub(crate) done: u32,
     /// Why there are not as many as were wanted, in a sentence.
-    pub(crate) left_out: Option<String>,
+    pub(crate) left_out: Option<StoredStatement>,
     /// Whether the user stopped them.
     pub(crate) is_interrupted: bool,
 }
@@ -44,7 +44,9 @@ pub(crate) fn interleaved(
     match ended {
         Err(error) if error.is_interruption() => {
             runs.is_interrupted = true;
-            runs.left_out = Some(format!("{what}: stopped by the user after {} of {wanted} runs.", runs.done));
+            let stopped = Statement::new("user-stopped-after").with("what", what);
+            let stopped = stopped.with("runs", Figure::count(runs.done)).with("wanted", Figure::count(wanted));
+            runs.left_out = Some(stopped.into());
         }
         ended => {
             ended?;
@@ -86,13 +88,10 @@ impl Arms for Interleaved<'_, '_> {
         let Some(share) = self.share.filter(|share| next_ends > *share && blocks < self.wanted) else {
             return Ok(false);
         };
-        self.runs.left_out = Some(format!(
-            "{}: {blocks} instead of {} runs, as one of all arms takes {} and the share of the budget was {}.",
-            self.what,
-            self.wanted,
-            text::time(last),
-            text::time(share)
-        ));
+        let fewer = Statement::new("fewer-runs-of-all-arms").with("what", self.what);
+        let fewer = fewer.with("runs", Figure::count(blocks)).with("wanted", Figure::count(self.wanted));
+        let fewer = fewer.with("one", Figure::seconds(last.as_secs_f64()));
+        self.runs.left_out = Some(fewer.with("share", Figure::seconds(share.as_secs_f64())).into());
         Ok(true)
     }
 }
@@ -106,9 +105,12 @@ pub(crate) fn part(context: &Context<'_>, what: &str, result: Result<Runs, Exper
     // A program that the terminal stopped as well fails in its own words.
     let is_interrupted = error.is_interruption() || context.progress.is_cancelled();
     context.progress.finish();
-    let why =
-        if is_interrupted { "stopped by the user.".to_owned() } else { format!("left out, as it failed: {error}.") };
-    Runs { done: 0, left_out: Some(format!("{what}: {why}")), is_interrupted }
+    let left_out = if is_interrupted {
+        Statement::new("user-stopped-part").with("what", what)
+    } else {
+        Statement::new("part-failed").with("what", what).with("error", error.to_string())
+    };
+    Runs { done: 0, left_out: Some(left_out.into()), is_interrupted }
 }
 
 /// One value as a multiple of another in each run that has both.
@@ -124,19 +126,19 @@ pub(crate) fn ratio_of(one: &[f64], other: &[f64]) -> Option<Ratio> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::Setting;
+    use crate::tests::{Setting, words};
 
     #[test]
     fn what_a_later_part_stops_with_is_a_sentence() {
         let outcome = Setting::new(&[], 1).run(|context| {
             let stopped = part(context, "copying", Err(repackbench_writer::WriterError::Interrupted.into()));
             assert!(stopped.is_interrupted);
-            assert_eq!(stopped.left_out.as_deref(), Some("copying: stopped by the user."));
+            assert_eq!(words(stopped.left_out.as_slice()), ["copying: stopped by the user."]);
             let full = ExperimentError::io("write", "/a", std::io::ErrorKind::StorageFull.into());
             let failed = part(context, "copying", Err(full));
             assert!(!failed.is_interrupted && failed.done == 0);
-            let why = failed.left_out.unwrap();
-            assert!(why.starts_with("copying: left out, as it failed: /a: cannot write:"), "{why}");
+            let why = words(failed.left_out.as_slice()).concat();
+            assert!(why.starts_with("copying: left out because it failed: /a: cannot write:"), "{why}");
             let runs = Runs { done: 3, left_out: None, is_interrupted: false };
             assert_eq!(part(context, "copying", Ok(runs.clone())), runs);
             Err(ExperimentError::Interrupted)

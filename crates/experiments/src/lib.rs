@@ -5,20 +5,18 @@
 //!
 //! - [`registry`](experiments()): which experiments there are, by name, and on which repositories;
 //! - `measuring`: benchmarks within what the user allows to take, and what did not fit;
-//! - `estimates`: figures of records;
-//! - `verdict`: from figures to words, by rules that are the same for all experiments;
+//! - [`repackbench_analysis`]: figures of records, and verdicts by rules that are the same for all experiments;
 //! - a module for each experiment.
 
 #![forbid(unsafe_code)]
 
 mod budget;
-mod checkout_page_trace;
-mod compressors_by_level;
+// TODO-convert mod checkout_page_trace;
+// TODO-convert mod compressors_by_level;
 mod context;
 mod deltas;
 mod error;
-mod estimates;
-mod flat_vs_gzip_tree;
+// TODO-convert mod flat_vs_gzip_tree;
 mod interleaved;
 mod measuring;
 #[cfg(test)]
@@ -33,8 +31,7 @@ mod tables;
 mod tests;
 mod text;
 mod variants;
-mod verdict;
-mod zlib_vs_lz4_revlog;
+// TODO-convert mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
 
 pub use context::{Context, Options};

@@ -7,7 +7,7 @@ use std::{
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{Record, WorkloadLabel};
+use repackbench_records::{Figure, Record, Statement, StatementValue, StoredStatement, WorkloadLabel};
 use repackbench_timing::{
     BenchError,
     arms::stock::{Caches, StockPlan, StockWorkload},
@@ -19,7 +19,6 @@ use crate::{
     Context, ExperimentError,
     budget::{Budget, Extent},
     probe::Probe,
-    text::{list, time},
 };
 
 /// How many times each arm does a job unless the user says otherwise: as few as give an interval.
@@ -40,8 +39,8 @@ pub(crate) enum Work {
 
 /// Something to measure.
 pub(crate) struct Job<'a> {
-    /// What messages call it.
-    pub(crate) what: &'a str,
+    /// The subject of statements about it.
+    pub(crate) what: StatementValue,
     /// What is done.
     pub(crate) work: Work,
     /// Codecs besides the baseline, the most important ones first.
@@ -60,11 +59,25 @@ pub(crate) struct Job<'a> {
 
 impl<'a> Job<'a> {
     /// A job of whose time nothing is known, on all of history, with two rows besides those of `codecs`, one of each.
-    pub(crate) fn new(what: &'a str, work: Work, weight: u32, codecs: &'a [CodecSpec]) -> Self {
-        Job { what, work, codecs, commits: None, weight, one: Probe::Unknown, other_rows: 2, rows_of_codec: 1 }
+    pub(crate) fn new(what: impl Into<StatementValue>, work: Work, weight: u32, codecs: &'a [CodecSpec]) -> Self {
+        Job {
+            what: what.into(),
+            work,
+            codecs,
+            commits: None,
+            weight,
+            one: Probe::Unknown,
+            other_rows: 2,
+            rows_of_codec: 1,
+        }
     }
 
-    /// This job, one run of which takes so long.
+    /// A statement about the job.
+    fn says(&self, id: &str) -> Statement {
+        Statement::new(id).with("what", self.what.clone())
+    }
+
+    /// This job, one run of which takes `one`.
     pub(crate) fn taking(self, one: Probe) -> Self {
         Job { one, ..self }
     }
@@ -91,8 +104,8 @@ pub(crate) struct Measuring<'a> {
     pub(crate) baseline: CodecSpec,
     /// Every run.
     pub(crate) records: Vec<Record>,
-    /// What was left out, and why, a sentence each.
-    pub(crate) left_out: Vec<String>,
+    /// What was left out, and why.
+    pub(crate) left_out: Vec<StoredStatement>,
     /// Whether the user stopped it.
     pub(crate) is_interrupted: bool,
 }
@@ -116,7 +129,7 @@ impl<'a> Measuring<'a> {
         let plan = self.plan(job, extent, share);
         match self.context.bench(self.source, &self.name, &plan) {
             Ok(measured) => {
-                self.left_out.extend(measured.failures);
+                self.left_out.extend(measured.failures.into_iter().map(StoredStatement::Text));
                 self.is_interrupted = measured.is_interrupted;
                 if !measured.is_interrupted {
                     self.left_out.extend(fewer_runs(&measured.records, extent.runs));
@@ -131,7 +144,7 @@ impl<'a> Measuring<'a> {
                 }
                 // Other jobs need no such program, or no such codec.
                 BenchError::Stock(_) | BenchError::Workload(WorkloadError::Refused { .. }) => {
-                    self.left_out.push(format!("{} was left out: {error}.", job.what));
+                    self.left_out.push(job.says("left-out-failed").with("error", error.to_string()).into());
                     Ok(())
                 }
                 _ => Err(ExperimentError::Bench(error)),
@@ -143,7 +156,7 @@ impl<'a> Measuring<'a> {
     fn extent(&mut self, job: &Job<'_>, share: Option<Duration>) -> Option<Extent> {
         let wanted = Extent { codecs: job.codecs.len(), runs: self.context.options.runs.unwrap_or(DEFAULT_RUNS) };
         if share.is_some_and(|share| share.is_zero()) {
-            self.left_out.push(format!("{} was left out: the budget was used up before.", job.what));
+            self.left_out.push(job.says("left-out-budget-used").into());
             return None;
         }
         let Some(one) = job.one.time() else { return Some(wanted) };
@@ -151,31 +164,23 @@ impl<'a> Measuring<'a> {
         let one_row = one.saturating_mul(u32::try_from(job.rows_of_codec).unwrap_or(1));
         let other_rows = job.other_rows.div_ceil(job.rows_of_codec.max(1));
         let fitting = safely_fitting(wanted, one_row, other_rows, share);
-        let (one, share) = (job.one.words(), share.map(time).unwrap_or_default());
+        let share = share.map_or(0.0, |share| share.as_secs_f64());
+        let shortened = |id: &str| job.says(id).with("one", job.one.value()).with("share", Figure::seconds(share));
         match fitting {
             None => {
-                let least = time(Extent { codecs: wanted.codecs.min(1), runs: 1 }.cost(one_row, other_rows));
-                self.left_out.push(format!(
-                    "{} was left out: one run takes {one}, the least that says anything about {least}, and its share of the \
-                     budget was {share}.",
-                    job.what
-                ));
+                let least = Extent { codecs: wanted.codecs.min(1), runs: 1 }.cost(one_row, other_rows);
+                let least = Figure::seconds(least.as_secs_f64());
+                self.left_out.push(shortened("left-out-too-long").with("least", least).into());
             }
             Some(extent) => {
                 if extent.runs < wanted.runs {
-                    self.left_out.push(format!(
-                        "{}: {} instead of {} runs, as one takes {one} and the share of the budget was {share}.",
-                        job.what, extent.runs, wanted.runs
-                    ));
+                    let fewer = shortened("fewer-runs-planned").with("runs", Figure::count(extent.runs));
+                    self.left_out.push(fewer.with("wanted", Figure::count(wanted.runs)).into());
                 }
                 let missing: Vec<String> =
                     job.codecs.iter().skip(extent.codecs).map(|codec| codec.to_string()).collect();
                 if !missing.is_empty() {
-                    self.left_out.push(format!(
-                        "{}: without {}, as one run takes {one} and the share of the budget was {share}.",
-                        job.what,
-                        list(&missing)
-                    ));
+                    self.left_out.push(shortened("without-codecs").with("codecs", missing).into());
                 }
             }
         }
@@ -232,8 +237,8 @@ fn safely_fitting(wanted: Extent, one: Duration, other_rows: usize, share: Optio
     wanted.fitting(one, other_rows, safe).or_else(|| wanted.fitting(one, other_rows, share))
 }
 
-/// A sentence for each workload whose runs took longer than was expected, so that there are fewer.
-fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
+/// A statement for each workload whose runs took longer than predicted, so that there are fewer.
+fn fewer_runs(records: &[Record], runs: u32) -> Vec<StoredStatement> {
     let mut blocks: BTreeMap<&WorkloadLabel, BTreeSet<u32>> = BTreeMap::new();
     for record in records {
         blocks.entry(&record.workload).or_default().insert(record.place.block);
@@ -242,7 +247,8 @@ fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
     let fewer = blocks.into_iter().filter(|(_, blocks)| blocks.len() < wanted);
     fewer
         .map(|(workload, blocks)| {
-            format!("{workload}: {} instead of {runs} runs, as its share of the budget was used up.", blocks.len())
+            let fewer = Statement::new("fewer-runs").with("what", workload.to_string());
+            fewer.with("runs", Figure::count(blocks.len())).with("wanted", Figure::count(runs)).into()
         })
         .collect()
 }
@@ -250,7 +256,7 @@ fn fewer_runs(records: &[Record], runs: u32) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimates::tests::blocks;
+    use crate::tests::{blocks, words};
 
     #[test]
     fn runs_may_take_longer_than_foreseen_where_that_leaves_anything_at_all() {
@@ -270,7 +276,8 @@ mod tests {
     fn a_workload_with_fewer_runs_than_were_planned_is_named() {
         let mut records = blocks("traverse", "zlib:6", "zstd:3", 0.5);
         records.extend(blocks("encode", "zlib:6", "zstd:3", 0.5).into_iter().filter(|record| record.place.block < 2));
-        assert_eq!(fewer_runs(&records, 7), ["encode: 2 instead of 7 runs, as its share of the budget was used up."]);
-        assert_eq!(fewer_runs(&records, 2), [""; 0]);
+        let expected = "encode: 2 instead of 7 runs, because its share of the budget was used up.";
+        assert_eq!(words(&fewer_runs(&records, 7)), [expected]);
+        assert_eq!(fewer_runs(&records, 2), []);
     }
 }

@@ -3,10 +3,11 @@
 use std::{path::Path, process::Command, time::Duration};
 
 use repackbench_client::{ClientError, isolated_git, isolated_hg, run};
+use repackbench_records::{Figure, Statement, StatementValue};
 use repackbench_timing::clock::Clock;
 use repackbench_writer::{Progress, ProgressUnit};
 
-use crate::{Context, ExperimentError, budget::now, text};
+use crate::{Context, ExperimentError, budget::now};
 
 /// What is known of the time that one run takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,12 +38,13 @@ impl Probe {
         }
     }
 
-    /// In words.
-    pub(crate) fn words(self) -> String {
+    /// The time as a value of a statement.
+    pub(crate) fn value(self) -> StatementValue {
+        let seconds = |time: Duration| Figure::seconds(time.as_secs_f64());
         match self {
-            Probe::Unknown => "an unknown time".to_owned(),
-            Probe::Took(time) => format!("about {}", text::time(time)),
-            Probe::TooLong(time) => format!("more than {}", text::time(time)),
+            Probe::Unknown => Statement::new("unknown-time").into(),
+            Probe::Took(time) => Statement::new("about").with("time", seconds(time)).into(),
+            Probe::TooLong(time) => Statement::new("more-than").with("time", seconds(time)).into(),
         }
     }
 }

@@ -2,12 +2,17 @@
 
 use std::{fs, io, path::Path, process::Command, sync::Mutex};
 
+use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{Experiment, Record};
+use repackbench_records::{
+    ClaimOutcome, Experiment, JudgedClaim, Outcome, Published, Record, Statement, StoredStatement,
+};
+use repackbench_report::sections::{sentence, wording_problems};
 use repackbench_timing::{bench::Recorder, clock::SystemClock};
 use repackbench_writer::{NoProgress, cache::Cache};
 
 use crate::{Context, ExperimentError, Options};
+use serde_json::json;
 
 /// A repository, and what the user chose.
 pub(crate) struct Setting {
@@ -119,4 +124,109 @@ pub(crate) fn git(folder: &Path, arguments: &[&str]) -> String {
         .unwrap();
     assert!(output.status.success(), "git {arguments:?} in {}: {output:?}", folder.display());
     String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+/// Statements as the sentences that a reader sees.
+pub(crate) fn words(statements: &[StoredStatement]) -> Vec<String> {
+    let words = |statement: &StoredStatement| match statement {
+        StoredStatement::Statement(statement) => {
+            assert_eq!(wording_problems(statement), [""; 0]);
+            sentence(statement)
+        }
+        StoredStatement::Text(text) => text.clone(),
+    };
+    statements.iter().map(words).collect()
+}
+
+/// The claim `id` among `outcomes`.
+#[track_caller]
+pub(crate) fn outcome_of(id: &str, outcomes: Vec<ClaimOutcome>) -> JudgedClaim {
+    outcomes.iter().for_each(assert_worded);
+    let judged = outcomes.into_iter().filter_map(|outcome| match outcome {
+        ClaimOutcome::Judged(claim) => Some(claim),
+        ClaimOutcome::Text(_) => None,
+    });
+    judged.into_iter().find(|claim| claim.id == id).unwrap()
+}
+
+/// Each claim has an outcome, and none rests on a measurement.
+#[track_caller]
+pub(crate) fn assert_all_are_undecided(published: &Published, outcomes: &[ClaimOutcome]) {
+    assert_eq!(outcomes.len(), published.claims.len());
+    for outcome in outcomes {
+        assert_worded(outcome);
+        let is_undecided = matches!(outcome, ClaimOutcome::Judged(claim) if claim.outcome == Outcome::Undecided && claim.measured.is_empty());
+        assert!(is_undecided, "{outcome:?}");
+    }
+}
+
+/// Every statement of the result can be shown in full.
+#[track_caller]
+pub(crate) fn assert_all_worded(experiment: &Experiment) {
+    words(&experiment.differences);
+    words(&experiment.notes);
+    experiment.claims.iter().for_each(assert_worded);
+    for table in experiment.tables.iter().chain(&experiment.listings) {
+        words(std::slice::from_ref(&table.title));
+    }
+}
+
+#[track_caller]
+fn assert_worded(outcome: &ClaimOutcome) {
+    let ClaimOutcome::Judged(claim) = outcome else { panic!("{outcome:?} is text") };
+    for statement in claim.measured.iter().chain(&claim.reasons) {
+        assert_eq!(wording_problems(statement), [""; 0], "{}", claim.id);
+    }
+}
+
+/// The reasons of a claim or a judgement as a paragraph.
+pub(crate) fn reason(reasons: &[Statement]) -> String {
+    reasons.iter().map(sentence).collect::<Vec<_>>().join(" ")
+}
+
+/// A run that took so many milliseconds.
+pub(crate) fn run(workload: &str, role: &str, spec: &str, client: Option<bool>, block: u32, ms: u64) -> Record {
+    let canonical = spec.parse::<CodecSpec>().unwrap().for_revlogs().canonical();
+    let mut record = json!({
+        "schema": 2, "program_version": "0", "started_unix_ms": 0, "host": {},
+        "repository": {"name": "sample", "fingerprint": "f", "head": null},
+        "variant": {"role": role, "row": 0, "spec": {"typed": spec, "canonical": canonical}, "checksum": true},
+        "decoder": "", "workload": {"name": workload, "parameters": {}}, "compared_time": "cpu",
+        "place": {"block": block, "position": 0, "seed": 1, "session": 7},
+        "sample": {"wall_ns": ms * 2_000_000, "user_ns": ms * 1_000_000, "sys_ns": 0}, "iterations": 1, "counts": {},
+        "digest": {"algorithm": "none", "hex": ""}, "size": repackbench_records::SizeRecord::default()
+    });
+    if let Some(library) = client {
+        record["variant"]["client"] =
+            json!({"kind": "stock", "program": "git", "version": "2", "library": library, "zlib": "host"});
+    }
+    serde_json::from_value(record).unwrap()
+}
+
+/// Seven blocks in which one codec takes `part` of the baseline's time.
+pub(crate) fn blocks(workload: &str, baseline: &str, codec: &str, part: f64) -> Vec<Record> {
+    let mut records = Vec::new();
+    for block in 0..7 {
+        let base = 100 + u64::from(block);
+        records.push(run(workload, "baseline", baseline, None, block, base));
+        records.push(run(workload, "baseline-again", baseline, None, block, base));
+        records.push(run(workload, "candidate", codec, None, block, (base as f64 * part) as u64));
+    }
+    records
+}
+
+/// Seven blocks of a stock client's rows: zlib by the plain one, and codecs by the one with the library, or the extension, each with its
+/// part of zlib's time.
+pub(crate) fn by_client(workload: &str, codecs: &[(&str, f64)]) -> Vec<Record> {
+    let mut records = Vec::new();
+    for block in 0..7 {
+        let base = 1000 + u64::from(block);
+        for role in ["baseline", "baseline-again"] {
+            records.push(run(workload, role, "zlib:6", Some(false), block, base));
+        }
+        for (codec, part) in codecs {
+            records.push(run(workload, "candidate", codec, Some(true), block, (base as f64 * part) as u64));
+        }
+    }
+    records
 }

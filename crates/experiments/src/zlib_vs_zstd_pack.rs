@@ -9,7 +9,7 @@ mod tables;
 use std::time::Duration;
 
 use repackbench_codec::CodecSpec;
-use repackbench_records::{Experiment, SizeRecord};
+use repackbench_records::{Experiment, SizeRecord, Statement, StoredStatement};
 use repackbench_timing::{
     BenchError,
     arms::stock::{Receiver, StockWorkload, copy_repository},
@@ -81,14 +81,14 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     experiment.differences = tables::differences(&experiment);
     experiment.tables = tables::tables(&found);
     experiment.claims = claims::claims(&found);
-    experiment.notes = tables::notes(published);
+    experiment.notes = tables::notes();
     if let Some(deltas) = &deltas {
         experiment.tables.push(deltas::table(deltas));
-        experiment.notes.extend(deltas::note(deltas));
+        experiment.notes.extend(deltas::note(deltas).map(StoredStatement::from));
     }
     experiment.notes.append(&mut measuring.left_out);
     if measuring.is_interrupted {
-        experiment.notes.push("The user stopped it: what comes after is not there.".to_owned());
+        experiment.notes.push(Statement::new("user-stopped").into());
     }
     Ok(experiment)
 }
@@ -123,9 +123,9 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
     let log_s = probe::time_of(context, log_s, "git log -S", budget.look(weight::LOG_S)?)?;
     let pickaxe = || WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
     let jobs = [
-        Job::new("The replay of rev-list --objects --all", replay(WorkloadSpec::Traverse), weight::TRAVERSE, &specs)
+        Job::new(replay_of("rev-list --objects --all"), replay(WorkloadSpec::Traverse), weight::TRAVERSE, &specs)
             .taking(rev_list.scaled(REPLAYED)),
-        Job::new("The replay of log -S", replay(pickaxe()), weight::PICKAXE, &specs).taking(log_s.scaled(REPLAYED)),
+        Job::new(replay_of("log -S"), replay(pickaxe()), weight::PICKAXE, &specs).taking(log_s.scaled(REPLAYED)),
         Job::new("git rev-list --objects --all", command(WorkloadSpec::Traverse), weight::REV_LIST, &specs)
             .taking(rev_list)
             .with_rows(3, 1),
@@ -138,6 +138,10 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
     let work = Work::Commands(vec![StockWorkload::Repack]);
     measuring.measure(&Job::new("git repack -adF", work, weight::REPACK, &specs).taking(one), &mut budget)?;
     measure_daily(measuring, daily, &mut budget)
+}
+
+fn replay_of(command: &str) -> Statement {
+    Statement::new("replay-of").with("command", command)
 }
 
 fn replay(workload: WorkloadSpec) -> Work {
@@ -156,7 +160,7 @@ fn measure_daily(
 ) -> Result<(), ExperimentError> {
     let fetch = [Receiver::Same, Receiver::Zlib].map(StockWorkload::Fetch);
     let commands = Work::Commands([StockWorkload::RepackIncremental].into_iter().chain(fetch).collect());
-    let job = Job::new("An incremental repack, and a fetch, by git", commands, weight::DAILY, codecs);
+    let job = Job::new(Statement::new("incremental-repack-and-fetch"), commands, weight::DAILY, codecs);
     measuring.measure(&job.of_newest(NEW_COMMITS), budget)
 }
 
@@ -171,7 +175,7 @@ fn serve(
     let one = Probe::Took(Duration::from_secs_f64(payload as f64 / RECOMPRESSED));
     let serve = Work::Replays([Exchange::Same, Exchange::Zlib].map(WorkloadSpec::Serve).to_vec());
     // What is zlib already is sent as it is, and takes next to nothing.
-    let job = Job::new("Serving a clone", serve, weight::SERVE, codecs).taking(one).with_rows(0, 1);
+    let job = Job::new(Statement::new("serving-a-clone"), serve, weight::SERVE, codecs).taking(one).with_rows(0, 1);
     measuring.measure(&job, budget)
 }
 

@@ -1,12 +1,15 @@
-//! What an experiment that was published once found here, beside what it found then.
+//! The result of a published experiment that was run again: measured figures beside the published ones, and a verdict on each claim.
+//!
+//! A result holds identifiers and figures. Version 1 held finished sentences in their place: they are kept and shown as stored, and such a
+//! result is never judged again.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, RepositoryState};
+use crate::{Host, RepositoryState, Statement, StoredStatement};
 
 /// The version of [`Experiment`]'s form.
-pub const EXPERIMENT_SCHEMA_VERSION: u32 = 1;
+pub const EXPERIMENT_SCHEMA_VERSION: u32 = 2;
 
 /// A published experiment that was run again, whole.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -23,24 +26,25 @@ pub struct Experiment {
     pub host: Host,
     /// The repository that it ran on.
     pub repository: RepositoryState,
-    /// Where the set-up differs from the published one, a sentence each.
-    pub differences: Vec<String>,
+    /// Where the set-up differs from the published one.
+    pub differences: Vec<StoredStatement>,
     /// What was measured, beside what was published.
     pub tables: Vec<ExperimentTable>,
     /// What is read line by line, all quantities of a line together, such as a trace: its rows are not held against a first one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub listings: Vec<ExperimentTable>,
-    /// What is to be said of each claim.
+    /// The verdict on each claim.
     pub claims: Vec<ClaimOutcome>,
-    /// What else is worth knowing, a sentence each: what does not agree in the published text, what was left out and why.
-    pub notes: Vec<String>,
+    /// What else is worth knowing: how figures were measured, what was left out and why. The remarks on the publication itself are in its
+    /// [`Published`](crate::Published) entry; version 1 repeats them here.
+    pub notes: Vec<StoredStatement>,
 }
 
 /// One table: a row for each arm, a column for each quantity.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentTable {
     /// What it shows.
-    pub title: String,
+    pub title: StoredStatement,
     /// Its quantities.
     pub columns: Vec<ExperimentColumn>,
     /// Its arms.
@@ -105,19 +109,61 @@ impl Estimate {
     }
 }
 
-/// What is to be said of a published claim.
+impl ExperimentTable {
+    /// Whether this is the table whose title is `title`, with the same values.
+    pub fn is_titled(&self, title: &Statement) -> bool {
+        matches!(&self.title, StoredStatement::Statement(found) if found == title)
+    }
+}
+
+/// The verdict on a published claim, with the figures and the reasons that led to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum ClaimOutcome {
+    /// From version 2 on.
+    Judged(JudgedClaim),
+    /// Of version 1.
+    Text(ClaimText),
+}
+
+/// A judged claim.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JudgedClaim {
+    /// The claim, by its [`PublishedClaim::id`](crate::PublishedClaim).
+    pub id: String,
+    /// The verdict.
+    pub outcome: Outcome,
+    /// The measured figures that decide; empty where nothing was measured.
+    pub measured: Vec<Statement>,
+    /// Why the figures lead to the verdict.
+    pub reasons: Vec<Statement>,
+}
+
+/// A claim's outcome as version 1 stored it: finished text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ClaimOutcome {
+#[serde(deny_unknown_fields)]
+pub struct ClaimText {
     /// The claim, in a sentence.
     pub claim: String,
-    /// What was published for it, as text with its unit; empty where it came without a figure.
+    /// The published figure with its unit; empty where the claim has none.
     pub published: String,
-    /// What was measured for it, as text with its unit; empty where it was not.
+    /// The measured figure with its unit; empty where nothing was measured.
     pub measured: String,
     /// The verdict.
     pub outcome: Outcome,
-    /// Why, as far as the figures support it.
+    /// Why.
     pub reason: String,
+}
+
+impl ClaimOutcome {
+    /// The verdict.
+    pub fn outcome(&self) -> Outcome {
+        match self {
+            ClaimOutcome::Judged(claim) => claim.outcome,
+            ClaimOutcome::Text(claim) => claim.outcome,
+        }
+    }
 }
 
 /// The verdict on a published claim.

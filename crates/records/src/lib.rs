@@ -33,6 +33,7 @@ mod schema;
 mod self_test;
 mod serve;
 mod size;
+mod statement;
 mod trace;
 
 pub use budget::{EqualBudget, Quantity};
@@ -40,8 +41,8 @@ pub use chains::{ChainBucket, ChainComparison, ChainCost};
 pub use client::{Client, ClientKind};
 pub use comparison::{DisturbanceShares, RatioEstimate, RatioInterval, VariantComparison, Verdict, WorkloadComparison};
 pub use experiment::{
-    ClaimOutcome, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable,
-    Outcome, Unit,
+    ClaimOutcome, ClaimText, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow,
+    ExperimentTable, JudgedClaim, Outcome, Unit,
 };
 pub use explanation::{Explanation, Factor, FactorKind};
 pub use host::{Host, Machine, Storage};
@@ -68,6 +69,7 @@ pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
 };
+pub use statement::{Figure, Statement, StatementValue, StoredStatement};
 pub use trace::{
     AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads,
     PartAccesses, TraceRecord,

@@ -29,7 +29,7 @@ pub use self::{
     clients::clients,
     comparisons::comparisons,
     conversion::conversion,
-    experiments::{experiment_list, experiments},
+    experiments::{experiment_list, experiments, sentence, wording_problems},
     explanations::explanations,
     joined::joined,
     memory_check::memory_check,

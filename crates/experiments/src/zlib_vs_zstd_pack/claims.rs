@@ -1,14 +1,13 @@
-//! What is to be said of each claim.
+//! The verdict on each claim.
 
-use repackbench_records::{ClaimOutcome, Outcome};
+use repackbench_analysis::{
+    ArmReader, Judgement, Ratio, Side, WorkloadKey, between, claim_outcomes, measured_size, named_ratio, side, takes,
+    takes_the_same_beside, undecided,
+};
+use repackbench_records::{ClaimOutcome, Figure, Outcome, Statement};
 
 use super::tables::{
     FETCH_SAME, Findings, INCREMENTAL, PICKAXE, REPACK, SERVE_SAME, SERVE_ZLIB, TRAVERSE, arm, published_user_ratio,
-};
-use crate::{
-    estimates::{JobName, Ratio, Who, between},
-    text::{estimate, list, percent, size_ratio},
-    verdict::{Judgement, Side, outcomes, side, takes, takes_the_same_beside, undecided},
 };
 
 /// The codec that most claims are about.
@@ -27,8 +26,8 @@ const EXPENSIVE: f64 = 2.0;
 /// An outcome for each published claim.
 pub(super) fn claims(found: &Findings<'_>) -> Vec<ClaimOutcome> {
     let judged = [
-        ("rev-list", read(found, "git rev-list", TRAVERSE, "rev-list")),
-        ("log-s", read(found, "git log -S", PICKAXE, "log -S")),
+        ("rev-list", read(found, TRAVERSE, "rev-list")),
+        ("log-s", read(found, PICKAXE, "log -S")),
         ("size-5", size_at_5(found)),
         ("past-9", past_9(found)),
         ("size-does-not-read", size_does_not_read(found)),
@@ -37,43 +36,40 @@ pub(super) fn claims(found: &Findings<'_>) -> Vec<ClaimOutcome> {
         ("incremental", incremental(found)),
         ("recompress", recompress(found)),
     ];
-    outcomes(found.published, judged)
+    claim_outcomes(found.published, judged)
 }
 
 /// A read by git under zstd:3.
-fn read(found: &Findings<'_>, what: &str, job: JobName, command: &str) -> Judgement {
+fn read(found: &Findings<'_>, job: WorkloadKey, command: &str) -> Judgement {
     let published: Vec<f64> = published_user_ratio(found, ARM, command).into_iter().collect();
-    let mut judgement = takes(&format!("{what} under {ARM}"), &published, found.by_git(job, ARM).as_ref());
-    if let Some(replayed) = found.in_process(job, ARM) {
-        let replayed = estimate(&replayed.estimate);
-        judgement.reason.push_str(&format!(" Replayed, with little work but decoding, it takes {replayed}."));
-    }
-    judgement
+    let what = Statement::new("under").with("what", format!("git {command}")).with("spec", ARM);
+    let replayed = found.in_process(job, ARM);
+    let replayed = replayed.map(|ratio| Statement::new("replay-takes").with("ratio", &ratio.estimate));
+    takes(what, &published, found.by_git(job, ARM).as_ref()).because(replayed)
 }
 
 fn size_at_5(found: &Findings<'_>) -> Judgement {
     let Some(size) = found.size_ratio("zstd:5", super::BASELINE) else {
-        return Judgement::missing("zstd:5 was not measured.");
+        return Judgement::not_measured("zstd:5");
     };
     let by_bytes =
         found.commands().and_then(|table| Some(table.value("zstd:5", "size")? / table.value("zlib", "size")?));
     let bound = by_bytes.unwrap_or(1.0).max(1.0) + NEAR;
-    let apart = percent((size - 1.0).abs());
-    let (outcome, than) = if (size - 1.0).abs() <= bound - 1.0 {
-        (Outcome::Reproduced, "differ")
+    let (outcome, id) = if (size - 1.0).abs() <= bound - 1.0 {
+        (Outcome::Reproduced, "packs-differ")
     } else if size > 1.0 {
         // The published pack was larger than zlib's, too.
-        (Outcome::Changed, "are larger")
+        (Outcome::Changed, "packs-larger")
     } else {
-        (Outcome::NotReproduced, "are smaller")
+        (Outcome::NotReproduced, "packs-smaller")
     };
-    let reason = format!("The packs {than} by {apart}, with the deltas of the source in both.");
-    Judgement::new(outcome, size_ratio(size), reason)
+    let reason = Statement::new(id).with("change", Figure::share((size - 1.0).abs()));
+    Judgement::new(outcome, vec![measured_size(size)], reason)
 }
 
 fn past_9(found: &Findings<'_>) -> Judgement {
     let Some(size) = found.size_ratio("zstd:11", "zstd:9") else {
-        return Judgement::missing("zstd:9 and zstd:11 were not both measured.");
+        return Judgement::missing(Statement::new("levels-9-and-11-not-measured"));
     };
     let gain = 1.0 - size;
     let outcome = match gain {
@@ -81,36 +77,32 @@ fn past_9(found: &Findings<'_>) -> Judgement {
         gain if gain < 2.0 * NO_GAIN => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
-    let mut reason = format!("From level 9 to 11 the packs shrink by {:.2} %.", gain * 100.0);
-    if let Some(time) = repack_between(found, "zstd:11", "zstd:9") {
-        reason.push_str(&format!(" A full repack then takes {} of the CPU time.", estimate(&time.estimate)));
-    }
-    Judgement::new(outcome, format!("{} of the bytes", size_ratio(size)), reason)
+    let reason = Statement::new("past-9-shrinks").with("gain", Figure::share(gain));
+    let time = of_two(found, REPACK, "zstd:11", "zstd:9");
+    let time = time.map(|time| Statement::new("past-9-repack-takes").with("ratio", &time.estimate));
+    let measured = Statement::new("of-the-bytes").with("ratio", Figure::ratio(size));
+    Judgement::new(outcome, vec![measured], reason).because(time)
 }
 
-fn repack_between(found: &Findings<'_>, one: &str, other: &str) -> Option<Ratio> {
-    of_two(found, REPACK, one, other)
-}
-
-/// The time of one codec's row as a multiple of another's, by git; the noise is that of the workload.
-fn of_two(found: &Findings<'_>, job: JobName, one: &str, other: &str) -> Option<Ratio> {
+/// The time of one codec's row as a multiple of another's, by git, with the noise floor of the workload.
+fn of_two(found: &Findings<'_>, job: WorkloadKey, one: &str, other: &str) -> Option<Ratio> {
     let floor = found.by_git(job, one)?.floor;
-    let (one, other) = (arm(Who::Library, one)?, arm(Who::Library, other)?);
+    let (one, other) = (arm(ArmReader::ClientWithLibrary, one)?, arm(ArmReader::ClientWithLibrary, other)?);
     Some(Ratio { estimate: between(found.records, job, &one, &other)?, floor })
 }
 
 /// What zstd:3 was published to save beside zlib says how little is the same.
 fn size_does_not_read(found: &Findings<'_>) -> Judgement {
-    let judge = |(what, job): (&'static str, JobName)| {
+    let judge = |(what, job): (&'static str, WorkloadKey)| {
         let ratio = of_two(found, job, ARM, "zstd:1")?;
         let published: Vec<f64> = published_user_ratio(found, ARM, what).into_iter().collect();
-        Some((what, takes_the_same_beside(what, &published, Some(&ratio))))
+        Some((what, takes_the_same_beside(what, &published, Some(&ratio)), ratio))
     };
-    let judged: Vec<(&str, Judgement)> =
+    let judged: Vec<(&str, Judgement, Ratio)> =
         [("rev-list", TRAVERSE), ("log -S", PICKAXE)].into_iter().filter_map(judge).collect();
-    let outcomes: Vec<Outcome> = judged.iter().map(|(_, judgement)| judgement.outcome).collect();
+    let outcomes: Vec<Outcome> = judged.iter().map(|(_, judgement, _)| judgement.outcome).collect();
     let outcome = if outcomes.is_empty() {
-        return Judgement::missing("Neither rev-list nor log -S were measured under zstd:1 and zstd:3.");
+        return Judgement::missing(Statement::new("reads-not-measured"));
     } else if outcomes.contains(&Outcome::NotReproduced) {
         Outcome::NotReproduced
     } else if outcomes.contains(&Outcome::Undecided) {
@@ -118,50 +110,45 @@ fn size_does_not_read(found: &Findings<'_>) -> Judgement {
     } else {
         Outcome::Reproduced
     };
-    let measured: Vec<String> =
-        judged.iter().map(|(what, judgement)| format!("{what} {}", judgement.measured)).collect();
-    let mut reasons: Vec<String> = judged.into_iter().map(|(_, judgement)| judgement.reason).collect();
-    if let Some(size) = found.size_ratio(ARM, "zstd:1") {
-        reasons.push(format!("The packs of {ARM} have {} of the bytes of those of zstd:1.", size_ratio(size)));
-    }
-    Judgement::new(outcome, measured.join(", "), reasons.join(" "))
+    let measured = judged.iter().map(|(what, _, ratio)| named_ratio(*what, &ratio.estimate)).collect();
+    let size = found.size_ratio(ARM, "zstd:1");
+    let size = size.map(|size| {
+        Statement::new("packs-have").with("spec", ARM).with("ratio", Figure::ratio(size)).with("of", "zstd:1")
+    });
+    let reasons = judged.into_iter().flat_map(|(_, judgement, _)| judgement.reasons).chain(size).collect();
+    Judgement { outcome, measured, reasons }
 }
 
-/// Another wrapper than the published one: its cost is told, and is no verdict on that one.
+/// The cost of another wrapper than the published one, which is no verdict on that one.
 fn wrapper(found: &Findings<'_>) -> Judgement {
     let figures = [("rev-list", TRAVERSE), ("log -S", PICKAXE), ("repack", REPACK)];
-    let measured: Vec<String> = figures
-        .iter()
-        .filter_map(|(what, job)| Some(format!("{what} {}", estimate(&found.by_git(*job, super::BASELINE)?.estimate))))
-        .collect();
+    let figure = |(what, job): (&'static str, WorkloadKey)| {
+        Some(named_ratio(what, &found.by_git(job, super::BASELINE)?.estimate))
+    };
+    let measured: Vec<Statement> = figures.into_iter().filter_map(figure).collect();
     if measured.is_empty() {
-        return Judgement::missing("git was not measured.");
+        return Judgement::not_measured("git");
     }
-    let reason = "The wrapper of 2016 was linked into git; what was measured here is a preloaded library in its place.";
-    Judgement::new(Outcome::NotComparable, measured.join(", "), reason.to_owned())
+    Judgement::new(Outcome::NotComparable, measured, Statement::new("another-wrapper"))
 }
 
 fn repack(found: &Findings<'_>) -> Judgement {
     let published: Vec<f64> = published_user_ratio(found, ARM, "repack").into_iter().collect();
-    let mut judgement = takes(&format!("A full repack under {ARM}"), &published, found.by_git(REPACK, ARM).as_ref());
+    let mut judgement = takes(full_repack(), &published, found.by_git(REPACK, ARM).as_ref());
     if judgement.measured.is_empty() {
         return judgement;
     }
-    judgement.reason.push_str(" One thread packs here, so the published user times are what it is held against.");
+    judgement.reasons.push(Statement::new("one-thread-packs"));
     let sides = UP_TO_7.map(|codec| (codec, found.by_git(REPACK, codec).map(|ratio| side(&ratio))));
-    let those = |is_wanted: fn(Option<Side>) -> bool| -> Vec<String> {
-        sides.iter().filter(|(_, side)| is_wanted(*side)).map(|(codec, _)| (*codec).to_owned()).collect()
+    let those = |is_wanted: fn(Option<Side>) -> bool| -> Vec<&str> {
+        sides.iter().filter(|(_, side)| is_wanted(*side)).map(|(codec, _)| *codec).collect()
     };
     let missing = those(|side| side.is_none());
     let unknown = those(|side| side == Some(Side::Unknown));
     let not_faster = those(|side| matches!(side, Some(Side::Within | Side::Above)));
-    let words = [
-        (&not_faster, "It is not faster under"),
-        (&unknown, "Intervals do not tell of"),
-        (&missing, "Not measured were"),
-    ];
-    for (codecs, what) in words.iter().filter(|(codecs, _)| !codecs.is_empty()) {
-        judgement.reason.push_str(&format!(" {what} {}.", list(codecs)));
+    let lists = [("not-faster-under", &not_faster), ("undecided-under", &unknown), ("not-measured-under", &missing)];
+    for (id, codecs) in lists.into_iter().filter(|(_, codecs)| !codecs.is_empty()) {
+        judgement.reasons.push(Statement::new(id).with("codecs", codecs.clone()));
     }
     if matches!(judgement.outcome, Outcome::Reproduced | Outcome::Changed) {
         if !missing.is_empty() || !unknown.is_empty() {
@@ -171,6 +158,10 @@ fn repack(found: &Findings<'_>) -> Judgement {
         }
     }
     judgement
+}
+
+fn full_repack() -> Statement {
+    Statement::new("full-repack").with("spec", ARM)
 }
 
 /// How far a ratio is from 1 at least and at most, as logarithms; none without an interval.
@@ -183,76 +174,68 @@ fn effect(ratio: &Ratio) -> Option<[f64; 2]> {
 
 fn incremental(found: &Findings<'_>) -> Judgement {
     let Some(daily) = found.by_git(INCREMENTAL, ARM) else {
-        return Judgement::missing("An incremental repack was not measured.");
+        return Judgement::not_measured(Statement::new("incremental-repack").with("spec", ARM));
     };
     let Some(full) = found.by_git(REPACK, ARM) else {
-        return Judgement::missing("There is no measured full repack to hold it against.");
+        return Judgement::not_measured(full_repack());
     };
-    let measured = format!("incremental {}, full {}", estimate(&daily.estimate), estimate(&full.estimate));
-    let what = format!("An incremental repack under {ARM}");
-    let (outcome, mut reason) = match (effect(&daily), effect(&full)) {
-        (None, _) => (Outcome::Undecided, undecided(&what, &daily)),
-        (_, None) => (Outcome::Undecided, undecided(&format!("A full repack under {ARM}"), &full)),
-        _ if !matches!(side(&full), Side::Below | Side::Above) => (
-            Outcome::Undecided,
-            format!("A full repack under {ARM} does not differ beyond the noise floor, so that nothing is less."),
-        ),
+    let measured = vec![named_ratio("incremental", &daily.estimate), named_ratio("full", &full.estimate)];
+    let what = Statement::new("incremental-repack").with("spec", ARM);
+    let differs = |id: &str| Statement::new(id).with("what", what.clone());
+    let (outcome, reason) = match (effect(&daily), effect(&full)) {
+        (None, _) => (Outcome::Undecided, undecided(what.clone(), &daily)),
+        (_, None) => (Outcome::Undecided, undecided(full_repack(), &full)),
+        _ if !matches!(side(&full), Side::Below | Side::Above) => {
+            (Outcome::Undecided, Statement::new("full-does-not-differ").with("what", full_repack()))
+        }
         (Some([_, most]), Some([least_of_full, _])) if most <= least_of_full * MUCH_LESS => {
-            (Outcome::Reproduced, format!("{what} differs from zlib's by less than half of what a full one does."))
+            (Outcome::Reproduced, differs("differs-by-less-than-half"))
         }
         (Some([least, most]), Some([least_of_full, most_of_full]))
             if most <= least_of_full && least > most_of_full * MUCH_LESS =>
         {
-            let reason = "differs from zlib's by less than a full one does, but not by less than half.";
-            (Outcome::Changed, format!("{what} {reason}"))
+            (Outcome::Changed, differs("differs-by-less"))
         }
         (Some([least, _]), Some([_, most_of_full])) if least > most_of_full => {
-            (Outcome::NotReproduced, format!("{what} differs from zlib's by more than a full one does."))
+            (Outcome::NotReproduced, differs("differs-by-more"))
         }
-        _ => (Outcome::Undecided, format!("The intervals do not tell how much less than a full one {what} differs.")),
+        _ => (Outcome::Undecided, differs("differs-undecided")),
     };
-    if let Some(fetch) = found.by_git(FETCH_SAME, ARM) {
-        reason.push_str(&format!(
-            " A fetch between git's of today, who can only send zlib, takes {}; stored zstd cannot be sent as it is.",
-            estimate(&fetch.estimate)
-        ));
-    }
-    Judgement::new(outcome, measured, reason)
+    let fetch = found.by_git(FETCH_SAME, ARM);
+    let fetch = fetch.map(|fetch| Statement::new("fetch-takes").with("ratio", &fetch.estimate));
+    Judgement::new(outcome, measured, reason).because(fetch)
 }
 
 fn recompress(found: &Findings<'_>) -> Judgement {
     let Some(served) = found.in_process(SERVE_ZLIB, ARM) else {
-        return Judgement::missing("Serving was not measured.");
+        return Judgement::not_measured(Statement::new("serving"));
     };
-    let measured = format!("{} of the CPU time of serving stored zlib", estimate(&served.estimate));
-    let what = format!("Serving a clone from {ARM} to a client that only knows zlib");
+    let measured = vec![Statement::new("of-serving-zlib").with("ratio", &served.estimate)];
+    let what = Statement::new("serving-zlib-clients").with("spec", ARM);
+    let serving = |id: &str| Statement::new(id).with("what", what.clone());
     let (outcome, reason) = match served.estimate.interval {
-        Some([low, _]) if low > EXPENSIVE => (Outcome::Reproduced, format!("{what} takes more than twice as long.")),
-        Some(_) if side(&served) == Side::Above => {
-            (Outcome::Changed, format!("{what} takes longer, but not surely twice as long."))
-        }
-        Some([_, high]) if high <= 1.0 + served.floor => {
-            (Outcome::NotReproduced, format!("{what} does not take longer."))
-        }
-        _ => (Outcome::Undecided, undecided(&what, &served)),
+        Some([low, _]) if low > EXPENSIVE => (Outcome::Reproduced, serving("takes-more-than-twice")),
+        Some(_) if side(&served) == Side::Above => (Outcome::Changed, serving("takes-longer-not-surely-twice")),
+        Some([_, high]) if high <= 1.0 + served.floor => (Outcome::NotReproduced, serving("does-not-take-longer")),
+        _ => (Outcome::Undecided, undecided(what.clone(), &served)),
     };
-    let like = found.in_process(SERVE_SAME, ARM).map(|ratio| estimate(&ratio.estimate));
-    let like = like.map(|like| format!(" To a client that takes zstd it takes {like}.")).unwrap_or_default();
-    Judgement::new(outcome, measured, reason + &like)
+    let same = found.in_process(SERVE_SAME, ARM);
+    let same = same.map(|same| Statement::new("serving-same-codec-takes").with("ratio", &same.estimate));
+    Judgement::new(outcome, measured, reason).because(same)
 }
 
 #[cfg(test)]
 mod tests {
-    use repackbench_records::{Record, published_experiment};
+    use repackbench_analysis::Ratios;
+    use repackbench_records::{JudgedClaim, Record, published_experiment};
 
     use super::*;
     use crate::{
-        estimates::{Ratios, tests::by_client},
-        verdict::tests::{assert_all_are_undecided, outcome_of},
+        tests::{assert_all_are_undecided, blocks, by_client, outcome_of, reason},
         zlib_vs_zstd_pack::{NAME, tables::VariantBytes},
     };
 
-    fn judged(records: &[Record], bytes: &[(&str, u64)], id: &str) -> ClaimOutcome {
+    fn judged(records: &[Record], bytes: &[(&str, u64)], id: &str) -> JudgedClaim {
         let bytes =
             bytes.iter().map(|(spec, packs)| ((*spec).to_owned(), VariantBytes { packs: *packs, total: *packs }));
         let published = published_experiment(NAME).unwrap();
@@ -263,7 +246,7 @@ mod tests {
             bytes: bytes.collect(),
             as_found: VariantBytes::default(),
         };
-        outcome_of(published, id, claims(&found))
+        outcome_of(id, claims(&found))
     }
 
     #[test]
@@ -312,7 +295,7 @@ mod tests {
         let records = by_client("traverse", &[("zlib:6", 1.5)]);
         let outcome = judged(&records, &[], "wrapper");
         assert_eq!(outcome.outcome, Outcome::NotComparable);
-        assert!(outcome.measured.starts_with("rev-list 1.50 ["), "{}", outcome.measured);
+        assert!(reason(&outcome.measured).starts_with("rev-list 1.50 ["), "{:?}", outcome.measured);
     }
 
     #[test]
@@ -325,11 +308,15 @@ mod tests {
         assert_eq!(with_7(0.95).outcome, Outcome::Reproduced);
         let slow = with_7(1.1);
         assert_eq!(slow.outcome, Outcome::Changed);
-        assert!(slow.reason.ends_with("It is not faster under zstd:7."), "{}", slow.reason);
+        assert!(reason(&slow.reasons).ends_with("It is not faster under zstd:7."), "{:?}", slow.reasons);
         // What was left out is no evidence.
         let alone = judge(&[]);
         assert_eq!(alone.outcome, Outcome::Undecided);
-        assert!(alone.reason.ends_with("Not measured were zstd:1, zstd:5 and zstd:7."), "{}", alone.reason);
+        assert!(
+            reason(&alone.reasons).ends_with("zstd:1, zstd:5 and zstd:7 were not measured."),
+            "{:?}",
+            alone.reasons
+        );
     }
 
     /// An incremental repack and a full one, each with its part of zlib's time in a block.
@@ -370,8 +357,7 @@ mod tests {
 
     #[test]
     fn compressing_again_is_expensive_where_it_takes_more_than_twice_as_long() {
-        let judge =
-            |part| judged(&crate::estimates::tests::blocks("serve:zlib", "zlib:6", "zstd:3", part), &[], "recompress");
+        let judge = |part| judged(&blocks("serve:zlib", "zlib:6", "zstd:3", part), &[], "recompress");
         assert_eq!(
             [5.0, 1.5, 0.9].map(|part| judge(part).outcome),
             [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]

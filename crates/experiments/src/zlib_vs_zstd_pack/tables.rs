@@ -1,14 +1,16 @@
 //! The tables: what was published beside what was measured.
 
+use repackbench_analysis::{
+    ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, command_peak, cpu, median_estimate, samples, user, wall,
+};
 use repackbench_codec::CodecSpec;
 use repackbench_records::{
-    Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable, Published, PublishedTable, Record,
-    SizeRecord, Unit,
+    Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, Published, PublishedTable, Record,
+    SizeRecord, Statement, StoredStatement, Unit,
 };
 
 use super::Variants;
 use crate::{
-    estimates::{Arm, JobName, Ratio, Ratios, Who, best_of, command_peak, cpu, median_estimate, samples, user, wall},
     tables::{column, has_figure},
     variants::spec,
 };
@@ -16,14 +18,14 @@ use crate::{
 /// The published table.
 pub(super) const COMMANDS: &str = "commands";
 
-pub(super) const TRAVERSE: JobName = JobName::all("traverse");
-pub(super) const PICKAXE: JobName = JobName::all("diff:pickaxe");
-pub(super) const REPACK: JobName = JobName::all("repack");
-pub(super) const INCREMENTAL: JobName = JobName::newest("repack:incremental");
-pub(super) const FETCH_SAME: JobName = JobName::newest("fetch:same");
-pub(super) const FETCH_ZLIB: JobName = JobName::newest("fetch:zlib");
-pub(super) const SERVE_SAME: JobName = JobName::all("serve:same");
-pub(super) const SERVE_ZLIB: JobName = JobName::all("serve:zlib");
+pub(super) const TRAVERSE: WorkloadKey = WorkloadKey::all("traverse");
+pub(super) const PICKAXE: WorkloadKey = WorkloadKey::all("diff:pickaxe");
+pub(super) const REPACK: WorkloadKey = WorkloadKey::all("repack");
+pub(super) const INCREMENTAL: WorkloadKey = WorkloadKey::newest("repack:incremental");
+pub(super) const FETCH_SAME: WorkloadKey = WorkloadKey::newest("fetch:same");
+pub(super) const FETCH_ZLIB: WorkloadKey = WorkloadKey::newest("fetch:zlib");
+pub(super) const SERVE_SAME: WorkloadKey = WorkloadKey::all("serve:same");
+pub(super) const SERVE_ZLIB: WorkloadKey = WorkloadKey::all("serve:zlib");
 
 /// The columns of bytes: of packs, and of all files.
 const SIZE: &str = "size";
@@ -85,13 +87,13 @@ impl<'a> Findings<'a> {
     }
 
     /// Of stock git, to plain git on the baseline.
-    pub(super) fn by_git(&self, job: JobName, spec: &str) -> Option<Ratio> {
-        self.ratios.get(job, &arm(Who::Library, spec)?)
+    pub(super) fn by_git(&self, job: WorkloadKey, spec: &str) -> Option<Ratio> {
+        self.ratios.get(job, &arm(ArmReader::ClientWithLibrary, spec)?)
     }
 
     /// Of a replay, to that of the baseline.
-    pub(super) fn in_process(&self, job: JobName, spec: &str) -> Option<Ratio> {
-        self.ratios.get(job, &arm(Who::Replay, spec)?)
+    pub(super) fn in_process(&self, job: WorkloadKey, spec: &str) -> Option<Ratio> {
+        self.ratios.get(job, &arm(ArmReader::Replay, spec)?)
     }
 
     pub(super) fn commands(&self) -> Option<&'a PublishedTable> {
@@ -100,53 +102,38 @@ impl<'a> Findings<'a> {
 }
 
 /// A codec of this experiment, and who reads it.
-pub(super) fn arm(who: Who, text: &str) -> Option<Arm> {
-    spec(text).ok().map(|spec: CodecSpec| Arm::new(who, &spec))
+pub(super) fn arm(reader: ArmReader, text: &str) -> Option<ArmKey> {
+    spec(text).ok().map(|spec: CodecSpec| ArmKey::new(reader, spec.canonical()))
 }
 
 /// Which arm of ours a published one is.
-fn arm_of(label: &str) -> Option<Arm> {
+fn arm_of(label: &str) -> Option<ArmKey> {
     match label {
-        "zlib" => arm(Who::Plain, super::BASELINE),
-        "zlib, wrapped" => arm(Who::Library, super::BASELINE),
-        codec => arm(Who::Library, codec),
+        "zlib" => arm(ArmReader::Client, super::BASELINE),
+        "zlib, wrapped" => arm(ArmReader::ClientWithLibrary, super::BASELINE),
+        codec => arm(ArmReader::ClientWithLibrary, codec),
     }
 }
 
 /// What is different from the published set-up.
-pub(super) fn differences(experiment: &Experiment) -> Vec<String> {
+pub(super) fn differences(experiment: &Experiment) -> Vec<StoredStatement> {
     let repository = &experiment.repository;
-    let objects = repository.objects.map(|objects| format!(" with {objects} objects")).unwrap_or_default();
-    let zstd = experiment.host.libraries.get("libzstd").map(|version| format!(", {version},")).unwrap_or_default();
+    let name = Statement::new("another-repository").with("name", repository.name.as_str());
+    let objects = Figure::count(repository.objects.unwrap_or_default());
+    let version = experiment.host.libraries.get("libzstd").map_or("zstd", String::as_str);
     vec![
-        format!("The repository is {}{objects}; published was linux.git.", repository.name),
-        "git is unpatched here, and a preloaded library stands in for the functions of zlib; then, git was built with a wrapper of \
-         them. Chunks are this program's, each with a checksum of four bytes, and stored where they would not shrink."
-            .to_owned(),
-        "All variants have the deltas of the source here, so that their sizes differ by the codec alone; then each was repacked from \
-         scratch."
-            .to_owned(),
-        format!("zstd is that of today here{zstd} and then one of 2016."),
-        "Packs are written by one thread here, by four cores then: the published user time, and not the elapsed time, is what \
-         compares."
-            .to_owned(),
-        "git log -S prints the commits' names here, and with --raw what they changed then; here it looks for no renames and converts no \
-         text (--no-renames, --no-textconv), then it did what git does by itself, which detects renames. Commit-graphs, bitmaps and \
-         multi-pack-indexes are off."
-            .to_owned(),
+        name.with("objects", objects).with("published", "linux.git").into(),
+        Statement::new("preloaded-library").into(),
+        Statement::new("deltas-of-the-source").into(),
+        Statement::new("zstd-of-today").with("version", version).into(),
+        Statement::new("one-thread-writes-packs").into(),
+        Statement::new("log-s-options").into(),
     ]
 }
 
-pub(super) fn notes(published: &Published) -> Vec<String> {
-    let mut notes = vec![
-        "Times of commands are elapsed and user time of the process and all that it waited for, medians but for the best of five of \
-         rev-list; ratios are of CPU time, from pairs of runs in the same block, with 95 % intervals."
-            .to_owned(),
-        "Peak memory of a command is that of its largest process, in one run before the timed ones; pages of packs that it maps count."
-            .to_owned(),
-    ];
-    notes.extend(published.remarks.iter().cloned());
-    notes
+/// How figures were measured.
+pub(super) fn notes() -> Vec<StoredStatement> {
+    vec![Statement::new("times-of-commands").into(), Statement::new("peak-memory-of-commands").into()]
 }
 
 pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
@@ -171,10 +158,10 @@ fn commands(found: &Findings<'_>) -> Option<ExperimentTable> {
         measured: columns.iter().map(|column| found.as_found.cell(&column.name)).collect(),
     };
     let rows = rows.chain([as_found]).collect();
-    Some(ExperimentTable { title: "Commands of stock git, and packs".to_owned(), columns, rows })
+    Some(ExperimentTable { title: Statement::new("commands-of-stock-git").into(), columns, rows })
 }
 
-fn command_cell(found: &Findings<'_>, column: &str, arm: &Arm) -> Option<Estimate> {
+fn command_cell(found: &Findings<'_>, column: &str, arm: &ArmKey) -> Option<Estimate> {
     let of = |job, time| samples(found.records, job, arm, time);
     let spec = arm.spec.as_deref()?;
     match column {
@@ -196,7 +183,7 @@ fn ratios(found: &Findings<'_>) -> ExperimentTable {
     let rows = found.commands().into_iter().flat_map(|published| &published.rows).filter(|row| row.label != "zlib");
     let rows = rows.filter_map(|row| {
         let arm = arm_of(&row.label)?;
-        let replayed = Arm { who: Who::Replay, ..arm.clone() };
+        let replayed = ArmKey { reader: ArmReader::Replay, ..arm.clone() };
         // By this program zlib is read by itself alone.
         let is_wrapped = arm.spec == arm_of("zlib").and_then(|arm| arm.spec);
         let of_git = by_git.iter().map(|(_, job)| found.ratios.get(*job, &arm));
@@ -210,7 +197,7 @@ fn ratios(found: &Findings<'_>) -> ExperimentTable {
     });
     let columns = by_git.iter().chain(&replays).map(|(name, _)| column(name, Unit::Ratio));
     ExperimentTable {
-        title: "CPU time as a multiple of zlib's".to_owned(),
+        title: Statement::new("cpu-time-to-zlib").into(),
         columns: columns.collect(),
         rows: rows.filter(has_figure).collect(),
     }
@@ -239,7 +226,7 @@ fn daily(found: &Findings<'_>) -> ExperimentTable {
     let rows = labels().filter_map(|label| {
         let arm = arm_of(label)?;
         // One row of zlib is enough for replays.
-        let replayed = (label != "zlib, wrapped").then(|| Arm { who: Who::Replay, ..arm.clone() });
+        let replayed = (label != "zlib, wrapped").then(|| ArmKey { reader: ArmReader::Replay, ..arm.clone() });
         let of_git = by_git.iter().map(|(_, job)| (*job, Some(arm.clone())));
         let of_replays = replays.iter().map(|(_, job)| (*job, replayed.clone()));
         let mut measured = Vec::new();
@@ -250,7 +237,7 @@ fn daily(found: &Findings<'_>) -> ExperimentTable {
         Some(ExperimentRow { label: label.to_owned(), published: vec![None; measured.len()], measured })
     });
     ExperimentTable {
-        title: "CPU time of what people and servers do every day".to_owned(),
+        title: Statement::new("cpu-time-of-daily-work").into(),
         columns,
         rows: rows.filter(has_figure).collect(),
     }
@@ -265,7 +252,7 @@ fn memory(found: &Findings<'_>) -> ExperimentTable {
         Some(ExperimentRow { label: label.to_owned(), published: vec![None; jobs.len()], measured })
     });
     ExperimentTable {
-        title: "Peak resident memory of stock git".to_owned(),
+        title: Statement::new("peak-memory-of-stock-git").into(),
         columns: jobs.iter().map(|(name, _)| column(name, Unit::Bytes)).collect(),
         rows: rows.filter(has_figure).collect(),
     }

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 use super::*;
 use crate::{
     AccessMap, Checks, ChosenDecoder, ChunkForm, ClaimOutcome, ComparedTime, ContentDigest, ConversionCost,
-    DeltaCacheUse, DeltaOrigin, Disturbance, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Host,
-    ModelledCold, ModelledDevice, ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace, RunUsage,
-    SampleRecord, SizeRecord, SpecText, Storage, TracedReads, Unit, Variant, Vcs, WorkloadLabel,
+    DeltaCacheUse, DeltaOrigin, Disturbance, Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, Host,
+    JudgedClaim, ModelledCold, ModelledDevice, ObjectKind, Outcome, RatioEstimate, RepositoryState, Role, RunPlace,
+    RunUsage, SampleRecord, SizeRecord, SpecText, Statement, Storage, StoredStatement, TracedReads, Unit, Variant, Vcs,
+    WorkloadLabel,
 };
 
 fn record(block: u32) -> Record {
@@ -77,20 +78,19 @@ fn experiment() -> Experiment {
         began_unix_ms: 5,
         host: record(0).host,
         repository: record(0).repository,
-        differences: vec!["one".into()],
+        differences: vec![Statement::new("one").into()],
         tables: vec![ExperimentTable {
-            title: "times".into(),
+            title: Statement::new("times").into(),
             columns: vec![ExperimentColumn { name: "elapsed".into(), unit: Unit::Seconds }],
             rows: vec![ExperimentRow { label: "zlib".into(), published: vec![None], measured: vec![Some(estimate)] }],
         }],
         listings: vec![],
-        claims: vec![ClaimOutcome {
-            claim: "it is".into(),
-            published: String::new(),
-            measured: "0.5".into(),
+        claims: vec![ClaimOutcome::Judged(JudgedClaim {
+            id: "rev-list".into(),
             outcome: Outcome::NotReproduced,
-            reason: "it is not".into(),
-        }],
+            measured: vec![Statement::new("ratio").with("ratio", Figure::ratio(0.5))],
+            reasons: vec![Statement::new("takes-longer")],
+        })],
         notes: vec![],
     }
 }
@@ -109,10 +109,10 @@ fn an_experiment_of_a_later_form_is_refused_by_its_number() {
     let mut out = Vec::new();
     write_result(&mut out, &ResultLine::Experiment(Box::new(experiment()))).unwrap();
     let text = String::from_utf8(out).unwrap();
-    assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":3,\"experiment_schema\":1,"), "{text}");
-    let later = text.replace("\"experiment_schema\":1", "\"experiment_schema\":9");
+    assert!(text.starts_with("{\"record\":\"experiment\",\"schema\":3,\"experiment_schema\":2,"), "{text}");
+    let later = text.replace("\"experiment_schema\":2", "\"experiment_schema\":9");
     let error = read_results(later.as_bytes()).next().unwrap().unwrap_err();
-    assert_eq!(error.to_string(), "line 1: expected an experiment of version 1 to 1, found 9");
+    assert_eq!(error.to_string(), "line 1: expected an experiment of version 1 to 2, found 9");
 }
 
 fn written(records: &[Record]) -> Vec<u8> {
@@ -310,4 +310,30 @@ fn an_endless_line_is_refused_before_it_is_held() {
     let mut read = read_records(endless);
     assert!(matches!(read.next(), Some(Err(RecordError::TooLong { line: 1 }))));
     assert!(read.next().is_none());
+}
+
+#[test]
+fn experiments_of_version_1_keep_their_text() {
+    let mut line = serde_json::to_value(experiment()).unwrap();
+    line["record"] = "experiment".into();
+    line["schema"] = 2.into();
+    line["experiment_schema"] = 1.into();
+    line["differences"] = serde_json::json!(["another repository"]);
+    line["tables"][0]["title"] = "times".into();
+    line["claims"] = serde_json::json!([
+        {"claim": "it is", "published": "", "measured": "0.5", "outcome": "not-reproduced", "reason": "it is not"}
+    ]);
+    let Some(Ok(ResultLine::Experiment(read))) = read_results(line.to_string().as_bytes()).next() else {
+        panic!("not an experiment")
+    };
+    assert_eq!(read.differences, [StoredStatement::Text("another repository".into())]);
+    assert!(
+        matches!(&read.claims[..], [ClaimOutcome::Text(claim)] if claim.reason == "it is not"),
+        "{:?}",
+        read.claims
+    );
+    let mut again = serde_json::to_value(&read).unwrap();
+    again["record"] = "experiment".into();
+    again["schema"] = 2.into();
+    assert_eq!(again, line);
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::document::Table;
 use crate::sections::experiments::{
+    statement::stored_sentence,
     tables::{baseline, measured_at, published_at},
     words::{estimate, figure as figure_text, ratio},
 };
@@ -56,10 +57,11 @@ fn figure(experiment: &Experiment, table: &ExperimentTable, is_alone: bool) -> O
     let panels = quantities.iter().map(panel).collect();
     let chart = RowChart { panels, axis: AXIS, legend: legend() };
     let repository = short_name(&experiment.repository.name);
+    let title = stored_sentence(&table.title);
     let figure = Figure {
-        id: slug([ChartKind::Experiments.slug(), &experiment.name, if is_alone { "" } else { repository }, &table.title]),
+        id: slug([ChartKind::Experiments.slug(), &experiment.name, if is_alone { "" } else { repository }, &title]),
         section: ChartKind::Experiments,
-        title: format!("{}: published and measured, {}, {repository}", table.title, experiment.name),
+        title: format!("{}: published and measured, {}, {repository}", title, experiment.name),
         description: description(&quantities),
         notes: vec![
             "Each bar is a multiple of the arm at 1, published bars of the published figure and measured ones of the measured, so that \

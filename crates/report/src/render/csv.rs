@@ -3,7 +3,7 @@
 use repackbench_analysis::Results;
 use repackbench_records::{Experiment, Explanation, RatioEstimate, SizeRecord, TraceRecord, WorkloadComparison};
 
-use crate::document::plain_text;
+use crate::{document::plain_text, sections::experiments::statement::stored_sentence};
 
 /// The columns of comparisons.
 const COMPARISON: [&str; 24] = [
@@ -111,6 +111,7 @@ type Writer = csv::Writer<Vec<u8>>;
 
 fn experiment_lines(writer: &mut Writer, experiment: &Experiment) -> Result<(), csv::Error> {
     for table in experiment.tables.iter().chain(&experiment.listings) {
+        let title = stored_sentence(&table.title);
         for row in &table.rows {
             for (at, column) in table.columns.iter().enumerate() {
                 let measured = row.measured.get(at).and_then(Option::as_ref);
@@ -122,7 +123,7 @@ fn experiment_lines(writer: &mut Writer, experiment: &Experiment) -> Result<(), 
                 writer.write_record([
                     text(&experiment.name),
                     text(&experiment.repository.name),
-                    text(&table.title),
+                    text(&title),
                     text(&row.label),
                     text(&column.name),
                     name(&column.unit),

@@ -1,18 +1,26 @@
-//! Published experiments, run again: what was measured beside what was published, and what is to be said of each claim.
+//! Published experiments, run again: measured figures beside the published ones, and a verdict on each claim.
 //!
 //! - `tables`: a table for each quantity, an arm a row, or a listing of all of them;
+//! - `statement` and `wording`: what a result says, in words;
+//! - `claims`: the claims with their verdicts;
 //! - `words`: verdicts and figures as text;
 //!
 //! The charts are in [`crate::chart`], Markdown and the page in [`crate::render`].
 
+pub(crate) mod claims;
+pub(crate) mod statement;
 pub(crate) mod tables;
+mod wording;
 pub(crate) mod words;
 
 use repackbench_records::{Experiment, Published, published_experiment};
 
+pub use self::statement::{sentence, wording_problems};
 use self::{
+    claims::claims,
+    statement::stored_sentence,
     tables::{listing, quantities},
-    words::{claim_figures, outcome_name, summary},
+    words::{outcome_name, summary},
 };
 use super::names::short_name;
 use crate::document::{Article, Block, plain_text};
@@ -56,28 +64,41 @@ pub(crate) fn origin(experiment: &Experiment) -> String {
         .unwrap_or_default()
 }
 
+/// Where the set-up differs from the published one, a sentence each.
+pub(crate) fn differences(experiment: &Experiment) -> Vec<String> {
+    experiment.differences.iter().map(stored_sentence).collect()
+}
+
+/// Notes on the measurement and the remarks on the publication, a sentence each.
+pub(crate) fn notes(experiment: &Experiment) -> Vec<String> {
+    // Results of version 1 repeat the remarks among their notes.
+    let published = published_experiment(&experiment.name).filter(|_| experiment.experiment_schema > 1);
+    let remarks = published.into_iter().flat_map(|published| published.remarks.iter().cloned());
+    experiment.notes.iter().map(stored_sentence).chain(remarks).collect()
+}
+
 fn article(experiment: &Experiment) -> Article {
     let title = title(experiment);
     let headings = [title.clone(), origin(experiment)].map(|line| plain_text(&line));
     let heading = headings.iter().filter(|line| !line.is_empty()).map(String::as_str).collect::<Vec<_>>().join("\n");
     let mut blocks = Vec::new();
     for table in &experiment.tables {
-        blocks.push(Block::note(plain_text(&table.title)));
+        blocks.push(Block::note(plain_text(&stored_sentence(&table.title))));
         blocks.extend(quantities(table).into_iter().map(|(_, grid)| Block::Table(grid)));
     }
     for table in &experiment.listings {
         if let Some(grid) = listing(table) {
-            blocks.extend([Block::note(plain_text(&table.title)), Block::Table(grid)]);
+            blocks.extend([Block::note(plain_text(&stored_sentence(&table.title))), Block::Table(grid)]);
         }
     }
-    let claims = experiment.claims.iter().map(|claim| {
-        format!("{}: {} ({}) {}", outcome_name(claim.outcome), claim.claim, claim_figures(claim), claim.reason)
+    let claims = claims(experiment).into_iter().map(|claim| {
+        format!("{}: {} ({}) {}", outcome_name(claim.outcome), claim.claim, claim.figures(), claim.reason)
     });
     let claims: Vec<String> = claims.collect();
     blocks.push(list(&summary(experiment), &claims));
-    for (heading, lines) in [("Where the set-up differs:", &experiment.differences), ("Notes:", &experiment.notes)] {
+    for (heading, lines) in [("Where the set-up differs:", differences(experiment)), ("Notes:", notes(experiment))] {
         if !lines.is_empty() {
-            blocks.push(list(heading, lines));
+            blocks.push(list(heading, &lines));
         }
     }
     Article { repository: Some(experiment.repository.name.clone()), workload: None, title, heading, blocks }

@@ -1,14 +1,16 @@
 //! The part of the page that is about published experiments.
 
 use repackbench_analysis::Results;
-use repackbench_records::{ClaimOutcome, Experiment, ExperimentTable};
+use repackbench_records::{Experiment, ExperimentTable};
 
 use super::{parts::PageFigure, table::PageTable};
 use crate::{
     chart::experiment_figures,
     document::{Align, Table},
     sections::experiments::{
-        origin,
+        claims::{ClaimInWords, claims},
+        differences, notes, origin,
+        statement::stored_sentence,
         tables::{listing, quantities},
         title,
         words::{outcome_name, summary},
@@ -53,37 +55,40 @@ fn page_experiment(number: u32, experiment: &Experiment, figures: Vec<crate::Fig
         title: title(experiment),
         origin: origin(experiment),
         summary: summary(experiment),
-        claims: claims(experiment),
+        claims: claim_table(experiment),
         figures: figures.into_iter().map(PageFigure::new).collect(),
         tables: (experiment.tables.iter().map(page_tables))
             .chain(experiment.listings.iter().map(lines))
             .filter(|table| !table.quantities.is_empty())
             .collect(),
-        differences: experiment.differences.clone(),
-        notes: experiment.notes.clone(),
+        differences: differences(experiment),
+        notes: notes(experiment),
     }
 }
 
-fn claims(experiment: &Experiment) -> PageTable {
+fn claim_table(experiment: &Experiment) -> PageTable {
     let words = ["claim", "verdict", "published", "measured", "why"].map(|name| (name, Align::Words));
     let mut grid = Table::new(&words);
-    for ClaimOutcome { claim, published, measured, outcome, reason } in &experiment.claims {
-        let or_dash = |text: &str| if text.is_empty() { "-".to_owned() } else { text.to_owned() };
-        let outcome = outcome_name(*outcome).to_owned();
-        grid.row([claim.clone(), outcome, or_dash(published), or_dash(measured), reason.clone()]);
+    for ClaimInWords { claim, published, measured, outcome, reason } in claims(experiment) {
+        let or_dash = |text: String| if text.is_empty() { "-".to_owned() } else { text };
+        grid.row([claim, outcome_name(outcome).to_owned(), or_dash(published), or_dash(measured), reason]);
     }
     PageTable::from(&grid.captioned(format!("What is to be said of each claim of {}", experiment.name)))
 }
 
 /// A listing, which is one table of all its quantities.
 fn lines(table: &ExperimentTable) -> QuantityTables {
-    let page_table = |grid: Table| PageTable::from(&grid.captioned(table.title.clone()));
-    QuantityTables { title: table.title.clone(), quantities: listing(table).map(page_table).into_iter().collect() }
+    let title = stored_sentence(&table.title);
+    let page_table = |grid: Table| PageTable::from(&grid.captioned(title.clone()));
+    let quantities = listing(table).map(page_table).into_iter().collect();
+    QuantityTables { title, quantities }
 }
 
 fn page_tables(table: &ExperimentTable) -> QuantityTables {
+    let title = stored_sentence(&table.title);
     let page_table = |(column, grid): (&repackbench_records::ExperimentColumn, Table)| {
-        PageTable::from(&grid.captioned(format!("{}: {}", table.title, column.name)))
+        PageTable::from(&grid.captioned(format!("{title}: {}", column.name)))
     };
-    QuantityTables { title: table.title.clone(), quantities: quantities(table).into_iter().map(page_table).collect() }
+    let quantities = quantities(table).into_iter().map(page_table).collect();
+    QuantityTables { title, quantities }
 }

@@ -8,7 +8,9 @@ use super::escaped;
 use crate::{
     document::Table,
     sections::experiments::{
-        origin,
+        claims::claims,
+        differences, notes, origin,
+        statement::stored_sentence,
         tables::{listing, quantities},
         title,
         words::{outcome_name, summary},
@@ -29,7 +31,7 @@ fn section(experiment: &Experiment) -> String {
     let _ = writeln!(text, "{}\n", summary(experiment));
     if !experiment.claims.is_empty() {
         text.push_str("| claim | published | measured | verdict | why |\n|---|---|---|---|---|\n");
-        for claim in &experiment.claims {
+        for claim in claims(experiment) {
             let cells = [&claim.claim, &claim.published, &claim.measured, outcome_name(claim.outcome), &claim.reason];
             text.push_str(&table_row(cells.into_iter()));
         }
@@ -38,10 +40,10 @@ fn section(experiment: &Experiment) -> String {
     experiment.tables.iter().for_each(|table| text.push_str(&figures(table)));
     for table in &experiment.listings {
         if let Some(grid) = listing(table) {
-            let _ = write!(text, "#### {}\n\n{}", escaped(&table.title), table_rows(&grid));
+            let _ = write!(text, "#### {}\n\n{}", escaped(&stored_sentence(&table.title)), table_rows(&grid));
         }
     }
-    for (heading, lines) in [("Where the set-up differs", &experiment.differences), ("Notes", &experiment.notes)] {
+    for (heading, lines) in [("Where the set-up differs", differences(experiment)), ("Notes", notes(experiment))] {
         if !lines.is_empty() {
             let _ = writeln!(text, "{heading}:\n");
             lines.iter().for_each(|line| {
@@ -55,7 +57,7 @@ fn section(experiment: &Experiment) -> String {
 
 /// A table for each quantity.
 fn figures(table: &ExperimentTable) -> String {
-    let mut text = format!("#### {}\n\n", escaped(&table.title));
+    let mut text = format!("#### {}\n\n", escaped(&stored_sentence(&table.title)));
     for (_, grid) in quantities(table) {
         text.push_str(&table_rows(&grid));
     }

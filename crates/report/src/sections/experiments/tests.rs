@@ -1,7 +1,7 @@
 use repackbench_analysis::Results;
 use repackbench_records::{
-    ClaimOutcome, EXPERIMENT_SCHEMA_VERSION, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable,
-    Host, Outcome, RepositoryState, Unit,
+    ClaimOutcome, ClaimText, Estimate, Experiment, ExperimentColumn, ExperimentRow, ExperimentTable, Host, Outcome,
+    RepositoryState, StoredStatement, Unit,
 };
 
 use super::*;
@@ -21,15 +21,15 @@ pub(crate) fn experiment(name: &str) -> Experiment {
         })
     };
     Experiment {
-        experiment_schema: EXPERIMENT_SCHEMA_VERSION,
+        experiment_schema: 1,
         name: "zlib-vs-zstd-pack".to_owned(),
         command: Some(name.to_owned()),
         began_unix_ms: 1,
         host: Host::default(),
         repository: RepositoryState { name: name.to_owned(), ..RepositoryState::default() },
-        differences: vec![format!("another repository: {name}")],
+        differences: vec![StoredStatement::Text(format!("another repository: {name}"))],
         tables: vec![ExperimentTable {
-            title: format!("commands of {name}"),
+            title: StoredStatement::Text(format!("commands of {name}")),
             columns: vec![
                 ExperimentColumn { name: "rev-list".to_owned(), unit: Unit::Seconds },
                 ExperimentColumn { name: "ratio".to_owned(), unit: Unit::Ratio },
@@ -42,22 +42,22 @@ pub(crate) fn experiment(name: &str) -> Experiment {
         }],
         listings: vec![],
         claims: vec![
-            ClaimOutcome {
+            ClaimOutcome::Text(ClaimText {
                 claim: "It is faster.".to_owned(),
                 published: "0.75".to_owned(),
                 measured: "0.80 [0.72, 0.88]".to_owned(),
                 outcome: Outcome::Reproduced,
                 reason: format!("So says {name}."),
-            },
-            ClaimOutcome {
+            }),
+            ClaimOutcome::Text(ClaimText {
                 claim: "It is cheap.".to_owned(),
                 published: String::new(),
                 measured: String::new(),
                 outcome: Outcome::Undecided,
                 reason: "It was not measured.".to_owned(),
-            },
+            }),
         ],
-        notes: vec!["A note.".to_owned()],
+        notes: vec![StoredStatement::Text("A note.".to_owned())],
     }
 }
 

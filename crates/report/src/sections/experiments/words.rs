@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use repackbench_records::{ClaimOutcome, Estimate, Experiment, Outcome, Unit};
+use repackbench_records::{Estimate, Experiment, Outcome, Unit};
 
 use crate::number::{megabytes, share, single_time, thousands};
 
@@ -24,7 +24,7 @@ pub(crate) fn outcome_name(outcome: Outcome) -> &'static str {
 /// How many claims have which verdict.
 pub(crate) fn summary(experiment: &Experiment) -> String {
     let counts = OUTCOMES.iter().filter_map(|outcome| {
-        let count = experiment.claims.iter().filter(|claim| claim.outcome == *outcome).count();
+        let count = experiment.claims.iter().filter(|claim| claim.outcome() == *outcome).count();
         (count > 0).then(|| format!("{count} {}", outcome_name(*outcome)))
     });
     let counts: Vec<String> = counts.collect();
@@ -33,13 +33,6 @@ pub(crate) fn summary(experiment: &Experiment) -> String {
         (1, _) => format!("Of one claim: {}.", counts.join(", ")),
         (claims, _) => format!("Of {claims} claims: {}.", counts.join(", ")),
     }
-}
-
-/// What was published for a claim, and what was measured.
-pub(crate) fn claim_figures(claim: &ClaimOutcome) -> String {
-    let published = if claim.published.is_empty() { "without a figure" } else { &claim.published };
-    let measured = if claim.measured.is_empty() { "nothing" } else { &claim.measured };
-    format!("published: {published}; measured: {measured}.")
 }
 
 /// A figure in its unit.

@@ -1,0 +1,33 @@
+//! The words of statements, by identifier: a file for each experiment, and one for what they share.
+//!
+//! [`statement`](super::statement) explains the placeholders.
+
+mod common;
+mod zlib_vs_zstd_pack;
+
+/// Statements with their words.
+type Wording = &'static [(&'static str, &'static str)];
+
+const ALL: &[Wording] = &[common::WORDING, zlib_vs_zstd_pack::WORDING];
+
+/// The template of the statement `id`.
+pub(crate) fn wording(id: &str) -> Option<&'static str> {
+    ALL.iter().flat_map(|wording| wording.iter()).find(|(found, _)| *found == id).map(|(_, words)| *words)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn identifiers_are_unique_and_braces_match() {
+        let mut ids = BTreeSet::new();
+        for (id, words) in ALL.iter().flat_map(|wording| wording.iter()) {
+            assert!(ids.insert(id), "{id} twice");
+            assert!(id.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-'), "{id}");
+            assert_eq!(words.matches('{').count(), words.matches('}').count(), "{id}");
+        }
+    }
+}
