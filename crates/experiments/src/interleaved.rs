@@ -20,6 +20,13 @@ pub(crate) struct Runs {
     pub(crate) is_interrupted: bool,
 }
 
+impl Runs {
+    /// No runs, and why.
+    pub(crate) fn left_out(why: Statement) -> Self {
+        Runs { done: 0, left_out: Some(why.into()), is_interrupted: false }
+    }
+}
+
 /// Calls `one` with the number of the run and the arm, for every arm in each of `wanted` runs. No run is begun that would, by the one
 /// before it, end later than `share` of time from now; the first one is begun whatever it takes. What `one` returns
 /// [`ExperimentError::Interrupted`] from is no whole run, and ends them.

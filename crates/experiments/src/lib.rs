@@ -16,7 +16,7 @@ mod budget;
 mod context;
 mod deltas;
 mod error;
-// TODO-convert mod flat_vs_gzip_tree;
+mod flat_vs_gzip_tree;
 mod interleaved;
 mod measuring;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Published, Statement, Storage, Vcs, published_experiment};
 use repackbench_timing::record_names::vcs_of;
 
-use crate::{Context, ExperimentError, zlib_vs_zstd_pack};
+use crate::{Context, ExperimentError, flat_vs_gzip_tree, zlib_vs_zstd_pack};
 
 /// An experiment that can be run again.
 #[derive(Debug, Clone, Copy)]
@@ -21,13 +21,22 @@ pub struct RegisteredExperiment {
 }
 
 /// All of them, in the order of their dates. One more is one more entry.
-const EXPERIMENTS: &[RegisteredExperiment] = &[RegisteredExperiment {
-    name: zlib_vs_zstd_pack::NAME,
-    vcs: Some(Vcs::Git),
-    reads_deltas: true,
-    makes_files: false,
-    run: zlib_vs_zstd_pack::run,
-}];
+const EXPERIMENTS: &[RegisteredExperiment] = &[
+    RegisteredExperiment {
+        name: flat_vs_gzip_tree::NAME,
+        vcs: None,
+        reads_deltas: false,
+        makes_files: true,
+        run: flat_vs_gzip_tree::run,
+    },
+    RegisteredExperiment {
+        name: zlib_vs_zstd_pack::NAME,
+        vcs: Some(Vcs::Git),
+        reads_deltas: true,
+        makes_files: false,
+        run: zlib_vs_zstd_pack::run,
+    },
+];
 
 /// Every experiment that can be run again.
 pub fn experiments() -> &'static [RegisteredExperiment] {
@@ -84,7 +93,6 @@ mod tests {
     use crate::tests::{Setting, files_of};
 
     #[test]
-    #[cfg(any())] // TODO-convert
     fn notes_when_repacking_has_no_effect() {
         let mut setting = Setting::new(&files_of(3), 1);
         let has_note = |setting: &Setting| {

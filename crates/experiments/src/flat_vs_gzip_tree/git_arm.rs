@@ -12,7 +12,7 @@ use std::{
 use repackbench_client::find_program;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{Repository, files::Descriptor};
-use repackbench_records::Estimate;
+use repackbench_records::{Estimate, Statement};
 use repackbench_timing::{
     BenchError,
     arms::cold::ColdCopies,
@@ -24,9 +24,9 @@ use repackbench_writer::{
 };
 
 use super::{
-    Readings,
+    copies::by_copy,
+    figures::Readings,
     reading::{chill, measure_children},
-    tables::by_copy,
     trees::COPIES,
 };
 use crate::{
@@ -47,7 +47,7 @@ pub(super) enum By {
 
 /// Loose objects, and who reads them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Arm {
+pub(super) struct CheckoutArm {
     pub(super) label: &'static str,
     /// What the objects are encoded with, one of [`SPECS`]: flat, at the published level, or as git does by default today.
     spec: &'static str,
@@ -57,13 +57,13 @@ pub(super) struct Arm {
 }
 
 /// All of them. No git reads objects without a frame of zlib's, so that its flat ones have that frame, and nothing in it is compressed.
-pub(super) const ARMS: [Arm; 6] = [
-    Arm { label: "git, zlib 0, which is flat", spec: "zlib:0", by: By::Git, flat: 0 },
-    Arm { label: "git, zlib 9", spec: "zlib:9", by: By::Git, flat: 0 },
-    Arm { label: "git, zlib 1", spec: "zlib:1", by: By::Git, flat: 0 },
-    Arm { label: "replayed, flat", spec: "store", by: By::Replay, flat: 3 },
-    Arm { label: "replayed, zlib 9", spec: "zlib:9", by: By::Replay, flat: 3 },
-    Arm { label: "replayed, zlib 1", spec: "zlib:1", by: By::Replay, flat: 3 },
+pub(super) const ARMS: [CheckoutArm; 6] = [
+    CheckoutArm { label: "git, zlib 0, which is flat", spec: "zlib:0", by: By::Git, flat: 0 },
+    CheckoutArm { label: "git, zlib 9", spec: "zlib:9", by: By::Git, flat: 0 },
+    CheckoutArm { label: "git, zlib 1", spec: "zlib:1", by: By::Git, flat: 0 },
+    CheckoutArm { label: "replayed, flat", spec: "store", by: By::Replay, flat: 3 },
+    CheckoutArm { label: "replayed, zlib 9", spec: "zlib:9", by: By::Replay, flat: 3 },
+    CheckoutArm { label: "replayed, zlib 1", spec: "zlib:1", by: By::Replay, flat: 3 },
 ];
 
 /// That of [`ARMS`] which decides on the claim: the published level, by git.
@@ -90,7 +90,7 @@ impl GitArm {
     /// The elapsed time of that arm as a multiple of that of the flat one that it is held against.
     pub(super) fn to_flat(&self, arm: usize) -> Option<Estimate> {
         let flat = ARMS.get(arm)?.flat;
-        if flat == arm { None } else { by_copy(self.get(arm)?, self.get(flat)?) }
+        if flat == arm { None } else { by_copy(&self.get(arm)?.elapsed, &self.get(flat)?.elapsed) }
     }
 }
 
@@ -102,14 +102,12 @@ pub(super) fn measure_checkouts(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(GitArm, Runs), ExperimentError> {
-    let what = WHAT;
-    let left_out =
-        |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
+    let left_out = |id: &str| (GitArm::default(), Runs::left_out(Statement::new(id).with("what", WHAT)));
     let Repository::Git(_) = context.source else {
-        return Ok((GitArm::default(), left_out("this is no Git repository.")));
+        return Ok(left_out("left-out-not-git"));
     };
     if share.is_some_and(|share| share.is_zero()) {
-        return Ok((GitArm::default(), left_out("the budget was used up before.")));
+        return Ok(left_out("left-out-budget-used"));
     }
     let scratch = context.cache.scratch();
     let scratch = scratch.map_err(|error| ExperimentError::from(BenchError::from(GetOrMakeError::Cache(error))))?;
@@ -118,7 +116,8 @@ pub(super) fn measure_checkouts(
         Ok(variants) => variants,
         // git refuses to hand out some revisions, such as those of partial clones.
         Err(ExperimentError::Writer(error @ (WriterError::Program { .. } | WriterError::Spec { .. }))) => {
-            return Ok((GitArm::default(), left_out(&format!("{error}."))));
+            let failed = Statement::new("part-failed").with("what", WHAT).with("error", error.to_string());
+            return Ok((GitArm::default(), Runs::left_out(failed)));
         }
         Err(error) => return Err(error),
     };
@@ -129,7 +128,7 @@ pub(super) fn measure_checkouts(
     }
     let copies = ColdCopies::make(&paths, COPIES as usize, root, context.progress)?;
     let mut counted: Option<Counts> = None;
-    let runs = interleaved(context, what, ARMS.len(), wanted, share, &mut |run, number| {
+    let runs = interleaved(context, WHAT, ARMS.len(), wanted, share, &mut |run, number| {
         let (Some(read), Some(readings)) = (ARMS.get(number), arm.readings.get_mut(number)) else { return Ok(()) };
         let copies = copies.of(place_of(read.spec));
         let Some(copy) = copies.get((run % COPIES) as usize) else { return Ok(()) };

@@ -4,9 +4,12 @@
 //! - [`reading`]: the published reading, which decompresses nothing, and one that does;
 //! - [`git_arm`]: loose objects of a real checkout, flat and compressed;
 //! - [`seeks`]: where the files lie, and what the device model makes of that;
-//! - [`verdicts`]: what the figures say of each claim;
+//! - [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
+//! - [`verdicts`]: the verdict on each claim;
 //! - [`tables`]: the figures beside the published ones.
 
+mod copies;
+mod figures;
 mod git_arm;
 mod reading;
 mod seeks;
@@ -16,11 +19,11 @@ mod verdicts;
 
 use std::collections::BTreeMap;
 
-use repackbench_records::Experiment;
-use repackbench_timing::clock::Sample;
+use repackbench_records::{Experiment, Statement, StoredStatement};
 
 use self::{
-    git_arm::{GitArm, measure_checkouts},
+    figures::Figures,
+    git_arm::measure_checkouts,
     reading::{How, chill, read_by_command, read_cold},
     seeks::DiskReads,
     trees::{COPIES, Kind, Trees},
@@ -40,44 +43,6 @@ const DEFAULT_RUNS: u32 = 12;
 
 /// The parts of the budget: the published reading, one that decodes, the published command once, and checkouts.
 const WEIGHTS: [u32; 4] = [6, 3, 1, 6];
-
-/// What was measured of one arm, a value for each run.
-#[derive(Debug, Clone, Default, PartialEq)]
-struct Readings {
-    elapsed: Vec<f64>,
-    cpu: Vec<f64>,
-}
-
-impl Readings {
-    fn push(&mut self, sample: Sample) {
-        self.elapsed.push(sample.wall.as_secs_f64());
-        self.cpu.push((sample.user + sample.sys).as_secs_f64());
-    }
-
-    /// Drops what belongs to a run that was not finished.
-    fn truncate(&mut self, runs: u32) {
-        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
-        self.elapsed.truncate(runs);
-        self.cpu.truncate(runs);
-    }
-}
-
-/// All that was measured.
-#[derive(Debug, Default)]
-struct Figures {
-    /// For each tree, by its label, the published reading.
-    raw: BTreeMap<String, Readings>,
-    /// For each kind the reading that decodes, in run r of copy r modulo [`COPIES`]; flat files have nothing to decode.
-    decoded: BTreeMap<Kind, Readings>,
-    /// The kinds that were read as they are in the same runs, from the same copies.
-    beside_decoded: BTreeMap<Kind, Readings>,
-    /// For each tree the published command, once.
-    by_command: BTreeMap<String, Readings>,
-    disk: BTreeMap<String, DiskReads>,
-    git: GitArm,
-    /// Whether folders and inodes are dropped, too.
-    drops_all: bool,
-}
 
 /// Runs the experiment.
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
@@ -115,17 +80,16 @@ fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, Experi
     experiment.tables = tables::tables(published, &trees, &figures)?;
     experiment.claims = verdicts::claims(published, &figures);
     experiment.differences = tables::differences(&trees, &figures)?;
-    experiment.notes = published.remarks.clone();
-    experiment.notes.extend(tables::notes(&trees)?);
+    experiment.notes = tables::notes(&trees)?;
     experiment.notes.append(&mut left_out);
     if is_interrupted {
-        experiment.notes.push("The user stopped it: what came after is not measured.".to_owned());
+        experiment.notes.push(Statement::new("user-stopped").into());
     }
     Ok(experiment)
 }
 
-/// Keeps what runs left out; says whether the user stopped them.
-fn keep(runs: Runs, left_out: &mut Vec<String>) -> bool {
+/// Collects what runs left out; returns whether the user stopped them.
+fn keep(runs: Runs, left_out: &mut Vec<StoredStatement>) -> bool {
     left_out.extend(runs.left_out);
     runs.is_interrupted
 }
@@ -207,8 +171,7 @@ fn read_as_published(
     let share = budget.share(weight)?;
     let what = COMMAND;
     if share.is_some_and(|share| share.is_zero()) {
-        let left_out = Some(format!("{what}: left out, as the budget was used up before."));
-        return Ok(Runs { done: 0, left_out, is_interrupted: false });
+        return Ok(Runs::left_out(Statement::new("left-out-budget-used").with("what", what)));
     }
     let mut is_missing = false;
     let mut runs = interleaved(context, what, arms.len(), 1, share, &mut |_, arm| {
@@ -222,7 +185,7 @@ fn read_as_published(
     })?;
     if is_missing {
         figures.by_command.clear();
-        runs.left_out = Some(format!("{what}: left out, as find, xargs or cat is not to be had here."));
+        runs.left_out = Some(Statement::new("left-out-no-command").with("what", what).into());
     }
     Ok(runs)
 }

@@ -15,21 +15,11 @@ use repackbench_timing::{
 };
 use walkdir::WalkDir;
 
-use super::trees::Tree;
+use super::trees::{Amount, Tree};
 use crate::ExperimentError;
 
 /// How much `cat` reads at a time.
 const BUFFER: usize = 128 << 10;
-
-/// What a reading comes to.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Amount {
-    pub(super) files: u64,
-    /// Bytes of the files.
-    pub(super) stored: u64,
-    /// Bytes of their contents; those of the files where nothing is decoded.
-    pub(super) content: u64,
-}
 
 /// What is done with the bytes of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,20 +1,20 @@
 //! The figures beside the published ones, and where the set-up differs.
 
-use repackbench_records::{Estimate, ExperimentRow, ExperimentTable, Published, PublishedTable, Unit};
+use repackbench_analysis::median_estimate;
+use repackbench_records::{
+    Estimate, ExperimentRow, ExperimentTable, Figure, Published, PublishedTable, Statement, StatementValue,
+    StoredStatement, Unit,
+};
 use repackbench_timing::trace::Device;
 
 use super::{
-    Figures, Readings, git_arm,
+    copies::by_copy,
+    figures::{Figures, LayoutError, fair_ratio, layout_errors, ratio_between},
+    git_arm,
     reading::How,
     trees::{ALONE, COPIES, Kind, Trees},
-    verdicts::{fair_ratio, layout_errors, ratio_between},
 };
-use crate::{
-    ExperimentError,
-    estimates::median_estimate,
-    tables::column,
-    text::{count, megabytes},
-};
+use crate::{ExperimentError, tables::column};
 
 /// All tables.
 pub(super) fn tables(
@@ -60,7 +60,7 @@ fn reading_table(published: Option<&PublishedTable>, trees: &Trees, figures: &Fi
         }
         ExperimentRow { label, published: row, measured }
     });
-    let title = "Reading every file of a cold tree; nothing is decompressed".to_owned();
+    let title = Statement::new("reading-every-file").into();
     ExperimentTable { title, rows: rows.collect(), columns }
 }
 
@@ -85,9 +85,8 @@ fn ratio_table(published: &Published, reading: Option<&PublishedTable>, figures:
         published.claim("compressed-faster").and_then(|claim| claim.value),
         fair_ratio(&figures.raw, Kind::Gzip, Kind::Flat).map(|found| found.estimate),
     ));
-    let alone = |kind: Kind| format!("{}-{ALONE}", kind.name());
     for (one, other, how) in [
-        (alone(Kind::Gzip), alone(Kind::Flat), "one tree after the other"),
+        (Kind::Gzip.copy(ALONE), Kind::Flat.copy(ALONE), "one tree after the other"),
         ("gzip-1".to_owned(), "flat-1".to_owned(), "compressed in place"),
         ("gzip-1".to_owned(), "gzip-2".to_owned(), "compressed in place"),
     ] {
@@ -98,16 +97,16 @@ fn ratio_table(published: &Published, reading: Option<&PublishedTable>, figures:
             ratio_between(figures, one, other).map(|found| found.estimate),
         ));
     }
-    let title = "Compressed as a multiple of flat; nothing is decompressed".to_owned();
+    let title = Statement::new("compressed-to-flat").into();
     ExperimentTable { title, columns: vec![column("elapsed", Unit::Ratio)], rows }
 }
 
 fn layout_table(reading: Option<&PublishedTable>, figures: &Figures) -> ExperimentTable {
-    let rows = layout_errors(&figures.raw).into_iter().map(|(label, found)| {
-        let published = label.split_once(" / ").and_then(|(one, other)| published_ratio(reading, one, other));
-        ratio_row(label, published, Some(found.estimate))
+    let rows = layout_errors(&figures.raw).into_iter().map(|found: LayoutError| {
+        let published = published_ratio(reading, &found.copy, &found.of);
+        ratio_row(found.label(), published, Some(found.ratio.estimate))
     });
-    let title = "Layout error: copies that were made alike".to_owned();
+    let title = Statement::new("layout-errors").into();
     ExperimentTable { title, columns: vec![column("elapsed", Unit::Ratio)], rows: rows.collect() }
 }
 
@@ -128,7 +127,10 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
     let rows = arms.into_iter().map(|(kind, how, label)| {
         let of = if how == How::Decoded { &figures.decoded } else { &figures.beside_decoded };
         let readings = of.get(&kind);
-        let to_flat = readings.zip(flat).filter(|_| kind != Kind::Flat).and_then(|(one, flat)| by_copy(one, flat));
+        let to_flat = readings
+            .zip(flat)
+            .filter(|_| kind != Kind::Flat)
+            .and_then(|(one, flat)| by_copy(&one.elapsed, &flat.elapsed));
         let measured = vec![
             readings.and_then(|readings| median_estimate(readings.elapsed.clone())),
             readings.and_then(|readings| median_estimate(readings.cpu.clone())),
@@ -138,7 +140,7 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
     });
     let columns =
         vec![column("elapsed", Unit::Seconds), column("CPU", Unit::Seconds), column("elapsed / flat", Unit::Ratio)];
-    let title = "Reading and decompressing, cold: run r reads copy r of each kind".to_owned();
+    let title = Statement::new("reading-and-decompressing").into();
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
@@ -160,19 +162,8 @@ fn git_table(figures: &Figures) -> ExperimentTable {
         column("elapsed / flat", Unit::Ratio),
         column("objects", Unit::Bytes),
     ];
-    let title = "Git: checking the revision out of loose objects, cold: run r reads copy r of each".to_owned();
+    let title = Statement::new("checking-out-by-git").into();
     ExperimentTable { title, columns, rows: rows.collect() }
-}
-
-/// One reading as a multiple of another in the same runs, over the copies that were read in them.
-pub(super) fn by_copy(one: &Readings, other: &Readings) -> Option<Estimate> {
-    let logs = one.elapsed.iter().zip(&other.elapsed).map(|(one, other)| (one / other).ln());
-    let values: Vec<(u32, u32, f64)> = (0..).zip(logs).map(|(run, log)| (run, run % COPIES, log)).collect();
-    let found = repackbench_analysis::hierarchical_interval(&values);
-    let samples: Vec<f64> = values.iter().map(|(_, _, log)| log.exp()).collect();
-    let found = found?;
-    let interval = found.interval.map(|interval| [interval.low, interval.high]);
-    Some(Estimate { value: found.ratio, interval, samples })
 }
 
 fn tree_table(
@@ -206,73 +197,42 @@ fn tree_table(
             ],
         });
     }
-    Ok(ExperimentTable { title: "The trees".to_owned(), columns, rows })
+    Ok(ExperimentTable { title: Statement::new("trees").into(), columns, rows })
 }
 
 /// Where the set-up differs from the published one.
-pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<String>, ExperimentError> {
+pub(super) fn differences(trees: &Trees, figures: &Figures) -> Result<Vec<StoredStatement>, ExperimentError> {
     let mut differences = Vec::new();
     if let Some(flat) = trees.get(Kind::Flat, 1) {
         let descriptor = flat.descriptor()?;
-        differences.push(format!(
-            "The tree is revision {} of this repository, {} files of {} in all, and not linux 2.6.10.",
-            descriptor.revision,
-            descriptor.files,
-            megabytes(descriptor.content_bytes as f64)
-        ));
+        let tree = Statement::new("another-tree").with("revision", descriptor.revision);
+        let tree = tree.with("files", Figure::count(descriptor.files));
+        differences.push(tree.with("bytes", Figure::bytes(descriptor.content_bytes as f64)));
     }
-    differences.push(match figures.drops_all {
-        true => "Instead of a reboot, every file was evicted and each of its pages found to be gone, and then the kernel dropped its \
-                 caches of folders and inodes (drop_caches)."
-            .to_owned(),
-        false => "Instead of a reboot, every file was evicted and each of its pages found to be gone; folders and inodes stay in memory, \
-                  as dropping them takes privileges and no --keep-caches, so that the seeks to them, which the published times have, are not in these."
-            .to_owned(),
-    });
-    differences.push(
-        "Caches of the device, and of a hypervisor where there is one, cannot be emptied, and may answer in place of the disk.".to_owned(),
-    );
-    differences.push(format!(
-        "{COPIES} copies of each kind were written file by file in turn, in an order of kinds that was drawn for each copy, so that \
-         hardly any two files of one tree that are read one after the other lie side by side; with cp -a each tree was written as a whole, \
-         as of these copies only flat-{ALONE} and gzip-{ALONE} were."
-    ));
-    differences.push(
-        "Files are read by this program, on one thread, in the order in which folders list them, as find and cat do; the command itself ran once \
-         beside it, with names that end in a NUL byte."
-            .to_owned(),
-    );
-    differences.push(
-        "gzip -9 is stock zlib at level 9 in files of gzip's format without a name; zstd -5, which is in no published row, is libzstd."
-            .to_owned(),
-    );
-    differences.push(
-        "Mount options are those of this machine; the published file system had noatime and nodiratime.".to_owned(),
-    );
-    Ok(differences)
+    differences.push(Statement::new(if figures.drops_all { "caches-dropped" } else { "files-evicted" }));
+    differences.push(Statement::new("caches-of-the-device"));
+    let copies = Statement::new("copies-in-turn").with("copies", Figure::count(COPIES));
+    differences.push(copies.with("whole", Kind::PUBLISHED.map(|kind| kind.copy(ALONE)).to_vec()));
+    differences.extend(["read-by-this-program", "gzip-by-stock-zlib", "mount-options"].map(Statement::new));
+    Ok(differences.into_iter().map(StoredStatement::from).collect())
 }
 
-/// What else is worth knowing.
-pub(super) fn notes(trees: &Trees) -> Result<Vec<String>, ExperimentError> {
-    let mut notes = vec![
-        "Seeks are counted from where the file system says that files lie (fiemap), in the order of reading: one for each stretch that does \
-         not begin where the last one ended. Folders and inodes are not among them."
-            .to_owned(),
-        "Modelled times are those seeks times a latency that is the same for each, and bytes by bandwidth: a disk's short seeks take less."
-            .to_owned(),
-    ];
+/// How figures were measured, and what the trees leave out.
+pub(super) fn notes(trees: &Trees) -> Result<Vec<StoredStatement>, ExperimentError> {
+    let mut notes = vec![Statement::new("seeks-counted"), Statement::new("seeks-modelled")];
     if let Some(flat) = trees.get(Kind::Flat, 1) {
         let descriptor = flat.descriptor()?;
         let left_out = [
-            (descriptor.symlinks, "symbolic link", "symbolic links"),
-            (descriptor.gitlinks, "commit of another repository", "commits of other repositories"),
-            (descriptor.missing, "file that this partial clone lacks", "files that this partial clone lacks"),
+            ("symbolic-links", descriptor.symlinks),
+            ("other-commits", descriptor.gitlinks),
+            ("missing-files", descriptor.missing),
         ];
-        let named = left_out.into_iter().filter(|(number, ..)| *number > 0);
-        let named: Vec<String> = named.map(|(number, one, many)| count(number, one, many)).collect();
+        let named = left_out.into_iter().filter(|(_, count)| *count > 0);
+        let named: Vec<StatementValue> =
+            named.map(|(id, count)| Statement::new(id).with("count", Figure::count(count)).into()).collect();
         if !named.is_empty() {
-            notes.push(format!("Left out of the trees: {}.", crate::text::list(&named)));
+            notes.push(Statement::new("trees-leave-out").with("files", named));
         }
     }
-    Ok(notes)
+    Ok(notes.into_iter().map(StoredStatement::from).collect())
 }

@@ -11,7 +11,6 @@ use repackbench_writer::{
     files::{compressed_in_place, copy_interleaved, files_in_folder_order, write_files},
 };
 
-use super::reading::Amount;
 use crate::{Context, ExperimentError};
 
 /// How many copies are written side by side, each with one tree of every codec: so many give an interval that is about copies.
@@ -35,6 +34,9 @@ pub(super) enum Kind {
 impl Kind {
     pub(super) const ALL: [Kind; 3] = [Kind::Flat, Kind::Gzip, Kind::Zstd];
 
+    /// The kinds that were published.
+    pub(super) const PUBLISHED: [Kind; 2] = [Kind::Flat, Kind::Gzip];
+
     /// What published tables call it, or would.
     pub(super) fn name(self) -> &'static str {
         match self {
@@ -44,6 +46,11 @@ impl Kind {
         }
     }
 
+    /// The label of the copy of this number, as in `gzip-2`.
+    pub(super) fn copy(self, number: u32) -> String {
+        format!("{}-{number}", self.name())
+    }
+
     fn spec(self) -> &'static str {
         match self {
             Kind::Flat => "store",
@@ -51,6 +58,16 @@ impl Kind {
             Kind::Zstd => ZSTD,
         }
     }
+}
+
+/// What a reading comes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Amount {
+    pub(super) files: u64,
+    /// Bytes of the files.
+    pub(super) stored: u64,
+    /// Bytes of their contents; those of the files where nothing is decoded.
+    pub(super) content: u64,
 }
 
 /// A tree on the disk.
@@ -69,7 +86,7 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn label(&self) -> String {
-        format!("{}-{}", self.kind.name(), self.number)
+        self.kind.copy(self.number)
     }
 
     /// Where its files are.
@@ -124,7 +141,7 @@ impl Trees {
         let mut random = SmallRng::seed_from_u64(options.seed);
         for copy in 0..COPIES {
             let number = copy + 2;
-            let targets = Kind::ALL.map(|kind| root.join(format!("{}-{number}", kind.name())));
+            let targets = Kind::ALL.map(|kind| root.join(kind.copy(number)));
             let mut order = [0, 1, 2];
             order.shuffle(&mut random);
             let (from, to) = (sources.each_ref().map(PathBuf::as_path), targets.each_ref().map(PathBuf::as_path));
@@ -134,7 +151,7 @@ impl Trees {
             }
         }
         for (kind, source) in [Kind::Flat, Kind::Gzip].into_iter().zip(&sources) {
-            let target = root.join(format!("{}-{ALONE}", kind.name()));
+            let target = root.join(kind.copy(ALONE));
             copy_interleaved(&[source], &[&target], &[0], context.progress)?;
             all.push(tree(kind, ALONE, target)?);
         }

@@ -1,8 +1,8 @@
-//! What the figures say of each claim, by rules.
+//! The verdict on each claim, by rules.
 //!
 //! - `compressed-faster`: the ratio of compressed to flat over the copies that were written side by side, with copies as a level of their
-//!   own, by the rule for times (see [`crate::verdict`]).
-//! - `layout`: copies that were made alike, each held against the second one in the same runs. **Reproduced** where some pair
+//!   own, by the common rule for times ([`takes`]).
+//! - `layout`: copies that were made alike, each compared with the second one in the same runs. **Reproduced** where some pair
 //!   differs, by the sign test with Holm's correction, and the largest distance from 1 is at most [`TWICE`] the published one; **changed**
 //!   where that is more; **not reproduced** where all intervals lie within [`NO_LAYOUT`] of 1; else undecided.
 //! - `sparse`: the ratio of `gzip-1` to `flat-1`, by the rule for times.
@@ -16,34 +16,29 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_analysis::{ERROR_RATE, LEAST_FLOOR, hierarchical_interval, holm, sign_test};
-use repackbench_records::{ClaimOutcome, Estimate, Outcome, Published};
+use repackbench_analysis::{
+    ERROR_RATE, Judgement, Ratio, SAME, claim_outcomes, holm, median_estimate, named_ratio, sign_test, takes,
+};
+use repackbench_records::{ClaimOutcome, Estimate, Figure, Outcome, Published, Statement};
 
 use super::{
-    Figures, Readings,
+    figures::{
+        Figures, LayoutError, Readings, copy_label, fair_ratio, layout_errors, ratio_between, ratio_over_copies,
+    },
     git_arm::DECIDING,
     seeks::DiskReads,
     trees::{ALONE, COPIES, Kind},
 };
-use crate::{
-    estimates::{Ratio, median_estimate},
-    interleaved::ratio_of,
-    text::{estimate, percent, ratio},
-    verdict::{Judgement, SAME, outcomes, takes},
-};
 
-/// A layout error is the published one if it is no more than so many times as large.
+/// A layout error agrees with the published one if it is at most this many times as large.
 const TWICE: f64 = 2.0;
-/// Copies whose ratio lies within this of 1 have no layout error worth a word.
+/// Copies whose ratio lies within this of 1 have no layout error.
 const NO_LAYOUT: f64 = 0.01;
 
-/// What is said of every verdict where caches of folders and inodes may not be dropped.
-const WARM_INODES: &str = "Folders and inodes were in memory, so that reading those is in no time here.";
-
-/// So many seeks are more than where a file or two happened to find room.
+/// Fewer seeks than these depend on where a file or two happened to find room.
 const LEAST_SEEKS: u64 = 100;
 
-/// So much of the elapsed time is most of it.
+/// More than this part of the elapsed time is most of it.
 const MOST: f64 = 0.5;
 
 /// Two ratios are quite close if neither is more than this above the other, as a part of 1.
@@ -54,13 +49,16 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
     let value = |id: &str| published.claim(id).and_then(|claim| claim.value);
     let fair = fair_ratio(&figures.raw, Kind::Gzip, Kind::Flat);
     let judgements = [
-        ("compressed-faster", judge_time("the compressed tree", value("compressed-faster"), fair.as_ref())),
+        (
+            "compressed-faster",
+            takes(Statement::new("compressed-tree"), value("compressed-faster").as_slice(), fair.as_ref()),
+        ),
         ("layout", judge_layout(value("layout"), &layout_errors(&figures.raw))),
         (
             "sparse",
-            judge_time(
-                "The tree compressed in place",
-                value("sparse"),
+            takes(
+                Statement::new("tree-compressed-in-place"),
+                value("sparse").as_slice(),
                 ratio_between(figures, "gzip-1", "flat-1").as_ref(),
             ),
         ),
@@ -74,119 +72,53 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
         ),
         ("caveat", judge_caveat(figures.git.to_flat(DECIDING).as_ref(), fair.as_ref())),
     ];
-    let told = judgements.into_iter().map(|(id, judgement)| (id, of_inodes(judgement, figures.drops_all)));
-    outcomes(published, told)
+    let judged = judgements.into_iter().map(|(id, judgement)| (id, with_inodes(judgement, figures.drops_all)));
+    claim_outcomes(published, judged)
 }
 
-/// Says of what was judged from times that these are without a part of the published ones, where they are.
-fn of_inodes(judgement: Judgement, drops_all: bool) -> Judgement {
-    if drops_all || judgement.measured.is_empty() {
-        return judgement;
-    }
-    Judgement { reason: format!("{} {WARM_INODES}", judgement.reason), ..judgement }
+/// Adds to verdicts on times that folders and inodes were in memory, where their caches may not be dropped.
+fn with_inodes(judgement: Judgement, drops_all: bool) -> Judgement {
+    let is_limited = !drops_all && !judgement.measured.is_empty();
+    judgement.because(is_limited.then(|| Statement::new("inodes-in-memory")))
 }
 
-fn judge_time(what: &str, published: Option<f64>, measured: Option<&Ratio>) -> Judgement {
-    takes(what, published.as_slice(), measured)
-}
-
-/// The ratio of one tree's times to another's.
-pub(super) fn ratio_between(figures: &Figures, one: &str, other: &str) -> Option<Ratio> {
-    ratio_of(&figures.raw.get(one)?.elapsed, &figures.raw.get(other)?.elapsed)
-}
-
-/// The ratio of one kind to another over all copies that were written side by side: what differs between copies is kept apart from what
-/// differs between runs.
-pub(super) fn fair_ratio(raw: &BTreeMap<String, Readings>, one: Kind, other: Kind) -> Option<Ratio> {
-    ratio_over_copies(raw, one, other, |readings| readings.elapsed.clone())
-}
-
-/// The ratio of what `of` makes of the readings.
-fn ratio_over_copies(
-    raw: &BTreeMap<String, Readings>,
-    one: Kind,
-    other: Kind,
-    of: fn(&Readings) -> Vec<f64>,
-) -> Option<Ratio> {
-    let mut values = Vec::new();
-    for copy in 0..COPIES {
-        let times = |kind: Kind| raw.get(&copy_label(kind, copy)).map(of);
-        let (Some(one), Some(other)) = (times(one), times(other)) else { continue };
-        let logs = one.iter().zip(&other).map(|(one, other)| (one / other).ln());
-        values.extend((0..).zip(logs).filter(|(_, log)| log.is_finite()).map(|(run, log)| (run, copy, log)));
-    }
-    let found = hierarchical_interval(&values)?;
-    let interval = found.interval.map(|interval| [interval.low, interval.high]);
-    let samples = values.iter().map(|(_, _, log)| log.exp()).collect();
-    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_FLOOR })
-}
-
-/// Each copy of a kind as a multiple of the second one.
-pub(super) fn layout_errors(raw: &BTreeMap<String, Readings>) -> Vec<(String, Ratio)> {
-    let mut errors = Vec::new();
-    for kind in [Kind::Flat, Kind::Gzip] {
-        let times = |number: u32| raw.get(&format!("{}-{number}", kind.name())).map(|readings| &readings.elapsed);
-        for number in 3..COPIES + 2 {
-            if let (Some(first), Some(copy)) = (times(2), times(number))
-                && let Some(found) = ratio_of(copy, first)
-            {
-                errors.push((format!("{0}-{number} / {0}-2", kind.name()), found));
-            }
-        }
-    }
-    errors
-}
-
-fn judge_layout(published: Option<f64>, errors: &[(String, Ratio)]) -> Judgement {
-    let distance = |ratio: &Ratio| ratio.estimate.value.ln().abs().exp_m1();
-    let largest = errors.iter().max_by(|(_, one), (_, other)| distance(one).total_cmp(&distance(other)));
-    let (Some((label, largest)), Some(published)) = (largest, published) else {
-        return Judgement::missing("Copies were not measured.");
+fn judge_layout(published: Option<f64>, errors: &[LayoutError]) -> Judgement {
+    let distance = |error: &LayoutError| error.ratio.estimate.value.ln().abs().exp_m1();
+    let largest = errors.iter().max_by(|one, other| distance(one).total_cmp(&distance(other)));
+    let (Some(largest), Some(published)) = (largest, published) else {
+        return Judgement::not_measured(Statement::new("copies"));
     };
-    let shown = format!("at most {}: {label} {}", percent(distance(largest)), estimate(&largest.estimate));
-    let Some(intervals) = errors.iter().map(|(_, ratio)| ratio.estimate.interval).collect::<Option<Vec<_>>>() else {
-        let why = "Copies have no intervals: those take six runs.".to_owned();
-        return Judgement::new(Outcome::Undecided, shown, why);
+    let most = Figure::share(distance(largest));
+    let shown = Statement::new("largest-layout-error").with("most", most).with("copies", largest.label());
+    let judge = |outcome, reason| Judgement::new(outcome, vec![shown.with("ratio", &largest.ratio.estimate)], reason);
+    let Some(intervals) = errors.iter().map(|error| error.ratio.estimate.interval).collect::<Option<Vec<_>>>() else {
+        return judge(Outcome::Undecided, Statement::new("copies-without-intervals"));
     };
     let differs = differing(errors);
     let is_within = |[low, high]: &[f64; 2]| *low >= 1.0 / (1.0 + NO_LAYOUT) && *high <= 1.0 + NO_LAYOUT;
-    let (outcome, reason) = if differs > 0 && distance(largest) <= published * TWICE {
-        let why = format!(
-            "{differs} of {} pairs of like copies differ by more than their runs do, none by more than twice the published {}.",
-            errors.len(),
-            percent(published)
-        );
-        (Outcome::Reproduced, why)
-    } else if differs > 0 {
-        let why = format!(
-            "{differs} of {} pairs of like copies differ, and by up to {}, more than twice the published {}.",
-            errors.len(),
-            percent(distance(largest)),
-            percent(published)
-        );
-        (Outcome::Changed, why)
+    if differs > 0 {
+        let pairs = |id: &str| {
+            let pairs = Statement::new(id).with("differing", Figure::count(differs));
+            pairs.with("pairs", Figure::count(errors.len())).with("published", Figure::share(published))
+        };
+        if distance(largest) <= published * TWICE {
+            judge(Outcome::Reproduced, pairs("copies-differ"))
+        } else {
+            judge(Outcome::Changed, pairs("copies-differ-more").with("most", most))
+        }
     } else if intervals.iter().all(is_within) {
-        (Outcome::NotReproduced, format!("All like copies agree within {}.", percent(NO_LAYOUT)))
+        judge(Outcome::NotReproduced, Statement::new("copies-agree").with("within", Figure::share(NO_LAYOUT)))
     } else {
-        (
-            Outcome::Undecided,
-            "No pair of like copies differs by more than its runs do, and not all agree within 1 %.".to_owned(),
-        )
-    };
-    Judgement::new(outcome, shown, reason)
+        judge(Outcome::Undecided, Statement::new("copies-undecided").with("within", Figure::share(NO_LAYOUT)))
+    }
 }
 
-/// How many of the ratios are no 1: with Holm's correction, as one of many pairs may seem to differ by chance.
-fn differing(errors: &[(String, Ratio)]) -> usize {
-    let logs = errors.iter().map(|(_, ratio)| ratio.estimate.samples.iter().map(|sample| sample.ln()).collect());
+/// The number of ratios that differ from 1, with Holm's correction: one of many pairs may seem to differ by chance.
+fn differing(errors: &[LayoutError]) -> usize {
+    let logs = errors.iter().map(|error| error.ratio.estimate.samples.iter().map(|sample| sample.ln()).collect());
     let mut probabilities: Vec<f64> = logs.map(|logs: Vec<f64>| sign_test(&logs, 0.0)).collect();
     holm(&mut probabilities.iter_mut().collect::<Vec<_>>());
     probabilities.iter().filter(|probability| **probability <= ERROR_RATE).count()
-}
-
-/// The label of a copy that was written side by side with others.
-fn copy_label(kind: Kind, copy: u32) -> String {
-    format!("{}-{}", kind.name(), copy + 2)
 }
 
 /// What the compressed copies take of the disk, together, as a multiple of what the flat ones take.
@@ -199,7 +131,7 @@ fn disk_ratio(disk: &BTreeMap<String, DiskReads>, of: fn(&DiskReads) -> Option<u
 /// The seeks of the compressed tree that was written as a whole, as a multiple of those of the flat one. `None` where there are fewer than
 /// [`LEAST_SEEKS`] of those.
 fn seeks_alone(disk: &BTreeMap<String, DiskReads>) -> Option<f64> {
-    let seeks = |kind: Kind| disk.get(&format!("{}-{ALONE}", kind.name()))?.seeks;
+    let seeks = |kind: Kind| disk.get(&kind.copy(ALONE))?.seeks;
     let flat = seeks(Kind::Flat).filter(|flat| *flat >= LEAST_SEEKS)?;
     Some(seeks(Kind::Gzip)? as f64 / flat as f64)
 }
@@ -230,101 +162,73 @@ fn waits(raw: &BTreeMap<String, Readings>) -> Waits {
     }
 }
 
-/// What tells that the number of seeks is not the same, over the copies or, second, of the trees that were written as a whole.
-fn why_seeks_differ(seeks: f64, alone: Option<f64>) -> Option<String> {
-    let differs = |seeks: f64| (seeks - 1.0).abs() > SAME;
-    if differs(seeks) {
-        let (seeks, same) = (ratio(seeks), percent(SAME));
-        return Some(format!("The compressed trees take {seeks} times as many seeks, which is not within {same}."));
-    }
-    alone.filter(|alone| differs(*alone)).map(|alone| {
-        format!(
-            "Where trees were written as a whole, as the published ones were, the compressed one takes {} times as many seeks, which is not \
-             within {}. Side by side nearly every file is one, so that their number is the same.",
-            ratio(alone),
-            percent(SAME)
-        )
-    })
+/// Why the numbers of seeks differ, over the copies or between the trees that were written as a whole; `None` if they do not.
+fn why_seeks_differ(seeks: f64, alone: Option<f64>) -> Option<Statement> {
+    let differs = |seeks: &f64| (seeks - 1.0).abs() > SAME;
+    let times =
+        |id: &str, seeks: f64| Statement::new(id).with("seeks", Figure::ratio(seeks)).with("same", Figure::share(SAME));
+    let of_copies = Some(seeks).filter(differs).map(|seeks| times("seeks-differ", seeks));
+    of_copies.or_else(|| alone.filter(differs).map(|alone| times("seeks-of-whole-trees-differ", alone)))
 }
 
 fn judge_seeks([seeks, alone]: [Option<f64>; 2], bytes: Option<f64>, waits: &Waits) -> Judgement {
     let (Some(seeks), Some(bytes)) = (seeks, bytes) else {
-        return Judgement::missing("The file system does not say where files lie, so that seeks cannot be counted.");
+        return Judgement::missing(Statement::new("extents-unknown"));
     };
-    let mut shown = vec![format!("seeks {}", ratio(seeks)), format!("bytes {}", ratio(bytes))];
-    shown.extend(alone.map(|alone| format!("seeks of whole trees {}", ratio(alone))));
-    shown.extend(waits.ratio.as_ref().map(|found| format!("waiting {}", estimate(&found.estimate))));
-    shown.extend(waits.part.map(|part| format!("which is {} of the time", percent(part))));
-    let shown = shown.join(", ");
+    let ratio = |id: &str, value: f64| named_ratio(Statement::new(id), Figure::ratio(value));
+    let mut shown = vec![ratio("seeks", seeks), ratio("bytes", bytes)];
+    shown.extend(alone.map(|alone| ratio("seeks-of-whole-trees", alone)));
+    let waiting = |found: &Ratio| named_ratio(Statement::new("waiting"), &found.estimate);
+    shown.extend(waits.ratio.as_ref().map(waiting));
+    shown.extend(waits.part.map(|part| Statement::new("of-the-time").with("part", Figure::share(part))));
+    let judge = |outcome, reason| Judgement::new(outcome, shown, reason);
     if let Some(why) = why_seeks_differ(seeks, alone) {
-        return Judgement::new(Outcome::NotReproduced, shown, why);
+        return judge(Outcome::NotReproduced, why);
     }
-    let same = "The number of seeks is almost the same";
     let interval = waits.ratio.as_ref().and_then(|found| found.estimate.interval);
     let (Some([low, high]), Some(part)) = (interval, waits.part) else {
-        let why = format!("{same}; whether it binds takes an interval of times.");
-        return Judgement::new(Outcome::Undecided, shown, why);
+        return judge(Outcome::Undecided, Statement::new("seeks-same-no-interval"));
     };
     if part <= MOST {
-        let why = format!(
-            "{same}, but readings waited for {} of their time alone, so that neither seeks nor bytes bind: opening and reading files did.",
-            percent(part)
-        );
-        return Judgement::new(Outcome::Undecided, shown, why);
+        return judge(Outcome::Undecided, Statement::new("seeks-do-not-bind").with("part", Figure::share(part)));
     }
     // Half-way between what seeks alone and bytes alone would give.
     let middle = (seeks * bytes).sqrt();
-    let (outcome, reason) = if low > middle {
-        let why = format!(
-            "{same}, and waiting is nearer to that ratio than to that of bytes: wholly above {}.",
-            ratio(middle)
-        );
-        (Outcome::Reproduced, why)
+    let (outcome, id) = if low > middle {
+        (Outcome::Reproduced, "waiting-like-seeks")
     } else if high < middle {
-        let why = format!("{same}, but waiting is nearer to the ratio of bytes: wholly below {}.", ratio(middle));
-        (Outcome::Changed, why)
+        (Outcome::Changed, "waiting-like-bytes")
     } else {
-        let why = format!(
-            "{same}; the interval of waiting reaches across {}, half-way to the ratio of bytes.",
-            ratio(middle)
-        );
-        (Outcome::Undecided, why)
+        (Outcome::Undecided, "waiting-undecided")
     };
-    Judgement::new(outcome, shown, reason)
+    judge(outcome, Statement::new(id).with("middle", Figure::ratio(middle)))
 }
 
 fn judge_caveat(git: Option<&Estimate>, trees: Option<&Ratio>) -> Judgement {
-    let (Some(git), Some(trees)) = (git, trees) else { return Judgement::missing("The Git arm was not measured.") };
-    let shown = format!("checkouts {}, trees {}", estimate(git), estimate(&trees.estimate));
-    let (Some([low, high]), Some([least, most])) = (git.interval, trees.estimate.interval) else {
-        let why = "One of the ratios has no interval: that takes runs of two copies.".to_owned();
-        return Judgement::new(Outcome::Undecided, shown, why);
+    let (Some(git), Some(trees)) = (git, trees) else {
+        return Judgement::not_measured(Statement::new("checkouts-by-git"));
     };
-    // What checkouts are of trees, at least and at most.
+    let shown = vec![
+        named_ratio(Statement::new("checkouts"), git),
+        named_ratio(Statement::new("reading-trees"), &trees.estimate),
+    ];
+    let judge = |outcome, reason| Judgement::new(outcome, shown, reason);
+    let (Some([low, high]), Some([least, most])) = (git.interval, trees.estimate.interval) else {
+        return judge(Outcome::Undecided, Statement::new("caveat-without-interval"));
+    };
+    // The ratio of checkouts as a multiple of that of trees, at least and at most.
     let (low, high) = (low / most, high / least);
     let (least, most) = (1.0 / (1.0 + CLOSE), 1.0 + CLOSE);
-    let (outcome, reason) = if low >= least && high <= most {
-        (
-            Outcome::Reproduced,
-            format!(
-                "The interval of checkouts lies within {} of that of trees, wherever in it the ratio is.",
-                percent(CLOSE)
-            ),
-        )
-    } else if high < least || low > most {
-        let why = if low > most { ": git decompresses what it checks out" } else { "" };
-        let why = format!("The interval of checkouts lies more than {} from that of trees{why}.", percent(CLOSE));
-        (Outcome::NotReproduced, why)
+    let (outcome, id) = if low >= least && high <= most {
+        (Outcome::Reproduced, "checkouts-close")
+    } else if low > most {
+        (Outcome::NotReproduced, "checkouts-slower")
+    } else if high < least {
+        (Outcome::NotReproduced, "checkouts-faster")
     } else {
-        (
-            Outcome::Undecided,
-            format!(
-                "The intervals of checkouts and of trees lie neither within {} of each other nor wholly beyond.",
-                percent(CLOSE)
-            ),
-        )
+        (Outcome::Undecided, "checkouts-undecided")
     };
-    Judgement::new(outcome, shown, reason)
+    judge(outcome, Statement::new(id).with("close", Figure::share(CLOSE)))
 }
 
 #[cfg(test)]
@@ -332,7 +236,7 @@ mod tests {
     use repackbench_records::published_experiment;
 
     use super::*;
-    use crate::flat_vs_gzip_tree::git_arm::GitArm;
+    use crate::{flat_vs_gzip_tree::git_arm::GitArm, interleaved::ratio_of};
 
     fn readings(elapsed: &[f64]) -> Readings {
         Readings { elapsed: elapsed.to_vec(), ..Readings::default() }
@@ -345,18 +249,18 @@ mod tests {
     }
 
     #[test]
-    fn the_published_values_themselves() {
+    fn published_values_reproduce_their_own_claims() {
         let raw = published_raw();
         let errors = layout_errors(&raw);
-        let labels: Vec<&str> = errors.iter().map(|(label, _)| label.as_str()).collect();
+        let labels: Vec<String> = errors.iter().map(LayoutError::label).collect();
         assert_eq!(labels, ["flat-3 / flat-2", "gzip-3 / gzip-2"]);
         assert_eq!(judge_layout(Some(0.03), &errors).outcome, Outcome::Reproduced);
         let sparse = ratio_of(&raw["gzip-1"].elapsed, &raw["flat-1"].elapsed).unwrap();
-        assert_eq!(judge_time("it", Some(1.4), Some(&sparse)).outcome, Outcome::Reproduced);
+        assert_eq!(takes("it", &[1.4], Some(&sparse)).outcome, Outcome::Reproduced);
         // Two pairs of copies, which differ from each other by half of the effect, say too little of others.
         let fair = fair_ratio(&raw, Kind::Gzip, Kind::Flat).unwrap();
         assert!((fair.estimate.value - 0.967).abs() < 0.002, "{fair:?}");
-        assert_eq!(judge_time("it", Some(0.97), Some(&fair)).outcome, Outcome::Undecided);
+        assert_eq!(takes("it", &[0.97], Some(&fair)).outcome, Outcome::Undecided);
     }
 
     fn copies(ratios: [f64; 4]) -> BTreeMap<String, Readings> {
@@ -370,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn compressed_is_judged_over_copies() {
+    fn compressed_tree_is_judged_over_copies() {
         for (ratios, outcome) in [
             ([0.97, 0.968, 0.972, 0.97], Outcome::Reproduced),
             ([0.50, 0.51, 0.50, 0.505], Outcome::Changed),
@@ -379,14 +283,14 @@ mod tests {
             ([0.9, 1.1, 0.95, 1.02], Outcome::Undecided),
         ] {
             let fair = fair_ratio(&copies(ratios), Kind::Gzip, Kind::Flat);
-            let found = judge_time("it", Some(0.97), fair.as_ref());
-            assert_eq!(found.outcome, outcome, "{ratios:?}: {}", found.reason);
+            let found = takes("it", &[0.97], fair.as_ref());
+            assert_eq!(found.outcome, outcome, "{ratios:?}: {:?}", found.reasons);
         }
         assert_eq!(fair_ratio(&BTreeMap::new(), Kind::Gzip, Kind::Flat), None);
     }
 
     #[test]
-    fn the_layout_error_is_judged_between_like_copies() {
+    fn layout_error_is_judged_between_like_copies() {
         let judged = |ratios| judge_layout(Some(0.03), &layout_errors(&copies(ratios))).outcome;
         assert_eq!(judged([1.0, 1.02, 1.0, 1.01]), Outcome::Reproduced);
         assert_eq!(judged([1.0, 1.3, 1.0, 1.0]), Outcome::Changed);
@@ -402,17 +306,17 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_say_that_inodes_were_warm() {
-        let judged = || Judgement::new(Outcome::Reproduced, "0.97".to_owned(), "It is.".to_owned());
-        assert_eq!(of_inodes(judged(), true), judged());
-        let told = of_inodes(judged(), false).reason;
-        assert!(told.starts_with("It is. Folders and inodes were in memory"), "{told}");
-        let missing = Judgement::missing("It was not measured.");
-        assert_eq!(of_inodes(missing.clone(), false), missing);
+    fn verdicts_say_that_inodes_were_in_memory() {
+        let measured = vec![named_ratio("it", Figure::ratio(0.97))];
+        let judged = Judgement::new(Outcome::Reproduced, measured, Statement::new("copies-differ"));
+        assert_eq!(with_inodes(judged.clone(), true), judged);
+        assert_eq!(with_inodes(judged, false).reasons[1], Statement::new("inodes-in-memory"));
+        let missing = Judgement::not_measured("it");
+        assert_eq!(with_inodes(missing.clone(), false), missing);
     }
 
     #[test]
-    fn seeks_bind_where_waiting_is_as_seeks_are() {
+    fn seeks_bind_where_waiting_follows_them() {
         let waits = |low: f64, high: f64, part| {
             let estimate = Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
             Waits { ratio: Some(Ratio { estimate, floor: 0.01 }), part: Some(part) }
@@ -427,7 +331,7 @@ mod tests {
             (0.5, 0.95, 0.99, 0.9, Outcome::NotReproduced),
         ] {
             let found = judge_seeks([Some(seeks), None], Some(0.45), &waits(low, high, part));
-            assert_eq!(found.outcome, outcome, "{seeks} {low} {high} {part}: {}", found.reason);
+            assert_eq!(found.outcome, outcome, "{seeks} {low} {high} {part}: {:?}", found.reasons);
         }
         let judge = |seeks| judge_seeks(seeks, Some(0.45), &waits(0.95, 0.99, 0.9)).outcome;
         assert_eq!(judge([Some(1.0), Some(1.03)]), Outcome::Reproduced);
@@ -437,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_waited_for_is_no_processor_time_and_seeks_are_those_of_all_copies() {
+    fn waiting_excludes_cpu_time_and_seeks_cover_all_copies() {
         let mut raw = copies([0.97, 0.97, 0.97, 0.97]);
         // All but a second of it is the processor's, and that second is halved.
         for (label, found) in &mut raw {
@@ -464,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn checkouts_are_close_where_their_ratio_is_that_of_trees() {
+    fn checkouts_are_compared_with_trees() {
         let found =
             |low: f64, high: f64| Estimate { value: (low * high).sqrt(), interval: Some([low, high]), samples: vec![] };
         let trees = Ratio { estimate: found(0.95, 0.99), floor: 0.01 };
@@ -478,7 +382,7 @@ mod tests {
         ] {
             let judged = judge_caveat(Some(&found(low, high)), Some(&trees));
             assert_eq!(judged.outcome, outcome, "{low} {high}");
-            assert_eq!(judged.reason.contains("git decompresses"), low == 1.2, "{}", judged.reason);
+            assert_eq!(judged.reasons[0].id == "checkouts-slower", low == 1.2, "{:?}", judged.reasons);
         }
         assert_eq!(judge_caveat(None, Some(&trees)).outcome, Outcome::Undecided);
         let single = Estimate { interval: None, ..found(0.9, 1.0) };

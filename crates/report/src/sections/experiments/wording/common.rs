@@ -75,6 +75,8 @@ pub(super) const WORDING: Wording = &[
     ("about", "about {time}"),
     ("more-than", "more than {time}"),
     ("failure", "{message}."),
+    ("left-out-not-git", "{what} was left out: this is not a Git repository."),
+    ("left-out-no-command", "{what} was left out: find, xargs or cat is not available on this machine."),
     // Deltas that are searched for again.
     ("deltas-table", "deltas as found, and after a new search"),
     (

@@ -1,0 +1,120 @@
+//! The measured figures, and the ratios that tables and verdicts share.
+
+use std::collections::BTreeMap;
+
+use repackbench_analysis::{LEAST_FLOOR, Ratio, hierarchical_interval};
+use repackbench_records::Estimate;
+use repackbench_timing::clock::Sample;
+
+use super::{
+    git_arm::GitArm,
+    seeks::DiskReads,
+    trees::{COPIES, Kind},
+};
+use crate::interleaved::ratio_of;
+
+/// The times of one arm in seconds, one for each run.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Readings {
+    pub(super) elapsed: Vec<f64>,
+    pub(super) cpu: Vec<f64>,
+}
+
+impl Readings {
+    pub(super) fn push(&mut self, sample: Sample) {
+        self.elapsed.push(sample.wall.as_secs_f64());
+        self.cpu.push((sample.user + sample.sys).as_secs_f64());
+    }
+
+    /// Drops the times of a run that was not finished.
+    pub(super) fn truncate(&mut self, runs: u32) {
+        let runs = usize::try_from(runs).unwrap_or(usize::MAX);
+        self.elapsed.truncate(runs);
+        self.cpu.truncate(runs);
+    }
+}
+
+/// All measured figures.
+#[derive(Debug, Default)]
+pub(super) struct Figures {
+    /// For each tree, by its label, the published reading.
+    pub(super) raw: BTreeMap<String, Readings>,
+    /// For each kind the reading that decodes, in run r of copy r modulo [`COPIES`]; flat files have nothing to decode.
+    pub(super) decoded: BTreeMap<Kind, Readings>,
+    /// The kinds that were read as they are in the same runs, from the same copies.
+    pub(super) beside_decoded: BTreeMap<Kind, Readings>,
+    /// For each tree the published command, once.
+    pub(super) by_command: BTreeMap<String, Readings>,
+    pub(super) disk: BTreeMap<String, DiskReads>,
+    pub(super) git: GitArm,
+    /// Whether folders and inodes are dropped, too.
+    pub(super) drops_all: bool,
+}
+
+/// The ratio of one tree's times to another's.
+pub(super) fn ratio_between(figures: &Figures, one: &str, other: &str) -> Option<Ratio> {
+    ratio_of(&figures.raw.get(one)?.elapsed, &figures.raw.get(other)?.elapsed)
+}
+
+/// The ratio of one kind to another over all copies that were written side by side. Differences between copies are a level of their own,
+/// above differences between runs.
+pub(super) fn fair_ratio(raw: &BTreeMap<String, Readings>, one: Kind, other: Kind) -> Option<Ratio> {
+    ratio_over_copies(raw, one, other, |readings| readings.elapsed.clone())
+}
+
+/// The ratio of what `of` makes of the readings.
+pub(super) fn ratio_over_copies(
+    raw: &BTreeMap<String, Readings>,
+    one: Kind,
+    other: Kind,
+    of: fn(&Readings) -> Vec<f64>,
+) -> Option<Ratio> {
+    let mut values = Vec::new();
+    for copy in 0..COPIES {
+        let times = |kind: Kind| raw.get(&copy_label(kind, copy)).map(of);
+        let (Some(one), Some(other)) = (times(one), times(other)) else { continue };
+        let logs = one.iter().zip(&other).map(|(one, other)| (one / other).ln());
+        values.extend((0..).zip(logs).filter(|(_, log)| log.is_finite()).map(|(run, log)| (run, copy, log)));
+    }
+    let found = hierarchical_interval(&values)?;
+    let interval = found.interval.map(|interval| [interval.low, interval.high]);
+    let samples = values.iter().map(|(_, _, log)| log.exp()).collect();
+    Some(Ratio { estimate: Estimate { value: found.ratio, interval, samples }, floor: LEAST_FLOOR })
+}
+
+/// A copy as a multiple of the second copy of the same kind, which was made the same way.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LayoutError {
+    pub(super) copy: String,
+    pub(super) of: String,
+    pub(super) ratio: Ratio,
+}
+
+impl LayoutError {
+    /// Both copies, as in `flat-3 / flat-2`.
+    pub(super) fn label(&self) -> String {
+        format!("{} / {}", self.copy, self.of)
+    }
+}
+
+/// The later copies of each kind, compared with the second one.
+pub(super) fn layout_errors(raw: &BTreeMap<String, Readings>) -> Vec<LayoutError> {
+    let mut errors = Vec::new();
+    for kind in Kind::PUBLISHED {
+        let times = |label: &str| raw.get(label).map(|readings| &readings.elapsed);
+        for number in 3..COPIES + 2 {
+            let (copy, of) = (kind.copy(number), kind.copy(2));
+            if let (Some(first), Some(later)) = (times(&of), times(&copy))
+                && let Some(ratio) = ratio_of(later, first)
+            {
+                errors.push(LayoutError { copy, of, ratio });
+            }
+        }
+    }
+    errors
+}
+
+/// The label of a copy that was written side by side with others.
+pub(super) fn copy_label(kind: Kind, copy: u32) -> String {
+    kind.copy(copy + 2)
+}
