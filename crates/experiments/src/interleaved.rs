@@ -15,7 +15,7 @@ pub(crate) struct Runs {
     /// How many are whole.
     pub(crate) done: u32,
     /// Why there are not as many as were wanted, in a sentence.
-    pub(crate) left_out: Option<StoredStatement>,
+    pub(crate) left_out: Vec<StoredStatement>,
     /// Whether the user stopped them.
     pub(crate) is_interrupted: bool,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Runs {
 impl Runs {
     /// No runs, and why.
     pub(crate) fn left_out(why: Statement) -> Self {
-        Runs { done: 0, left_out: Some(why.into()), is_interrupted: false }
+        Runs { done: 0, left_out: vec![why.into()], is_interrupted: false }
     }
 }
 
@@ -43,7 +43,7 @@ pub(crate) fn interleaved(
 ) -> Result<Runs, ExperimentError> {
     context.progress.start(what, u64::from(wanted) * arms as u64, ProgressUnit::Items);
     let start = now(context.clock)?;
-    let runs = Runs { done: 0, left_out: None, is_interrupted: false };
+    let runs = Runs { done: 0, left_out: Vec::new(), is_interrupted: false };
     let mut interleaved = Interleaved { context, what, wanted, share, one, start, began: start, runs };
     let ended = run_blocks(Schedule::once_each(arms, wanted, context.options.seed), &mut interleaved);
     let mut runs = interleaved.runs;
@@ -53,7 +53,7 @@ pub(crate) fn interleaved(
             runs.is_interrupted = true;
             let stopped = Statement::new("user-stopped-after").with("what", what);
             let stopped = stopped.with("runs", Figure::count(runs.done)).with("wanted", Figure::count(wanted));
-            runs.left_out = Some(stopped.into());
+            runs.left_out.push(stopped.into());
         }
         ended => {
             ended?;
@@ -98,7 +98,7 @@ impl Arms for Interleaved<'_, '_> {
         let fewer = Statement::new("fewer-runs-of-all-arms").with("what", self.what);
         let fewer = fewer.with("runs", Figure::count(blocks)).with("wanted", Figure::count(self.wanted));
         let fewer = fewer.with("one", Figure::seconds(last.as_secs_f64()));
-        self.runs.left_out = Some(fewer.with("share", Figure::seconds(share.as_secs_f64())).into());
+        self.runs.left_out.push(fewer.with("share", Figure::seconds(share.as_secs_f64())).into());
         Ok(true)
     }
 }
@@ -117,7 +117,7 @@ pub(crate) fn part(context: &Context<'_>, what: &str, result: Result<Runs, Exper
     } else {
         Statement::new("part-failed").with("what", what).with("error", error.to_string())
     };
-    Runs { done: 0, left_out: Some(left_out.into()), is_interrupted }
+    Runs { done: 0, left_out: vec![left_out.into()], is_interrupted }
 }
 
 /// One value as a multiple of another in each run that has both.
@@ -140,13 +140,13 @@ mod tests {
         let outcome = Setting::new(&[], 1).run(|context| {
             let stopped = part(context, "copying", Err(repackbench_writer::WriterError::Interrupted.into()));
             assert!(stopped.is_interrupted);
-            assert_eq!(words(stopped.left_out.as_slice()), ["copying: stopped by the user."]);
+            assert_eq!(words(&stopped.left_out), ["copying: stopped by the user."]);
             let full = ExperimentError::io("write", "/a", std::io::ErrorKind::StorageFull.into());
             let failed = part(context, "copying", Err(full));
             assert!(!failed.is_interrupted && failed.done == 0);
-            let why = words(failed.left_out.as_slice()).concat();
+            let why = words(&failed.left_out).concat();
             assert!(why.starts_with("copying: left out because it failed: /a: cannot write:"), "{why}");
-            let runs = Runs { done: 3, left_out: None, is_interrupted: false };
+            let runs = Runs { done: 3, left_out: Vec::new(), is_interrupted: false };
             assert_eq!(part(context, "copying", Ok(runs.clone())), runs);
             Err(ExperimentError::Interrupted)
         });

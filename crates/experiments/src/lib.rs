@@ -12,7 +12,7 @@
 
 mod budget;
 // TODO-convert mod checkout_page_trace;
-// TODO-convert mod compressors_by_level;
+mod compressors_by_level;
 mod context;
 mod deltas;
 mod error;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use repackbench_analysis::{ArmKey, ArmReader, Ratio, Ratios, WorkloadKey};
 use repackbench_codec::CodecSpec;
 use repackbench_timing::workloads::WorkloadSpec;
 
@@ -9,13 +10,12 @@ use super::Figures;
 use crate::{
     Context, ExperimentError,
     budget::Budget,
-    estimates::{Arm, JobName, Ratio, Ratios, Who},
     measuring::{Job, Measuring, Work},
     probe::Probe,
 };
 
 /// What messages call this part.
-pub(super) const WHAT: &str = "the commit's processor time";
+pub(super) const WHAT: &str = "CPU time of commits";
 
 /// The levels that the claim is about.
 const FAST: &str = "zlib:3";
@@ -46,7 +46,7 @@ pub(super) fn measure(
     let mut budget = Budget::new(context.clock, share, 1)?;
     let codecs = [fast.clone()];
     let job = Job {
-        what: WHAT,
+        what: WHAT.into(),
         work: Work::Replays(vec![WorkloadSpec::Ingest, WorkloadSpec::Encode]),
         codecs: &codecs,
         commits: None,
@@ -57,10 +57,10 @@ pub(super) fn measure(
     };
     measuring.measure(&job, &mut budget)?;
     let ratios = Ratios::of(&measuring.records);
-    let arm = Arm::new(Who::Replay, &fast);
+    let arm = ArmKey::new(ArmReader::Replay, fast.canonical());
     figures.commits = Commits {
-        ingest: ratios.get(JobName::newest("ingest"), &arm),
-        encode: ratios.get(JobName::all("encode"), &arm),
+        ingest: ratios.get(WorkloadKey::newest("ingest"), &arm),
+        encode: ratios.get(WorkloadKey::all("encode"), &arm),
     };
     figures.left_out.append(&mut measuring.left_out);
     Ok(measuring.is_interrupted)

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 
+use repackbench_records::{Figure, Statement, StatementValue, StoredStatement};
 use repackbench_writer::files::{LeftOutFiles, RevisionFiles};
 
 use crate::{Context, ExperimentError, setting::published};
@@ -31,7 +32,7 @@ pub(super) struct Corpora {
     /// One or two.
     pub(super) all: Vec<Corpus>,
     /// What was left out, a sentence each.
-    pub(super) left_out: Vec<String>,
+    pub(super) left_out: Vec<StoredStatement>,
 }
 
 impl Corpus {
@@ -102,14 +103,14 @@ fn choose(lengths: &[u64], most: usize, bytes: u64) -> Vec<bool> {
     lengths.iter().enumerate().map(is_chosen).collect()
 }
 
-fn left_out(left_out: LeftOutFiles) -> Vec<String> {
+fn left_out(left_out: LeftOutFiles) -> Vec<StoredStatement> {
     let LeftOutFiles { symlinks, gitlinks, missing } = left_out;
-    let counts = [
-        (symlinks, "symbolic links"),
-        (gitlinks, "commits of other repositories"),
-        (missing, "files that this partial clone lacks"),
-    ];
-    counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("Left out: {count} {what}.")).collect()
+    let counts = [("symbolic-links", symlinks), ("other-commits", gitlinks), ("missing-files", missing)];
+    let named = counts.into_iter().filter(|(_, count)| *count > 0);
+    let named: Vec<StatementValue> =
+        named.map(|(id, count)| Statement::new(id).with("count", Figure::count(count)).into()).collect();
+    let statement = (!named.is_empty()).then(|| Statement::new("corpus-leaves-out").with("files", named));
+    statement.into_iter().map(StoredStatement::from).collect()
 }
 
 #[cfg(test)]

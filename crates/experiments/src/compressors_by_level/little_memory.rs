@@ -15,6 +15,7 @@ use std::{
 use repackbench_pagecache::{
     GroupUsage, MemoryGroups, NoGroup, bytes_read, evict, page_len, residency, sync_file_system,
 };
+use repackbench_records::{Statement, StatementValue};
 use repackbench_timing::clock::measure;
 use repackbench_writer::WriterError;
 
@@ -117,8 +118,8 @@ pub(super) struct LittleMemory {
     pub(super) limit: u64,
     /// One for each of [`ARMS`]; none if nothing was measured.
     pub(super) arms: Vec<MemoryTimes>,
-    /// Why nothing could be.
-    pub(super) refused: Option<String>,
+    /// Why nothing could be measured.
+    pub(super) refused: Option<StatementValue>,
 }
 
 /// Writes the files of `corpus` and reads them twice, each arm `wanted` times, in a new folder at `root`.
@@ -130,26 +131,28 @@ pub(super) fn measure_little_memory(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(LittleMemory, Runs), ExperimentError> {
-    let refused = |why: String| {
-        let runs = Runs { done: 0, left_out: Some(format!("{WHAT}: left out: {why}.")), is_interrupted: false };
+    let refused = |why: StatementValue| {
+        let runs = Runs::left_out(Statement::new("left-out-because").with("what", WHAT).with("why", why.clone()));
         Ok((LittleMemory { refused: Some(why), ..LittleMemory::default() }, runs))
     };
     // Where the group cannot forget what was written, the kernel would end this process.
     if !can_be_forgotten(root)? {
-        return refused(format!("{}: files there stay in memory", root.display()));
+        return refused(Statement::new("files-stay-in-memory").with("folder", root.display().to_string()).into());
     }
     let groups = match groups() {
         Ok(groups) => groups,
-        Err(error) => return refused(error.to_string()),
+        Err(error) => return refused(error.to_string().into()),
     };
     let page_len = page_len().map_err(|error| ExperimentError::io("read", "the length of a page", error))?;
     let Some(mut set) = Set::new(corpus, root, LEAST_SET, page_len) else {
-        return refused("all files are empty".to_owned());
+        return refused(Statement::new("all-files-empty").into());
     };
     if let Some(share) = share
-        && let Some(why) = super::does_not_fit(set.foreseen(context)?, share)
+        && let Some(why) = super::does_not_fit(set.predicted(context)?, share)
     {
-        return refused(why);
+        let runs = Runs::left_out(why.clone().with("what", WHAT));
+        let refused = Some(Statement { id: "would-not-fit".to_owned(), ..why }.into());
+        return Ok((LittleMemory { refused, ..LittleMemory::default() }, runs));
     }
     let mut found = LittleMemory {
         files: set.names.len() as u64,
@@ -232,7 +235,7 @@ impl<'a> Set<'a> {
     }
 
     /// What one run of all arms takes at least: all that writing takes by what a sample of the files does.
-    fn foreseen(&mut self, context: &Context<'_>) -> Result<Duration, ExperimentError> {
+    fn predicted(&mut self, context: &Context<'_>) -> Result<Duration, ExperimentError> {
         let mut coder = Coder::new("store")?;
         self.prepare(&mut coder)?;
         let sample = self.names.len().min(SAMPLE);
@@ -337,7 +340,7 @@ mod tests {
     use repackbench_timing::clock::{Clock, ClockReading};
 
     use super::*;
-    use crate::tests::{Setting, files_of};
+    use crate::tests::{Setting, files_of, words};
 
     /// Each look at it is a second after the one before.
     struct SteppingClock(AtomicU64);
@@ -427,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_group_can_be_made_the_reason_is_kept() {
+    fn missing_groups_are_named_in_the_result() {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
             let none: FindGroups = || Err(NoGroup::because("no such controller"));
@@ -435,9 +438,9 @@ mod tests {
             let root = folder.path().join("set");
             let (found, runs) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
             assert!(!root.exists());
-            let why = found.refused.unwrap();
+            let StatementValue::Name(why) = found.refused.unwrap() else { panic!("not an error") };
             assert!(why.contains("no memory cgroup can be made here: no such controller"), "{why}");
-            assert!(runs.left_out.is_some_and(|sentence| sentence.contains(&why)) && found.arms.is_empty());
+            assert!(words(&runs.left_out).concat().contains(&why) && found.arms.is_empty());
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));
@@ -456,10 +459,10 @@ mod tests {
             let mut set = Set::new(&corpora.all[0], &root, LEAST_SET, 4096).unwrap();
             // Each of the four arms writes as many times what the sample does, which takes a second by this clock.
             let samples = set.names.len() as f64 / SAMPLE as f64;
-            let foreseen = set.foreseen(context)?;
-            assert!(samples > 1.0 && foreseen == Duration::from_secs_f64(samples * 4.0) && !root.exists());
-            assert!(super::super::does_not_fit(foreseen, Duration::from_secs(1)).is_some());
-            assert!(super::super::does_not_fit(foreseen, foreseen).is_none());
+            let predicted = set.predicted(context)?;
+            assert!(samples > 1.0 && predicted == Duration::from_secs_f64(samples * 4.0) && !root.exists());
+            assert!(super::super::does_not_fit(predicted, Duration::from_secs(1)).is_some());
+            assert!(super::super::does_not_fit(predicted, predicted).is_none());
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));
@@ -467,16 +470,16 @@ mod tests {
 
     /// The kernel ends a process in a group that is full of what it cannot forget.
     #[test]
-    fn a_file_system_in_memory_is_refused_before_there_is_a_group() {
+    fn rejects_file_systems_in_memory() {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
             // glibc's shm_open(3) takes a tmpfs there.
             let folder = tempfile::tempdir_in("/dev/shm").unwrap();
             let root = folder.path().join("set");
             let none: FindGroups = || panic!("a group is looked for");
-            let (found, _) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
-            let why = found.refused.unwrap();
-            assert!(why.ends_with("/set: files there stay in memory") && !root.exists(), "{why}");
+            let (_, runs) = measure_little_memory(context, &corpora.all[0], &root, none, 6, None)?;
+            let why = words(&runs.left_out).concat();
+            assert!(why.ends_with("/set: files there stay in memory.") && !root.exists(), "{why}");
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));

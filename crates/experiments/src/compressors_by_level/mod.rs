@@ -7,7 +7,7 @@
 //! - [`commits`]: the processor time of a big commit by level;
 //! - [`stores`]: a B-tree beside files, of all of them and of [a few](few_files);
 //! - [`little_memory`]: the same work with too little memory for the page cache;
-//! - [`verdicts`]: what the figures say of each claim;
+//! - [`verdicts`]: the verdict on each claim;
 //! - [`tables`]: the figures beside the published ones.
 
 mod arms;
@@ -23,7 +23,7 @@ mod verdicts;
 use std::{path::Path, time::Duration};
 
 use repackbench_pagecache::MemoryGroups;
-use repackbench_records::Experiment;
+use repackbench_records::{Experiment, Figure, Statement, StoredStatement};
 use repackbench_writer::cache::GetOrMakeError;
 
 use self::{
@@ -35,7 +35,6 @@ use crate::{
     budget::{Budget, now},
     interleaved::{Runs, part},
     setting::{begin, published},
-    text,
 };
 
 /// The experiment's name.
@@ -58,8 +57,8 @@ struct Figures {
     phases: phases::Phases,
     commits: commits::Commits,
     stores: stores::Stores,
-    /// What was left out, and why, a sentence each.
-    left_out: Vec<String>,
+    /// What was left out, and why.
+    left_out: Vec<StoredStatement>,
 }
 
 /// What compressors made of one corpus.
@@ -94,11 +93,10 @@ fn run_with(
     experiment.tables = tables::tables(published, &figures);
     experiment.claims = verdicts::claims(published, &figures);
     experiment.differences = tables::differences(&figures);
-    experiment.notes = published.remarks.clone();
-    experiment.notes.extend(tables::notes(&figures));
+    experiment.notes = tables::notes(&figures);
     experiment.notes.append(&mut figures.left_out);
     if is_interrupted {
-        experiment.notes.push("The user stopped it: what came after is not measured.".to_owned());
+        experiment.notes.push(Statement::new("user-stopped").into());
     }
     Ok(experiment)
 }
@@ -141,7 +139,7 @@ fn measure(
         return Ok(true);
     }
     let measured = commits::measure(context, wanted, budget.share(of_commits)?, figures);
-    let taken = measured.map(|is_interrupted| Runs { done: 0, left_out: None, is_interrupted });
+    let taken = measured.map(|is_interrupted| Runs { done: 0, left_out: Vec::new(), is_interrupted });
     if keep(figures, part(context, commits::WHAT, taken)) {
         return Ok(true);
     }
@@ -169,7 +167,7 @@ fn compressors(
     for (corpus, (weight, name)) in corpora.into_iter().zip(weights.into_iter().zip(["compressors", SECOND_CORPUS])) {
         let share = budget.share(weight)?;
         if let Some(why) = too_long(first.as_ref().zip(one_run), &corpus, share) {
-            figures.left_out.push(format!("{name}: {why}"));
+            figures.left_out.push(why.with("what", name).into());
             continue;
         }
         let began = now(context.clock)?;
@@ -193,26 +191,25 @@ fn compressors(
     Ok(first)
 }
 
-/// Why a further corpus is not begun, in words: one run of it, by what one of an `earlier` corpus took, is longer than its share.
-fn too_long(earlier: Option<(&Corpus, Duration)>, corpus: &Corpus, share: Option<Duration>) -> Option<String> {
+/// Why a further corpus is not begun: one run of it, by the time of one of an `earlier` corpus, is longer than its share.
+fn too_long(earlier: Option<(&Corpus, Duration)>, corpus: &Corpus, share: Option<Duration>) -> Option<Statement> {
     let ((earlier, one_run), share) = earlier.zip(share)?;
     let ratio = |of: u64, to: u64| of as f64 / to.max(1) as f64;
     // Compressing takes time by bytes, opening and closing by files, and which prevails depends on the file system.
     let times =
         ratio(corpus.bytes(), earlier.bytes()).max(ratio(corpus.files.len() as u64, earlier.files.len() as u64));
-    let foreseen = Duration::try_from_secs_f64(one_run.as_secs_f64() * times).unwrap_or(Duration::MAX);
-    does_not_fit(foreseen, share).map(|why| format!("left out, as {why}."))
+    let predicted = Duration::try_from_secs_f64(one_run.as_secs_f64() * times).unwrap_or(Duration::MAX);
+    does_not_fit(predicted, share)
 }
 
-/// Why a part is not begun of which one run takes as long as is `foreseen`, in words: it is longer than its share.
-fn does_not_fit(foreseen: Duration, share: Duration) -> Option<String> {
-    (foreseen > share).then(|| {
-        let (foreseen, share) = (text::time(foreseen), text::time(share));
-        format!("one run of all arms would take about {foreseen} and the share of the budget was {share}")
-    })
+/// Why a part is not begun of which one run is `predicted` to take longer than its share; the statement lacks the part's name.
+fn does_not_fit(predicted: Duration, share: Duration) -> Option<Statement> {
+    let seconds = |time: Duration| Figure::seconds(time.as_secs_f64());
+    let statement = Statement::new("left-out-does-not-fit").with("predicted", seconds(predicted));
+    (predicted > share).then(|| statement.with("share", seconds(share)))
 }
 
-/// Keeps what runs left out; says whether the user stopped them.
+/// Collects what runs left out; returns whether the user stopped them.
 fn keep(figures: &mut Figures, runs: Runs) -> bool {
     figures.left_out.extend(runs.left_out);
     runs.is_interrupted

@@ -7,10 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use repackbench_records::{Figure, Statement};
+
 use crate::{
     Context, ExperimentError,
     interleaved::{Runs, interleaved},
-    text::time,
 };
 
 /// What messages call this part.
@@ -87,10 +88,11 @@ pub(super) fn time_phases(
         write_files(&folder.join("phases"), times, &content)
     })?;
     phases.iter_mut().for_each(|times| times.truncate(runs.done));
-    if many < MANY && runs.left_out.is_none() {
-        let share = share.map(time).unwrap_or_default();
-        runs.left_out =
-            Some(format!("{what}: {many} instead of {MANY} files, as the share of the budget was {share}."));
+    if many < MANY && runs.left_out.is_empty() {
+        let fewer = Statement::new("fewer-files").with("what", what);
+        let fewer = fewer.with("files", Figure::count(many)).with("wanted", Figure::count(MANY));
+        let share = share.unwrap_or_default().as_secs_f64();
+        runs.left_out.push(fewer.with("share", Figure::seconds(share)).into());
     }
     Ok((Phases(phases), runs))
 }

@@ -6,6 +6,7 @@ use std::{fs, path::Path, time::Duration};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
+use repackbench_records::{Figure, Statement};
 use repackbench_writer::{Layout, StoreKind, WriterError, convert};
 
 use super::{few_files::fetch_few, phases::FEW};
@@ -64,11 +65,9 @@ pub(super) fn measure_stores(
     wanted: u32,
     share: Option<Duration>,
 ) -> Result<(Stores, Runs), ExperimentError> {
-    let what = WHAT;
-    let left_out =
-        |why: &str| Runs { done: 0, left_out: Some(format!("{what}: left out: {why}")), is_interrupted: false };
+    let left_out = |why: Statement| (Stores::default(), Runs::left_out(why.with("what", WHAT)));
     let Repository::Git(_) = context.source else {
-        return Ok((Stores::default(), left_out("this is no Git repository.")));
+        return Ok(left_out(Statement::new("left-out-not-git")));
     };
     let root = folder.join("stores");
     let mut stores = Stores { all: vec![StoreTimes::default(); STORES.len()], few: Vec::new() };
@@ -87,11 +86,12 @@ pub(super) fn measure_stores(
             }
             // git refuses some names, and what has all files is measured all the same.
             Err(ExperimentError::Writer(error @ WriterError::Program { .. })) => {
-                without_few = Some(format!("{what}: {FEW} files left out: {error}."));
+                let failed = Statement::new("few-files-failed").with("what", WHAT).with("files", Figure::count(FEW));
+                without_few = Some(failed.with("error", error.to_string()).into());
             }
             Err(error) => return Err(error),
         }
-        interleaved(context, what, STORES.len() * sources.len(), wanted, share, &mut |_, arm| {
+        interleaved(context, WHAT, STORES.len() * sources.len(), wanted, share, &mut |_, arm| {
             let (source, store) = (sources.get(arm / STORES.len()), STORES.get(arm % STORES.len()));
             match (source, store, stores.get_mut(arm)) {
                 (Some(source), Some((_, store)), Some(times)) => {
@@ -105,11 +105,11 @@ pub(super) fn measure_stores(
         Ok(runs) => runs,
         // git refuses to hand out some revisions, such as those of partial clones.
         Err(ExperimentError::Writer(error @ (WriterError::Program { .. } | WriterError::Spec { .. }))) => {
-            return Ok((Stores::default(), left_out(&format!("{error}."))));
+            return Ok(left_out(Statement::new("part-failed").with("error", error.to_string())));
         }
         Err(error) => return Err(error),
     };
-    runs.left_out = without_few.into_iter().chain(runs.left_out).reduce(|one, other| format!("{one} {other}"));
+    runs.left_out.splice(0..0, without_few);
     let done = usize::try_from(runs.done).unwrap_or(usize::MAX);
     for times in stores.all.iter_mut().chain(&mut stores.few) {
         times.make.truncate(done);
@@ -139,10 +139,10 @@ fn write_store(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tests::{Setting, git};
+    use crate::tests::{Setting, git, words};
 
     #[test]
-    fn a_name_that_git_refuses_leaves_out_the_few_files_alone() {
+    fn names_that_git_refuses_leave_out_only_the_few_files() {
         let files: Vec<_> = (0..=FEW).map(|number| (format!("h{number}"), b"content\n".to_vec())).collect();
         let outcome = Setting::new(&files, 1).run(|context| {
             let source = context.source.folder();
@@ -158,8 +158,8 @@ mod tests {
             let (stores, runs) = measure_stores(&context, &revision, scratch.path(), 1, None)?;
             assert!(stores.few.is_empty() && runs.done == 1, "{runs:?} {stores:?}");
             assert!(stores.all.iter().all(|times| times.make.len() == 1 && times.size.is_some()));
-            let why = runs.left_out.unwrap();
-            assert!(why.contains("1000 files left out: git update-index: it takes 999 of 1000 paths."), "{why}");
+            let why = words(&runs.left_out).concat();
+            assert!(why.contains("1,000 files were left out: git update-index: it takes 999 of 1000 paths."), "{why}");
             Err(ExperimentError::Interrupted)
         });
         assert!(outcome.is_err_and(|error| error.is_interruption()));

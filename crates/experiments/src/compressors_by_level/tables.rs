@@ -1,7 +1,9 @@
 //! The figures beside the published ones, and where the set-up differs.
 
+use repackbench_analysis::{Ratio, median_estimate};
 use repackbench_records::{
-    Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Published, PublishedTable, Unit,
+    Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, Published, PublishedTable, Statement,
+    StoredStatement, Unit,
 };
 
 use super::{
@@ -11,12 +13,7 @@ use super::{
     phases::{FEW, LENGTH, MANY, PhaseTimes},
     stores::{STORES, StoreTimes},
 };
-use crate::{
-    estimates::{Ratio, median_estimate},
-    interleaved::ratio_of,
-    tables::column,
-    text::megabytes,
-};
+use crate::{interleaved::ratio_of, tables::column};
 
 /// The columns that the published table has.
 const PUBLISHED: [(&str, Unit); 3] =
@@ -35,15 +32,20 @@ pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<Experiment
     tables.push(memory_table(&figures.little_memory));
     tables.push(phase_table(figures));
     tables.push(commit_table(figures));
-    tables.push(store_table("The revision's objects", &figures.stores.all));
+    tables.push(store_table(Statement::new("objects-of-the-revision"), &figures.stores.all));
     if !figures.stores.few.is_empty() {
-        tables.push(store_table(&format!("The objects of {FEW} of its files"), &figures.stores.few));
+        tables.push(store_table(
+            Statement::new("objects-of-few-files").with("files", Figure::count(FEW)),
+            &figures.stores.few,
+        ));
     }
     tables
 }
 
-fn corpus_words(corpus: &Compressors) -> String {
-    format!("{} files, {}", corpus.files, megabytes(corpus.bytes as f64))
+/// A title that names the extent of a corpus.
+fn corpus_title(id: &str, corpus: &Compressors) -> StoredStatement {
+    let title = Statement::new(id).with("files", Figure::count(corpus.files));
+    title.with("bytes", Figure::bytes(corpus.bytes as f64)).into()
 }
 
 fn median(values: &[f64]) -> Option<Estimate> {
@@ -70,7 +72,7 @@ fn compressor_table(published: Option<&PublishedTable>, corpus: &Compressors) ->
     });
     let mut columns: Vec<ExperimentColumn> = PUBLISHED.iter().map(|(name, unit)| column(name, *unit)).collect();
     columns.push(column("length", Unit::Bytes));
-    let title = format!("Compressing in place, warm: {}", corpus_words(corpus));
+    let title = corpus_title("compressing-in-place", corpus);
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
@@ -97,7 +99,7 @@ fn processor_table(corpus: &Compressors) -> ExperimentTable {
         column("compress / gzip 9", Unit::Ratio),
         column("uncompress / gzip 9", Unit::Ratio),
     ];
-    let title = format!("From memory to memory, and then to files: {}", corpus_words(corpus));
+    let title = corpus_title("from-memory-to-memory", corpus);
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
@@ -115,7 +117,7 @@ fn corpus_table(published: Option<&PublishedTable>, figures: &Figures) -> Experi
         }
     });
     let columns = vec![column("files", Unit::Count), column("bytes", Unit::Bytes), column("average", Unit::Bytes)];
-    ExperimentTable { title: "The corpora".to_owned(), columns, rows: rows.collect() }
+    ExperimentTable { title: Statement::new("corpora").into(), columns, rows: rows.collect() }
 }
 
 fn phase_table(figures: &Figures) -> ExperimentTable {
@@ -144,7 +146,7 @@ fn phase_table(figures: &Figures) -> ExperimentTable {
         column("a file", Unit::Seconds),
         column("open and close / write", Unit::Ratio),
     ];
-    ExperimentTable { title: "Opening, writing and closing new files".to_owned(), columns, rows: rows.collect() }
+    ExperimentTable { title: Statement::new("open-write-close").into(), columns, rows: rows.collect() }
 }
 
 fn commit_table(figures: &Figures) -> ExperimentTable {
@@ -157,12 +159,12 @@ fn commit_table(figures: &Figures) -> ExperimentTable {
         row("the last commits (ingest), CPU without writing files", &figures.commits.ingest),
         row("compressing all payloads (encode), CPU", &figures.commits.encode),
     ];
-    let title = "Level 3 as a multiple of level 9".to_owned();
+    let title = Statement::new("level-3-to-level-9").into();
     ExperimentTable { title, columns: vec![column("time", Unit::Ratio)], rows }
 }
 
 /// A row for each of [`STORES`].
-fn store_table(what: &str, stores: &[StoreTimes]) -> ExperimentTable {
+fn store_table(what: Statement, stores: &[StoreTimes]) -> ExperimentTable {
     let files = stores.first();
     let rows = STORES.iter().zip(stores).enumerate().map(|(number, ((label, _), times))| {
         let to_files =
@@ -185,7 +187,7 @@ fn store_table(what: &str, stores: &[StoreTimes]) -> ExperimentTable {
         column("all, with sync", Unit::Seconds),
         column("all / files", Unit::Ratio),
     ];
-    let title = format!("{what}, uncompressed: loose files, and one B-tree");
+    let title = Statement::new("files-and-b-tree").with("what", what).into();
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
@@ -224,86 +226,46 @@ fn memory_table(found: &LittleMemory) -> ExperimentTable {
         column("cached at the end", Unit::Share),
         column("most in the group", Unit::Bytes),
     ];
-    let set = match found.arms.is_empty() {
-        true => "not measured".to_owned(),
-        false => format!("{} files, {} in pages", found.files, megabytes(found.set_bytes as f64)),
+    let title = match found.arms.is_empty() {
+        true => Statement::new("little-memory-not-measured"),
+        false => Statement::new("little-memory")
+            .with("files", Figure::count(found.files))
+            .with("bytes", Figure::bytes(found.set_bytes as f64)),
     };
-    let title = format!("With little memory, files written and read twice: {set}");
-    ExperimentTable { title, columns, rows: rows.collect() }
+    ExperimentTable { title: title.into(), columns, rows: rows.collect() }
 }
 
 /// Where the set-up differs from the published one.
-pub(super) fn differences(figures: &Figures) -> Vec<String> {
-    let mut differences = vec![format!(
-        "The files are those of revision {} of this repository, and not /usr/src/sys and /usr/src of FreeBSD; of more files than those had as many \
-         are taken, evenly.",
-        figures.revision
-    )];
-    differences.push(
-        "The compressors are this program's: stock zlib for gzip, libbz2-rs for bzip2, and its own encoder at lzop's levels for lzop, whose files \
-         have this program's chunk around them. No process is started, and no mode or time is set."
-            .to_owned(),
-    );
-    differences.push(
-        "Sizes are what the files take of the disk, as du counts, without the folders that du counts too; lengths stand beside them.".to_owned(),
-    );
-    differences.push(
-        "The B-tree is this program's own in LMDB's format, written from left to right in the order of keys, and not Berkeley DB with a put for each \
-         file in the order of their names."
-            .to_owned(),
-    );
+pub(super) fn differences(figures: &Figures) -> Vec<StoredStatement> {
+    let mut differences = vec![Statement::new("another-corpus").with("revision", figures.revision.as_str())];
+    differences.extend(["own-compressors", "sizes-on-disk", "own-b-tree"].map(Statement::new));
     let LittleMemory { copies, limit, set_bytes, arms, .. } = &figures.little_memory;
     if !arms.is_empty() {
-        differences.push(format!(
-            "The original speaks of a machine with little memory; here a memory group limits this process alone to {} for files that take {} of \
-             the page cache, and the device and what else the machine holds in memory are as they are.",
-            megabytes(*limit as f64),
-            megabytes(*set_bytes as f64)
-        ));
+        let group = Statement::new("memory-group").with("limit", Figure::bytes(*limit as f64));
+        differences.push(group.with("bytes", Figure::bytes(*set_bytes as f64)));
         if *copies > 1 {
-            differences.push(format!(
-                "The set that little memory is tried on has each file {copies} times, to be a large one."
-            ));
+            differences.push(Statement::new("files-several-times").with("copies", Figure::count(*copies)));
         }
     }
-    let sizes: Vec<u32> = figures.phases.0.iter().map(|times| times.files).collect();
-    if let Some(many) = sizes.iter().max().filter(|many| **many < MANY) {
-        differences.push(format!("Phases are timed with {many} files in place of {MANY}."));
+    let sizes = figures.phases.0.iter().map(|times| times.files);
+    if let Some(many) = sizes.max().filter(|many| *many < MANY) {
+        let fewer = Statement::new("phases-with-fewer-files").with("files", Figure::count(many));
+        differences.push(fewer.with("published", Figure::count(MANY)));
     }
-    differences.push(
-        "Each phase is timed around its system call; the published figures come from a profiler that samples (gprof)."
-            .to_owned(),
-    );
-    differences
+    differences.push(Statement::new("phases-by-system-call"));
+    differences.into_iter().map(StoredStatement::from).collect()
 }
 
-/// What else is worth knowing.
-pub(super) fn notes(figures: &Figures) -> Vec<String> {
-    let mut notes = vec![
-        "Times in place are elapsed, with a warm page cache: reading, compressing, writing the new file, removing the old one. Nothing is \
-         synced while the clock runs, and nothing is subtracted."
-            .to_owned(),
-        "Processor times are those of compressing from memory to memory, on one thread, with contexts that are kept from file to file: a program \
-         makes new ones for each."
-            .to_owned(),
-        format!(
-            "Phases are timed with {LENGTH} bytes to a file and with none, with {MANY} files and with {FEW}, all in one folder; removing them is not timed."
-        ),
-    ];
+/// How figures were measured.
+pub(super) fn notes(figures: &Figures) -> Vec<StoredStatement> {
+    let phases = Statement::new("phases-measured").with("length", Figure::count(LENGTH));
+    let phases = phases.with("many", Figure::count(MANY)).with("few", Figure::count(FEW));
+    let mut notes = vec![Statement::new("times-in-place"), Statement::new("cpu-from-memory-to-memory"), phases];
     if !figures.stores.all.is_empty() {
-        notes.push(
-            "What the B-tree takes has a reading of the whole new tree in it, which is checked against what was encoded; loose files are verified \
-             in memory alone."
-                .to_owned(),
-        );
+        notes.push(Statement::new("b-tree-is-read-back"));
     }
     if !figures.little_memory.arms.is_empty() {
-        notes.push(
-            "With little memory, what this process itself needs was taken before it entered the group; both kinds of run are in a group, one of \
-             them without a limit. Nothing is dirty when a run begins, and writing is over in both when all is on the device; the files that are \
-             empty, which take no pages, are not among them."
-                .to_owned(),
-        );
+        notes.push(Statement::new("memory-groups-of-runs"));
     }
-    notes
+    notes.into_iter().map(StoredStatement::from).collect()
 }

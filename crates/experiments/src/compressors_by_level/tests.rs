@@ -2,14 +2,14 @@ use std::{fs, os::unix::ffi::OsStrExt};
 
 use repackbench_pagecache::NoGroup;
 use repackbench_reader::Repository;
-use repackbench_records::Outcome;
+use repackbench_records::{ExperimentTable, JudgedClaim, Outcome, StoredStatement};
 
 use super::*;
-use crate::tests::{Setting, files_of, git};
+use crate::tests::{Setting, assert_all_worded, files_of, git, outcome_of, reason};
 
 /// The whole experiment on a small repository: every arm is there, with as many values as runs, and every claim has an outcome.
 #[test]
-fn the_experiment_runs_to_its_end() {
+fn every_arm_is_measured_and_every_claim_judged() {
     let mut files = files_of(80);
     // What compressing in place must not trip over.
     files.push(("sub-0/file 0.c.gz".to_owned(), b"no gzip file\n".to_vec()));
@@ -18,10 +18,13 @@ fn the_experiment_runs_to_its_end() {
     // All threads of a process enter a group, and those of other tests would be short of memory, too.
     let experiment =
         setting.run(|context| run_with(context, 2 * phases::FEW, || Err(NoGroup::because("this is a test")))).unwrap();
-    let table = |title: &str| {
-        experiment.tables.iter().find(|table| table.title.starts_with(title)).unwrap_or_else(|| panic!("{title}"))
+    assert_all_worded(&experiment);
+    let table = |id: &str| {
+        let is_it =
+            |table: &&ExperimentTable| matches!(&table.title, StoredStatement::Statement(title) if title.id == id);
+        experiment.tables.iter().find(is_it).unwrap_or_else(|| panic!("{id}"))
     };
-    let compressing = table("Compressing in place");
+    let compressing = table("compressing-in-place");
     assert_eq!(compressing.rows.len(), ARMS.len());
     for (row, (label, _)) in compressing.rows.iter().zip(ARMS) {
         assert_eq!(row.label, label);
@@ -30,34 +33,34 @@ fn the_experiment_runs_to_its_end() {
         assert!(values.iter().all(|found| found.value.is_finite()), "{label}");
         assert_eq!((values[1].samples.len(), values[2].samples.len()), (2, 2), "{label}");
     }
-    let processor = table("From memory to memory");
+    let processor = table("from-memory-to-memory");
     assert!(processor.rows.iter().all(|row| row.measured.iter().take(3).all(Option::is_some)));
-    assert_eq!(table("The corpora").rows[0].measured[0].as_ref().unwrap().value, 82.0);
-    assert_eq!(table("Opening, writing").rows.len(), 4);
-    assert!(table("Level 3").rows[1].measured[0].is_some(), "encode was measured");
+    assert_eq!(table("corpora").rows[0].measured[0].as_ref().unwrap().value, 82.0);
+    assert_eq!(table("open-write-close").rows.len(), 4);
+    assert!(table("level-3-to-level-9").rows[1].measured[0].is_some(), "encode was measured");
 
     let published = published(NAME).unwrap();
     assert_eq!(experiment.claims.len(), published.claims.len());
-    let of = |id: &str| &experiment.claims[published.claims.iter().position(|claim| claim.id == id).unwrap()];
+    let of = |id: &str| -> JudgedClaim { outcome_of(id, experiment.claims.clone()) };
     assert_eq!(of("btree-size").outcome, Outcome::NotComparable);
     assert_eq!(of("little-memory").outcome, Outcome::Undecided);
-    assert!(of("little-memory").reason.contains("this is a test"), "{:?}", of("little-memory"));
-    assert_eq!(table("With little memory").rows.len(), 0);
+    assert!(reason(&of("little-memory").reasons).contains("this is a test"), "{:?}", of("little-memory"));
+    assert_eq!(table("little-memory-not-measured").rows.len(), 0);
     assert_eq!(of("btree-small").outcome, Outcome::NotComparable);
-    assert!(of("btree-small").measured.contains("82 files"), "{:?}", of("btree-small"));
+    assert!(reason(&of("btree-small").measured).contains("82 files"), "{:?}", of("btree-small"));
     assert_ne!(of("lzo-3-size").outcome, Outcome::Undecided, "sizes are exact");
     assert_eq!(setting.left_in_cache(), 0, "what was written is removed again");
 }
 
 /// A first run is begun whatever it takes, and on ten times the files that would be ten times as long.
 #[test]
-fn a_further_corpus_is_begun_only_if_one_run_of_it_fits_its_share() {
+fn further_corpus_starts_only_if_one_run_fits() {
     let corpus = |files: usize, len: usize| Corpus { files: vec![("a".into(), vec![b'a'; len]); files] };
     let (small, second) = (corpus(2, 10), Duration::from_secs(1));
     let of = |further: &Corpus, share: u32| too_long(Some((&small, second)), further, Some(second * share));
     let more_files = corpus(20, 1);
     assert_eq!(of(&more_files, 10), None);
-    let why = of(&more_files, 9).unwrap();
+    let why = reason(&[of(&more_files, 9).unwrap().with("what", "it")]);
     assert!(why.contains("would take about 10.0 s and the share of the budget was 9.00 s"), "{why}");
     assert_eq!(of(&corpus(2, 30), 3), None);
     assert!(of(&corpus(2, 30), 2).is_some(), "longer files take longer too");
@@ -66,7 +69,7 @@ fn a_further_corpus_is_begun_only_if_one_run_of_it_fits_its_share() {
 }
 
 #[test]
-fn a_revision_without_files_is_refused() {
+fn rejects_revisions_without_files() {
     let setting = Setting::new(&[], 2);
     let error = setting.run(run).unwrap_err().to_string();
     assert!(error.contains("has no files"), "{error}");
@@ -74,7 +77,7 @@ fn a_revision_without_files_is_refused() {
 
 /// Git itself writes no such trees, and anyone can forge them.
 #[test]
-fn a_path_that_leads_elsewhere_is_refused_and_nothing_is_written_there() {
+fn rejects_paths_that_lead_elsewhere() {
     let setting = Setting::new(&files_of(2), 1);
     let outcome = setting.run(|context| {
         let source = context.source.folder();

@@ -1,4 +1,4 @@
-//! What the figures say of each claim, by rules. Ratios of times are taken within runs; sizes are exact.
+//! The verdict on each claim, by rules. Ratios of times are taken within runs; sizes are exact.
 //!
 //! - `gzip-6`: level 9 gains no more than [`LITTLE`] in size and takes longer, and level 3 is larger by more than that: **reproduced** if it
 //!   saves no more than half of the time, **changed** if it saves more. **Not reproduced** where level 9 gains more, or takes no longer, or
@@ -20,7 +20,8 @@
 
 mod little_memory;
 
-use repackbench_records::{ClaimOutcome, Outcome, Published};
+use repackbench_analysis::{Judgement, Ratio, claim_outcomes, is_as_large, takes, takes_the_same};
+use repackbench_records::{ClaimOutcome, Figure, Outcome, Published, Statement, StatementValue};
 
 use super::{
     Figures, arm,
@@ -28,37 +29,30 @@ use super::{
     phases::{FEW, LENGTH, Phases},
     stores::{StoreTimes, Stores},
 };
-use crate::{
-    estimates::Ratio,
-    interleaved::ratio_of,
-    text::{count, estimate, list, percent, ratio, size_ratio},
-    verdict::{Judgement, claim, is_as_large, takes, takes_the_same},
-};
+use crate::interleaved::ratio_of;
 
 /// A size that differs by no more is as good.
 const LITTLE: f64 = 0.01;
-/// A published size may be so much more or less, in bytes: `du -h` prints whole MB.
+/// A published size may be off by this many bytes: `du -h` prints whole MB.
 const ROUNDING: f64 = 524_288.0;
-/// As often is "several times".
+/// The factor of "several times".
 const SEVERAL: f64 = 2.0;
-/// Two phases are as long if neither is more than so many times the other.
+/// Two phases take equally long if neither takes more than this many times as long as the other.
 const AS_LONG: f64 = 2.0;
-
-/// What is said of every claim on lzo.
-const OWN_LZO: &str = "lzo is this project's own encoder at lzop's levels.";
 
 /// The outcome of every claim.
 pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutcome> {
     let timings = figures.compressors.first().map(|corpus| corpus.timings.as_slice()).unwrap_or_default();
     let found = Found { timings };
     let value = |id: &str| published.claim(id).and_then(|claim| claim.value);
-    let btree = |measured: Option<String>| {
-        let why = "The published store was Berkeley DB's, which is no part of this program: another engine says nothing of it.";
-        Judgement::new(Outcome::NotComparable, measured.unwrap_or_default(), why.to_owned())
+    let btree = |measured: Option<Statement>| {
+        Judgement::new(Outcome::NotComparable, measured.into_iter().collect(), Statement::new("another-engine"))
     };
     let (btree_size, btree_time) = btree_figures(&figures.stores.all);
-    let lzo_time =
-        |id: &str, what: &str, measured: Option<Ratio>| of_lzo(takes(what, value(id).as_slice(), measured.as_ref()));
+    let lzo_time = |id: &str, what: Statement, measured: Option<Ratio>| {
+        of_lzo(takes(what, value(id).as_slice(), measured.as_ref()))
+    };
+    let by = |what: &str, codec: &str| Statement::new(what).with("codec", codec);
     let lzo_size = |id: &str, what: &str, label: &str| {
         of_lzo(is_as_large(what, value(id).as_slice(), found.length(label, "gzip 3")))
     };
@@ -76,7 +70,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-decompress",
             lzo_time(
                 "lzo-decompress",
-                "Decompressing gzip -3",
+                by("decompressing", "gzip -3"),
                 found.cpu("gzip 3", "lzop 7", |timings| &timings.uncompress_cpu),
             ),
         ),
@@ -84,7 +78,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-7-compress",
             lzo_time(
                 "lzo-7-compress",
-                "Compressing by lzo -7",
+                by("compressing", "lzo -7"),
                 found.cpu("lzop 7", "gzip 3", |timings| &timings.compress_cpu),
             ),
         ),
@@ -92,14 +86,14 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
             "lzo-3-compress",
             lzo_time(
                 "lzo-3-compress",
-                "Compressing by gzip -3",
+                by("compressing", "gzip -3"),
                 found.cpu("gzip 3", "lzop 3", |timings| &timings.compress_cpu),
             ),
         ),
         ("lzo-3-size", lzo_size("lzo-3-size", "lzo -3", "lzop 3")),
         ("lzo-level", judge_lzo_level(&found)),
     ];
-    judgements.into_iter().filter_map(|(id, judgement)| claim(published, id, judgement)).collect()
+    claim_outcomes(published, judgements)
 }
 
 /// What was measured on the first corpus.
@@ -139,15 +133,13 @@ impl Found<'_> {
 }
 
 fn of_lzo(judgement: Judgement) -> Judgement {
-    Judgement { reason: format!("{} {OWN_LZO}", judgement.reason), ..judgement }
+    judgement.because([Statement::new("own-lzo")])
 }
 
-/// An interval, or nothing is decided.
-fn interval(ratio: &Ratio) -> Result<[f64; 2], Judgement> {
-    ratio.estimate.interval.ok_or_else(|| {
-        let why = "There is no interval: it takes six runs.".to_owned();
-        Judgement::new(Outcome::Undecided, estimate(&ratio.estimate), why)
-    })
+/// The interval of `ratio`; without one the claim is undecided.
+fn interval(ratio: &Ratio, shown: &[Statement]) -> Result<[f64; 2], Judgement> {
+    let undecided = || Judgement::new(Outcome::Undecided, shown.to_vec(), Statement::new("interval-takes-six-runs"));
+    ratio.estimate.interval.ok_or_else(undecided)
 }
 
 fn judge_gzip_6(found: &Found<'_>) -> Judgement {
@@ -158,47 +150,37 @@ fn judge_gzip_6(found: &Found<'_>) -> Judgement {
         found.compress("gzip 3", "gzip 6"),
     );
     let (Some(size_9), Some(size_3), Some(time_9), Some(time_3)) = all else {
-        return Judgement::missing("gzip was not measured.");
+        return Judgement::not_measured("gzip");
     };
-    let shown = format!(
-        "beside level 6, level 9 takes {} of the disk and takes {} of the time, level 3 {} and {}",
-        size_ratio(size_9),
-        estimate(&time_9.estimate),
-        size_ratio(size_3),
-        estimate(&time_3.estimate)
-    );
-    let ([low_9, high_9], [low_3, high_3]) = match (interval(&time_9), interval(&time_3)) {
+    let level = |level: u32, size: f64, time: &Ratio| {
+        let beside = Statement::new("beside-level-6").with("level", Figure::count(level));
+        beside.with("size", Figure::ratio(size)).with("time", &time.estimate)
+    };
+    let shown = vec![level(9, size_9, &time_9), level(3, size_3, &time_3)];
+    let ([low_9, high_9], [low_3, high_3]) = match (interval(&time_9, &shown), interval(&time_3, &shown)) {
         (Ok(nine), Ok(three)) => (nine, three),
-        (Err(judgement), _) | (_, Err(judgement)) => return Judgement { measured: shown, ..judgement },
+        (Err(judgement), _) | (_, Err(judgement)) => return judgement,
     };
+    let within = |id: &str| Statement::new(id).with("little", Figure::share(LITTLE));
     let (outcome, reason) = if size_9 < 1.0 - LITTLE {
-        (Outcome::NotReproduced, format!("Level 9 is smaller by more than {}.", percent(LITTLE)))
+        (Outcome::NotReproduced, within("level-9-smaller"))
     } else if size_3 <= 1.0 + LITTLE {
-        (Outcome::NotReproduced, format!("Level 3 is as small, within {}.", percent(LITTLE)))
+        (Outcome::NotReproduced, within("level-3-as-small"))
     } else if high_9 < 1.0 {
-        (Outcome::NotReproduced, "Level 9 takes less time.".to_owned())
+        (Outcome::NotReproduced, Statement::new("level-9-faster"))
     } else if low_9 <= 1.0 {
-        (Outcome::Undecided, "Whether level 9 takes longer is not clear.".to_owned())
+        (Outcome::Undecided, Statement::new("level-9-perhaps-slower"))
     } else if low_3 >= 0.5 {
-        let why = format!(
-            "Level 9 gains no more than {} and takes longer; level 3 is larger by more, and saves at most half of the time.",
-            percent(LITTLE)
-        );
-        (Outcome::Reproduced, why)
+        (Outcome::Reproduced, within("level-6-best"))
     } else if high_3 < 0.5 {
-        let why = format!(
-            "Level 9 gains no more than {} and takes longer; but level 3, larger by {}, saves more than half of the time.",
-            percent(LITTLE),
-            percent(size_3 - 1.0)
-        );
-        (Outcome::Changed, why)
+        (Outcome::Changed, within("level-3-saves-time").with("larger", Figure::share(size_3 - 1.0)))
     } else {
-        (Outcome::Undecided, "Whether level 3 saves more than half of the time is not clear.".to_owned())
+        (Outcome::Undecided, Statement::new("level-3-perhaps-saves-time"))
     };
     Judgement::new(outcome, shown, reason)
 }
 
-/// What bzip2 -9 saved of gzip -6 at most, by sizes that are rounded as the published ones are.
+/// The most that bzip2 -9 may have saved of gzip -6, as the published sizes are rounded.
 fn published_saving(published: &Published) -> Option<f64> {
     let table = published.table("compressors")?;
     Some(1.0 - (table.value("bzip2 9", "size")? - ROUNDING) / (table.value("gzip 6", "size")? + ROUNDING))
@@ -206,150 +188,124 @@ fn published_saving(published: &Published) -> Option<f64> {
 
 fn judge_bzip2(found: &Found<'_>, saving: Option<f64>) -> Judgement {
     let all = (found.on_disk("bzip2 9", "gzip 6"), found.compress("bzip2 9", "gzip 6"), saving);
-    let (Some(size), Some(time), Some(saving)) = all else { return Judgement::missing("bzip2 was not measured.") };
-    let shown = format!("{} of the size of gzip -6, {} of its time", size_ratio(size), estimate(&time.estimate));
-    let [low, high] = match interval(&time) {
+    let (Some(size), Some(time), Some(saving)) = all else { return Judgement::not_measured("bzip2") };
+    let shown = Statement::new("beside-gzip-6").with("size", Figure::ratio(size)).with("time", &time.estimate);
+    let shown = vec![shown];
+    let [low, high] = match interval(&time, &shown) {
         Ok(interval) => interval,
-        Err(judgement) => return Judgement { measured: shown, ..judgement },
+        Err(judgement) => return judgement,
     };
     if low < SEVERAL && high >= SEVERAL {
-        let why = format!("Whether it takes {} times as long is not clear.", ratio(SEVERAL));
+        let why = Statement::new("perhaps-several-times").with("times", Figure::ratio(SEVERAL));
         return Judgement::new(Outcome::Undecided, shown, why);
     }
-    let is_little = 1.0 - size <= saving;
-    let size_words = format!(
-        "bzip2 -9 saves {} of what gzip -6 takes of the disk, where at most {} was published, as far as rounded sizes tell",
-        percent(1.0 - size),
-        percent(saving)
-    );
-    let (outcome, reason) = match (is_little, low >= SEVERAL) {
-        (true, true) => (Outcome::Reproduced, format!("{size_words}, and takes {} times as long or more.", ratio(low))),
-        (false, true) => {
-            (Outcome::Changed, format!("It takes {} times as long or more; but {size_words}.", ratio(low)))
-        }
-        (true, false) => {
-            (Outcome::Changed, format!("{size_words}; but it does not take {} times as long.", ratio(SEVERAL)))
-        }
-        (false, false) => {
-            (Outcome::NotReproduced, format!("{size_words}, and it does not take {} times as long.", ratio(SEVERAL)))
-        }
+    let (is_little, is_slow) = (1.0 - size <= saving, low >= SEVERAL);
+    let outcome = match (is_little, is_slow) {
+        (true, true) => Outcome::Reproduced,
+        (false, false) => Outcome::NotReproduced,
+        _ => Outcome::Changed,
     };
-    Judgement::new(outcome, shown, reason)
+    let of_size = Statement::new("bzip2-saves").with("saves", Figure::share(1.0 - size));
+    let of_size = of_size.with("published", Figure::share(saving));
+    let of_time = match is_slow {
+        true => Statement::new("takes-several-times").with("times", Figure::ratio(low)),
+        false => Statement::new("takes-not-several-times").with("times", Figure::ratio(SEVERAL)),
+    };
+    Judgement::new(outcome, shown, of_size).because([of_time])
 }
 
 fn judge_factor(published: Option<f64>, phases: &Phases) -> Judgement {
+    let missing = || Judgement::missing(Statement::new("phases-not-measured"));
     let (Some(full), Some(empty), Some(limit)) = (phases.get(true, LENGTH), phases.get(true, 0), published) else {
-        return Judgement::missing("The phases were not measured.");
+        return missing();
     };
     let (Some(gain), Some(parts)) =
         (ratio_of(&full.total(), &empty.total()), ratio_of(&full.open_and_close(), &full.write))
     else {
-        return Judgement::missing("The phases were not measured.");
+        return missing();
     };
-    let shown = format!(
-        "{} times as long as empty files; opening and closing takes {} of the time of writing",
-        estimate(&gain.estimate),
-        estimate(&parts.estimate)
-    );
-    let [low, high] = match interval(&gain) {
+    let shown = vec![
+        Statement::new("to-empty-files").with("ratio", &gain.estimate),
+        Statement::new("open-and-close-to-write").with("ratio", &parts.estimate),
+    ];
+    let [low, high] = match interval(&gain, &shown) {
         Ok(interval) => interval,
-        Err(judgement) => return Judgement { measured: shown, ..judgement },
+        Err(judgement) => return judgement,
     };
     let is_alike = parts.estimate.value <= AS_LONG && parts.estimate.value >= 1.0 / AS_LONG;
+    let limited = |id: &str| Statement::new(id).with("limit", Figure::ratio(limit));
     let (outcome, reason) = if low > limit {
-        (Outcome::NotReproduced, format!("Empty files gain more than a factor of {}.", ratio(limit)))
+        (Outcome::NotReproduced, limited("empty-files-gain-more"))
     } else if high > limit {
-        (Outcome::Undecided, format!("Whether empty files gain more than a factor of {} is not clear.", ratio(limit)))
+        (Outcome::Undecided, limited("empty-files-perhaps-gain-more"))
     } else if is_alike {
-        (
-            Outcome::Reproduced,
-            format!(
-                "Empty files gain less than a factor of {}, and opening and closing takes as long as writing, within a factor of {}.",
-                ratio(limit),
-                ratio(AS_LONG)
-            ),
-        )
+        (Outcome::Reproduced, limited("opening-takes-as-long").with("factor", Figure::ratio(AS_LONG)))
     } else {
-        (
-            Outcome::Changed,
-            format!(
-                "Empty files gain less than a factor of {}, but opening and closing takes {} of the time of writing.",
-                ratio(limit),
-                ratio(parts.estimate.value)
-            ),
-        )
+        (Outcome::Changed, limited("opening-takes-another-time").with("ratio", Figure::ratio(parts.estimate.value)))
     };
     Judgement::new(outcome, shown, reason)
 }
 
 fn judge_level_3(published: Option<f64>, figures: &Figures) -> Judgement {
     let (Some(ingest), Some(half)) = (&figures.commits.ingest, published) else {
-        return Judgement::missing("Commits were not measured.");
+        return Judgement::missing(Statement::new("commits-not-measured"));
     };
-    let mut shown =
-        vec![format!("{} of the processor time of commits, without that of writing files", estimate(&ingest.estimate))];
-    if let Some(encode) = &figures.commits.encode {
-        shown.push(format!("{} of that of compressing alone", estimate(&encode.estimate)));
-    }
-    let shown = list(&shown);
-    let [low, high] = match interval(ingest) {
+    let encode = figures.commits.encode.as_ref();
+    let mut shown = vec![Statement::new("of-commits").with("ratio", &ingest.estimate)];
+    shown.extend(encode.map(|encode| Statement::new("of-compressing-only").with("ratio", &encode.estimate)));
+    let [low, high] = match interval(ingest, &shown) {
         Ok(interval) => interval,
-        Err(judgement) => return Judgement { measured: shown, ..judgement },
+        Err(judgement) => return judgement,
     };
-    let (outcome, reason) = if high < half {
-        (Outcome::Reproduced, format!("Writing commits takes less than {} of the time.", ratio(half)))
+    let (outcome, id) = if high < half {
+        (Outcome::Reproduced, "commits-take-less-than-half")
     } else if low >= half && high < 1.0 {
-        (Outcome::Changed, format!("Writing commits takes less time, but not less than {} of it.", ratio(half)))
+        (Outcome::Changed, "commits-take-less")
     } else if low > 1.0 {
-        (Outcome::NotReproduced, "Writing commits takes longer.".to_owned())
+        return Judgement::new(Outcome::NotReproduced, shown, Statement::new("commits-take-longer"));
     } else if low >= half {
-        let why =
-            format!("Writing commits does not take less than {} of the time, and perhaps no less at all.", ratio(half));
-        (Outcome::NotReproduced, why)
+        (Outcome::NotReproduced, "commits-take-half-or-more")
     } else {
-        (Outcome::Undecided, format!("The interval reaches across {}.", ratio(half)))
+        (Outcome::Undecided, "commits-perhaps-take-half")
     };
-    Judgement::new(outcome, shown, reason)
+    Judgement::new(outcome, shown, Statement::new(id).with("half", Figure::ratio(half)))
 }
 
-/// What it takes of time with the objects of a few files, or of all if there are no more.
-fn btree_small(figures: &Figures) -> Option<String> {
+/// The time of this program's own B-tree with the objects of a few files, or of all if there are no more.
+fn btree_small(figures: &Figures) -> Option<Statement> {
     let Stores { all, few } = &figures.stores;
     let (files, stores) = match few.is_empty() {
         true => (figures.compressors.first()?.files, all),
         false => (u64::from(FEW), few),
     };
-    btree_figures(stores).1.map(|time| format!("{time}, with {}", count(files, "file", "files")))
+    let ratio = btree_time(stores)?.estimate;
+    Some(Statement::new("own-b-tree-with-files").with("ratio", &ratio).with("files", Figure::count(files)))
 }
 
-/// What this program's own B-tree takes beside files: of the disk, and of time.
-fn btree_figures(stores: &[StoreTimes]) -> (Option<String>, Option<String>) {
-    let [files, btree] = stores else { return (None, None) };
+/// The size and the time of this program's own B-tree as multiples of those of files.
+fn btree_figures(stores: &[StoreTimes]) -> (Option<Statement>, Option<Statement>) {
+    let of = |id: &str, ratio: StatementValue| Statement::new(id).with("ratio", ratio);
+    let size = btree_size(stores).map(|ratio| of("own-b-tree-size", Figure::ratio(ratio).into()));
+    (size, btree_time(stores).map(|ratio| of("own-b-tree-time", (&ratio.estimate).into())))
+}
+
+fn btree_size(stores: &[StoreTimes]) -> Option<f64> {
+    let [files, btree] = stores else { return None };
     let allocated = |times: &StoreTimes| times.size.map(|size| size.allocated as f64);
-    let size = allocated(btree).zip(allocated(files)).map(|(btree, files)| btree / files);
-    let time = ratio_of(&btree.make_and_sync(), &files.make_and_sync()).map(|found| estimate(&found.estimate));
-    let size = size.filter(|ratio| ratio.is_finite()).map(size_ratio);
-    (
-        size.map(|size| format!("{size} of the files, by this program's own")),
-        time.map(|time| format!("{time}, by this program's own")),
-    )
+    Some(allocated(btree)? / allocated(files)?).filter(|ratio| ratio.is_finite())
 }
 
-/// Processor time decides; what the published table has is elapsed time with the file system in it, and stands beside it.
+fn btree_time(stores: &[StoreTimes]) -> Option<Ratio> {
+    let [files, btree] = stores else { return None };
+    ratio_of(&btree.make_and_sync(), &files.make_and_sync())
+}
+
+/// CPU time decides; the published elapsed time, which includes the file system, stands beside it.
 fn judge_lzo_level(found: &Found<'_>) -> Judgement {
     let cpu = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress_cpu);
-    let judgement = of_lzo(takes_the_same("Decompressing lzo -9 beside lzo -3, from memory to memory,", cpu.as_ref()));
-    match found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress) {
-        Some(elapsed) => {
-            let reason = format!(
-                "{} With the file system, as in the published table, the ratio is {}.",
-                judgement.reason,
-                estimate(&elapsed.estimate)
-            );
-            Judgement { reason, ..judgement }
-        }
-        None => judgement,
-    }
+    let elapsed = found.cpu("lzop 9", "lzop 3", |timings| &timings.uncompress);
+    let elapsed = elapsed.map(|elapsed| Statement::new("with-the-file-system").with("ratio", &elapsed.estimate));
+    of_lzo(takes_the_same(Statement::new("decompressing-lzo-9"), cpu.as_ref())).because(elapsed)
 }
 
 #[cfg(test)]

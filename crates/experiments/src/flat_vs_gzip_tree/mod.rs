@@ -185,7 +185,7 @@ fn read_as_published(
     })?;
     if is_missing {
         figures.by_command.clear();
-        runs.left_out = Some(Statement::new("left-out-no-command").with("what", what).into());
+        runs.left_out = vec![Statement::new("left-out-no-command").with("what", what).into()];
     }
     Ok(runs)
 }
@@ -199,7 +199,7 @@ fn check_out(
 ) -> Result<Runs, ExperimentError> {
     let [.., weight] = WEIGHTS;
     let Some(flat) = trees.get(Kind::Flat, 1) else {
-        return Ok(Runs { done: 0, left_out: None, is_interrupted: false });
+        return Ok(Runs { done: 0, left_out: Vec::new(), is_interrupted: false });
     };
     let wanted = context.options.runs.unwrap_or(DEFAULT_RUNS).max(1);
     let (arm, runs) =

@@ -1,17 +1,12 @@
 //! Whether little memory makes large sets much slower.
 
-use repackbench_records::Outcome;
+use repackbench_analysis::{Judgement, Ratio, SAME, takes};
+use repackbench_records::{Figure, Outcome, Statement};
 
 use crate::{
     compressors_by_level::little_memory::{ARMS, LittleMemory, MemoryTimes},
-    estimates::Ratio,
     interleaved::ratio_of,
-    text::{estimate, list, percent, ratio},
-    verdict::{Judgement, SAME, takes},
 };
-
-/// What takes longer.
-const WORK: &str = "Writing the files out and reading them twice with little memory";
 
 /// The arm of this codec, with little memory or without a limit.
 fn arm_of<'a>(found: &'a LittleMemory, spec: &str, limited: bool) -> Option<&'a MemoryTimes> {
@@ -24,54 +19,45 @@ fn slower(found: &LittleMemory, spec: &str, of: fn(&MemoryTimes) -> Vec<f64>) ->
     ratio_of(&of(arm_of(found, spec, true)?), &of(arm_of(found, spec, false)?))
 }
 
-/// The rule for times decides on flat files; what is slower than the figure that was published for instance is no less reproduced.
+/// Judges flat files by the rule for times. The published figure is an instance: the claim is reproduced as well where they are slower than
+/// it.
 pub(super) fn judge(published: Option<f64>, found: &LittleMemory) -> Judgement {
+    let work = || Statement::new("writing-and-reading-twice");
     if let Some(why) = &found.refused {
-        return Judgement::missing(&format!(
-            "It takes a limit on what the page cache may hold, and there was none: {why}."
-        ));
+        return Judgement::missing(Statement::new("no-limit-on-the-page-cache").with("why", why.clone()));
     }
-    let Some(flat) = slower(found, "store", MemoryTimes::total) else {
-        return Judgement::missing("Little memory was not measured.");
-    };
-    let part =
-        |words: &str, found: Option<Ratio>| found.map(|found| format!("{} times {words}", estimate(&found.estimate)));
-    let shown = [
-        part("as long with little memory", Some(flat.clone())),
-        part("for reading again alone", slower(found, "store", |times| times.read_again.clone())),
-        part("for files compressed by gzip -6", slower(found, "zlib:6", MemoryTimes::total)),
-    ];
-    let shown = list(&shown.into_iter().flatten().collect::<Vec<_>>());
+    let Some(flat) = slower(found, "store", MemoryTimes::total) else { return Judgement::not_measured(work()) };
+    let times = |id: &str, ratio: &Ratio| Statement::new(id).with("ratio", &ratio.estimate);
+    let mut shown = vec![times("times-as-long", &flat)];
+    let again = slower(found, "store", |times| times.read_again.clone());
+    shown.extend(again.map(|again| times("times-for-reading-again", &again)));
+    let gzip = slower(found, "zlib:6", MemoryTimes::total);
+    shown.extend(gzip.map(|gzip| times("times-for-gzip-6", &gzip)));
     let free = arm_of(found, "store", false).map(|times| times.cached.as_slice()).unwrap_or_default();
     if let Some(least) = free.iter().copied().min_by(f64::total_cmp).filter(|cached| *cached < 1.0 - SAME) {
-        let why = format!(
-            "Memory was little without a limit, too: {} of the files' pages were cached after reading them twice.",
-            percent(least)
-        );
+        let why = Statement::new("little-memory-without-a-limit").with("cached", Figure::share(least));
         return Judgement::new(Outcome::Undecided, shown, why);
     }
     let mut hits = arm_of(found, "store", true).into_iter().flat_map(|times| &times.limit_hits);
     if hits.any(|hits| *hits == 0) {
-        let why = "The limit never stood in the way: the set is no large one beside it.".to_owned();
-        return Judgement::new(Outcome::Undecided, shown, why);
+        return Judgement::new(Outcome::Undecided, shown, Statement::new("limit-never-reached"));
     }
-    let judgement = takes(WORK, published.as_slice(), Some(&flat));
-    let set = format!(
-        "The group could hold {} of the files' pages.",
-        percent(found.limit as f64 / found.set_bytes.max(1) as f64)
-    );
-    let (outcome, reason) = match (published, flat.estimate.interval) {
-        (Some(instance), Some([low, _])) if low >= instance => {
-            (Outcome::Reproduced, format!("{WORK} takes {} times as long or more.", ratio(instance)))
-        }
-        _ => (judgement.outcome, judgement.reason),
-    };
-    Judgement::new(outcome, shown, format!("{reason} {set}"))
+    let mut judgement = takes(work(), published.as_slice(), Some(&flat));
+    if let (Some(instance), Some([low, _])) = (published, flat.estimate.interval)
+        && low >= instance
+    {
+        let slower = Statement::new("takes-times-or-more").with("what", work()).with("times", Figure::ratio(instance));
+        (judgement.outcome, judgement.reasons) = (Outcome::Reproduced, vec![slower]);
+    }
+    let part = found.limit as f64 / found.set_bytes.max(1) as f64;
+    let held = Statement::new("group-could-hold").with("part", Figure::share(part));
+    Judgement { measured: shown, ..judgement }.because([held])
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::reason;
 
     /// Runs that agree within a percent.
     fn times(value: f64) -> Vec<f64> {
@@ -99,22 +85,23 @@ mod tests {
     }
 
     #[test]
-    fn ten_times_is_an_instance_and_less_another_figure() {
+    fn ten_times_is_an_instance() {
         assert_eq!(outcome(10.0), Outcome::Reproduced);
         assert_eq!(outcome(40.0), Outcome::Reproduced, "more is no less");
         assert_eq!(outcome(3.0), Outcome::Changed);
         assert_eq!(outcome(1.001), Outcome::NotReproduced);
         assert_eq!(outcome(0.5), Outcome::NotReproduced);
         let judgement = judge(Some(10.0), &found(3.0, 3));
-        assert!(judgement.measured.starts_with("3.00 [") && judgement.measured.contains("gzip -6"), "{judgement:?}");
-        assert!(judgement.reason.contains("could hold 25 % of the files' pages"), "{judgement:?}");
+        let shown = reason(&judgement.measured);
+        assert!(shown.starts_with("3.00 [") && shown.contains("gzip -6"), "{shown}");
+        assert!(reason(&judgement.reasons).contains("could hold 25 % of the files' pages"), "{judgement:?}");
     }
 
     #[test]
-    fn without_a_limit_that_binds_nothing_is_decided() {
+    fn limit_that_never_binds_is_undecided() {
         let judgement = judge(Some(10.0), &found(3.0, 0));
         assert_eq!(judgement.outcome, Outcome::Undecided);
-        assert!(judgement.reason.contains("never stood in the way"), "{judgement:?}");
+        assert!(reason(&judgement.reasons).contains("never reached"), "{judgement:?}");
         let mut unknown = found(3.0, 0);
         unknown.arms.iter_mut().for_each(|times| times.limit_hits.clear());
         assert_eq!(judge(Some(10.0), &unknown).outcome, Outcome::Changed, "a kernel that does not tell is believed");
@@ -122,15 +109,15 @@ mod tests {
         short.arms.iter_mut().for_each(|times| times.write.truncate(3));
         assert_eq!(judge(Some(10.0), &short).outcome, Outcome::Undecided, "three runs have no interval");
         assert_eq!(judge(Some(10.0), &LittleMemory::default()).outcome, Outcome::Undecided);
-        let refused = LittleMemory { refused: Some("no such controller".to_owned()), ..LittleMemory::default() };
+        let refused = LittleMemory { refused: Some("no such controller".into()), ..LittleMemory::default() };
         let judgement = judge(Some(10.0), &refused);
-        assert_eq!((judgement.outcome, judgement.measured.as_str()), (Outcome::Undecided, ""));
-        assert!(judgement.reason.contains("no such controller"), "{judgement:?}");
+        assert_eq!((judgement.outcome, judgement.measured.len()), (Outcome::Undecided, 0));
+        assert!(reason(&judgement.reasons).contains("no such controller"), "{judgement:?}");
     }
 
     /// As in a container whose own limit is below the set.
     #[test]
-    fn where_memory_is_little_without_a_limit_nothing_is_decided() {
+    fn little_memory_without_a_limit_is_undecided() {
         let with_cached = |cached: [f64; 2]| {
             let mut found = found(1.001, 3);
             found.arms.iter_mut().for_each(|times| times.cached = cached.to_vec());
@@ -139,6 +126,6 @@ mod tests {
         assert_eq!(with_cached([1.0, 0.97]).outcome, Outcome::NotReproduced);
         let judgement = with_cached([1.0, 0.4]);
         assert_eq!(judgement.outcome, Outcome::Undecided);
-        assert!(judgement.reason.contains("without a limit, too: 40 % of the files' pages"), "{judgement:?}");
+        assert!(reason(&judgement.reasons).contains("even without a limit: 40 % of the files' pages"), "{judgement:?}");
     }
 }

@@ -75,6 +75,12 @@ pub(super) const WORDING: Wording = &[
     ("about", "about {time}"),
     ("more-than", "more than {time}"),
     ("failure", "{message}."),
+    ("left-out-because", "{what} was left out: {why}."),
+    (
+        "left-out-does-not-fit",
+        "{what} was left out: one run of all arms would take about {predicted} and the share of the budget was {share}.",
+    ),
+    ("would-not-fit", "one run of all arms would take about {predicted} and the share of the budget was {share}"),
     ("left-out-not-git", "{what} was left out: this is not a Git repository."),
     ("left-out-no-command", "{what} was left out: find, xargs or cat is not available on this machine."),
     // Deltas that are searched for again.
