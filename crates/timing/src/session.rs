@@ -124,12 +124,7 @@ impl<'a> Session<'a> {
     ///
     /// # Errors
     /// What the arms return, and [`Stop`].
-    pub fn run<A: Arms>(
-        &self,
-        schedule: Schedule,
-        limit: Option<TimeLimit>,
-        arms: &mut A,
-    ) -> Result<End, A::Error> {
+    pub fn run<A: Arms>(&self, schedule: Schedule, limit: Option<TimeLimit>, arms: &mut A) -> Result<End, A::Error> {
         for slot in schedule.warm_up() {
             self.go_on()?;
             arms.warm_up(slot)?;

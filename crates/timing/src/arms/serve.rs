@@ -157,12 +157,7 @@ impl Case {
         Ok(())
     }
 
-    fn run(
-        &mut self,
-        servers: &mut [StoreServer],
-        clock: &dyn Clock,
-        session: &Session<'_>,
-    ) -> Result<(), BenchError> {
+    fn run(&mut self, servers: &mut [StoreServer], clock: &dyn Clock, session: &Session<'_>) -> Result<(), BenchError> {
         let (sum, jobs) = RUN_LENGTH.run(session, self.iterations, || self.measure(servers, clock))?;
         let mean = sum.mean_of(jobs);
         self.measured.cpu_ns.push(u64::try_from((mean.user + mean.sys).as_nanos()).unwrap_or(u64::MAX));

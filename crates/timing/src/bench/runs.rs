@@ -23,9 +23,7 @@ use crate::{
     arms::stock::{Caches, Help, StockJob},
     clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
-    session::{
-        RunLength, Session as Loop, Slot, Turn,
-    },
+    session::{RunLength, Session as Loop, Slot, Turn},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };

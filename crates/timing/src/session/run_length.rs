@@ -75,9 +75,7 @@ impl RunLength {
     /// the baseline's, such as a clone that is compressed again. The threshold is far above the shortest run, so that chance does not
     /// decide how many jobs a row does that is as fast as the baseline.
     fn is_long_enough(&self, sum: Sample) -> bool {
-        self.compared.is_some()
-            && sum.wall >= self.shortest.saturating_mul(EARLY_END)
-            && !self.needs_more_jobs(sum)
+        self.compared.is_some() && sum.wall >= self.shortest.saturating_mul(EARLY_END) && !self.needs_more_jobs(sum)
     }
 
     /// Whether a run whose planned jobs took this long is still too short for its time to be exact, but may become long enough. Never if

@@ -188,7 +188,8 @@ fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
 /// What the floor is for: without it, the mean of A and A' would make differences of one-sided noise.
 #[test]
 fn intervals_alone_would_show_more_differences_than_they_claim() {
-    let session = Simulation { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
+    let session =
+        Simulation { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
     let leaves_out_1 = |seed| {
         let interval = session.run(seed).0[0].rows[1].ratio.unwrap().interval.unwrap();
         interval.low > 1.0 || interval.high < 1.0
