@@ -153,7 +153,7 @@ impl BenchPlan {
             for layout in self.layouts() {
                 layout.check(source, &spec)?;
                 if self.recomputer.is_some() {
-                    layout.check_rechosen(&spec)?;
+                    layout.check_recomputed(&spec)?;
                 }
             }
         }

@@ -11,7 +11,7 @@ use repackbench_reader::git::{
     repository::PackFiles,
 };
 use repackbench_writer::{
-    Encoding, NoProgress,
+    Encoding, JobControl,
     git::{
         order::EntryOrder,
         pack::{PackJob, convert_pack},
@@ -137,8 +137,7 @@ proptest! {
             dictionaries: &Dictionaries::default(),
             encoding: &Encoding::plain(&spec),
             order: order.as_ref().map(|order| order as &dyn EntryOrder),
-            threads,
-            progress: &NoProgress,
+            control: JobControl::quiet(threads),
         }, scratch.path()).unwrap();
 
         let pack = PackFile::open(&files(&converted.path), Kind::Sha1).unwrap();
@@ -190,8 +189,7 @@ fn a_pack_that_two_become_has_times_only_if_both_have() {
                     dictionaries: &Dictionaries::default(),
                     encoding: &encoding,
                     order: None,
-                    threads: 1,
-                    progress: &NoProgress,
+                    control: JobControl::quiet(1),
                 },
                 scratch.path(),
             )

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
-use repackbench_writer::{Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
+use repackbench_writer::{JobControl, Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
     BenchError,
@@ -59,8 +59,9 @@ pub fn rollout(
         Repository::Hg(_) => plan.codec.for_revlogs(),
     };
     let zlib: CodecSpec = StoreServer::PLAIN.parse().map_err(|e| refused(&e))?;
-    let zlib_folder = cached_variant(cache, source, &zlib, Layout::default(), plan.threads, progress)?;
-    let codec_folder = cached_variant(cache, source, &codec, Layout::default(), plan.threads, progress)?;
+    let control = JobControl { threads: plan.threads, progress };
+    let zlib_folder = cached_variant(cache, source, &zlib, Layout::default(), control)?;
+    let codec_folder = cached_variant(cache, source, &codec, Layout::default(), control)?;
     let zlib = place(source, zlib_folder.path(), &zlib);
     let converted = place(source, codec_folder.path(), &codec);
     let mut mixed = StoreServer::at(&converted, &plan.range)?;

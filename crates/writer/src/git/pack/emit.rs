@@ -16,7 +16,7 @@ use repackbench_reader::{
     },
 };
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, new_file::create_read_only};
 
 const BUFFER: usize = 1 << 20;
 
@@ -55,7 +55,7 @@ pub struct ReferenceDeltas {
 impl<'a> PackEmitter<'a> {
     /// Starts the pack at `path`, which must not exist, with the header of `pack`.
     pub(super) fn create(pack: &'a PackFile, table: &'a EntryTable, path: PathBuf) -> Result<Self> {
-        let file = crate::git::create_read_only(&path)?;
+        let file = create_read_only(&path)?;
         let mut emitter = PackEmitter {
             pack,
             table,

@@ -17,10 +17,7 @@ use repackbench_reader::{
 };
 
 use super::emit::FinishedPack;
-use crate::{
-    Result, WriterError,
-    git::{create_read_only, order::WriteOrder},
-};
+use crate::{Result, WriterError, git::order::WriteOrder, new_file::create_read_only};
 
 /// Offsets from here on take a place in the table of 64-bit ones.
 const LARGE_OFFSET: u64 = 1 << 31;
