@@ -16,10 +16,11 @@ use repackbench_reader::{
     git::{
         GitRepository, ObjectStore,
         btree::{
-            BTREE_FILE, BtreeFile, BtreePlace,
+            BtreeFile, BtreePlace,
             layout::{META_END, NODE_HEADER_LEN, PAGE_HEADER_LEN, PAGE_LEN, POINTER_LEN},
         },
         hash::object_id,
+        repository::BTREE_FILE,
         verify::verify_objects,
     },
 };

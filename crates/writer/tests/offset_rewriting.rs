@@ -5,10 +5,12 @@ use std::{fs, path::Path};
 use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, Dictionaries, ZlibReader};
-use repackbench_reader::git::{
-    hash::GitHasher,
-    pack::{DeltaForest, EntryKind, EntryTable, PackFile, write_offset_distance},
-    repository::PackFiles,
+use repackbench_reader::{
+    git::{
+        pack::{DeltaForest, EntryKind, EntryTable, PackFile, write_offset_distance},
+        repository::PackFiles,
+    },
+    hash::IdHasher,
 };
 use repackbench_writer::{
     Encoding, JobControl,
@@ -38,7 +40,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
 }
 
 fn id_of(position: usize) -> ObjectId {
-    let mut hasher = GitHasher::new(Kind::Sha1);
+    let mut hasher = IdHasher::new(Kind::Sha1);
     hasher.update(&position.to_le_bytes());
     hasher.finish()
 }
@@ -55,7 +57,7 @@ fn entry_header(type_bits: u8, mut size: usize, out: &mut Vec<u8>) {
 }
 
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    let mut hasher = GitHasher::new(Kind::Sha1);
+    let mut hasher = IdHasher::new(Kind::Sha1);
     hasher.update(&bytes);
     bytes.extend_from_slice(hasher.finish().as_bytes());
     bytes

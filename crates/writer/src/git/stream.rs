@@ -7,7 +7,7 @@ use std::{
 
 use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecError};
-use repackbench_reader::{git::hash::GitHasher, threads};
+use repackbench_reader::{hash::IdHasher, threads};
 
 use crate::{Progress, WriterError};
 
@@ -69,7 +69,7 @@ pub(super) fn convert(
     let (sender, receiver) = sync_channel(PIECES);
     std::thread::scope(|scope| {
         let decoding = threads::spawn(scope, move || {
-            let mut hasher = GitHasher::new(Kind::Sha256);
+            let mut hasher = IdHasher::new(Kind::Sha256);
             hasher.update(header);
             send(&sender, header);
             let consumed = decoder.decode_stream_from(&mut stored, payload_len, &mut |bytes| {
@@ -105,7 +105,7 @@ pub(super) fn digest(
     mut stored: impl BufRead,
     payload_len: u64,
 ) -> Result<(u64, ObjectId), CodecError> {
-    let mut hasher = GitHasher::new(Kind::Sha256);
+    let mut hasher = IdHasher::new(Kind::Sha256);
     let consumed = decoder.decode_stream_from(&mut stored, payload_len, &mut |bytes| {
         hasher.update(bytes);
         Ok(())

@@ -302,8 +302,4 @@ impl History for GitHistory {
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         self.store.lock().decode_again(chunk, payload)
     }
-
-    fn git_objects(&self) -> Option<SharedObjectStore> {
-        Some(self.objects())
-    }
 }

@@ -69,7 +69,7 @@ impl ObjectStore {
         let mut places = Vec::with_capacity(self.len().min(1 << 20));
         for (pack, number) in self.packs.iter().zip(0..BTREE) {
             if let Some(log) = pack.log() {
-                log.tables(pack);
+                log.tables();
             }
             places.extend(pack.index().iter().map(|entry| ObjectPlace {
                 id: entry.oid,

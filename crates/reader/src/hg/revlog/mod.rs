@@ -2,6 +2,7 @@
 
 mod entry;
 mod log;
+mod revision_place;
 mod text;
 
 use std::{
@@ -17,6 +18,7 @@ use gix_hash::{ObjectId, oid};
 use repackbench_codec::{CodecError, RevlogDecoder};
 
 use self::log::RevlogLog;
+pub(crate) use self::revision_place::RevisionPlace;
 pub use self::{
     entry::{ENTRY_LEN, Entry, RevlogHeader},
     text::{TextReader, node_of},

@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 use super::{Entry, Revlog};
 use crate::{
     ChunkInMemory, Place, ReaderError, Result,
-    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
+    delta_base_cache::{CacheLookups, DeltaBaseCache},
     hg::delta::{DeltaApplier, Deltas},
     memory,
 };
@@ -52,7 +52,7 @@ impl TextReader {
     pub fn new(decoder: RevlogDecoder) -> Self {
         TextReader {
             decoder,
-            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            cache: DeltaBaseCache::new(memory::DEFAULT_CACHE_LIMIT),
             applier: DeltaApplier::default(),
             chain: Vec::new(),
             stored: Vec::new(),

@@ -20,7 +20,8 @@ use repackbench_reader::{
     FileSection, Place, ReaderError,
     git::{
         GitRepository,
-        btree::{BTREE_FILE, BtreeFile, layout::LONGEST_VALUE, write_head},
+        btree::{BtreeFile, layout::LONGEST_VALUE, write_head},
+        repository::BTREE_FILE,
         whole::WholeObject,
     },
 };

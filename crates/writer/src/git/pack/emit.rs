@@ -11,9 +11,9 @@ use repackbench_codec::ChunkDecoder;
 use repackbench_reader::{
     ReaderError,
     git::{
-        hash::GitHasher,
         pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
     },
+    hash::IdHasher,
 };
 
 use crate::{Result, WriterError, new_file::create_read_only};
@@ -30,7 +30,7 @@ pub(super) struct PackEmitter<'a> {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
-    hasher: GitHasher,
+    hasher: IdHasher,
     offset: u64,
     entry_header: Vec<u8>,
     /// The new offset of each entry by position in file order, [`NOT_WRITTEN`] for those that were not written yet.
@@ -62,7 +62,7 @@ impl<'a> PackEmitter<'a> {
             path,
             file,
             buffer: Vec::with_capacity(BUFFER),
-            hasher: GitHasher::new(pack.hash_kind()),
+            hasher: IdHasher::new(pack.hash_kind()),
             offset: 0,
             entry_header: Vec::new(),
             offsets: vec![NOT_WRITTEN; table.len()],

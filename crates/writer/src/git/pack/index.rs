@@ -11,9 +11,9 @@ use std::{io::Write, path::Path};
 use repackbench_reader::{
     Place, ReaderError,
     git::{
-        hash::GitHasher,
         pack::{EntryTable, PackFile},
     },
+    hash::IdHasher,
 };
 
 use super::emit::FinishedPack;
@@ -29,13 +29,13 @@ const SIDE_FILE_HEADER: usize = 12;
 struct ChecksummedFile<'a> {
     path: &'a Path,
     file: std::io::BufWriter<std::fs::File>,
-    hasher: GitHasher,
+    hasher: IdHasher,
 }
 
 impl<'a> ChecksummedFile<'a> {
     fn create(path: &'a Path, hash: gix_hash::Kind) -> Result<Self> {
         let file = std::io::BufWriter::with_capacity(1 << 18, create_read_only(path)?);
-        Ok(ChecksummedFile { path, file, hasher: GitHasher::new(hash) })
+        Ok(ChecksummedFile { path, file, hasher: IdHasher::new(hash) })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {
