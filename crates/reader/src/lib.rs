@@ -20,6 +20,7 @@
 mod access;
 mod bases;
 mod bounds;
+mod common_prefix;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;

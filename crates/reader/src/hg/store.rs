@@ -21,8 +21,8 @@ impl<'a> HgStore<'a> {
     }
 }
 
-/// How many stored bytes are read at a time; a longer chunk is read whole.
-const BATCH: u64 = 256 << 10;
+/// Number of stored bytes that are read at once. A longer chunk is read whole.
+pub(super) const BATCH: u64 = 256 << 10;
 
 impl Store for HgStore<'_> {
     fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
@@ -144,7 +144,7 @@ impl ChunkPayload<'_> {
 /// The last revision of the batch that starts with `first`; `None` behind the end.
 fn end_of_batch(entries: &[Entry], first: usize) -> Option<usize> {
     let start = entries.get(first)?.offset;
-    let fits = |entry: &&Entry| (entry.offset + u64::from(entry.stored_len)).saturating_sub(start) <= BATCH;
+    let fits = |entry: &&Entry| entry.end().saturating_sub(start) <= BATCH;
     let more = entries.get(first + 1..).unwrap_or_default().iter().take_while(fits).count();
     Some(first + more)
 }
