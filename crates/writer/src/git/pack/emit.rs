@@ -10,9 +10,7 @@ use gix_hash::ObjectId;
 use repackbench_codec::ChunkDecoder;
 use repackbench_reader::{
     ReaderError,
-    git::{
-        pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
-    },
+    git::pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
     hash::IdHasher,
 };
 

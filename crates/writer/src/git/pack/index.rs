@@ -10,9 +10,7 @@ use std::{io::Write, path::Path};
 
 use repackbench_reader::{
     Place, ReaderError,
-    git::{
-        pack::{EntryTable, PackFile},
-    },
+    git::pack::{EntryTable, PackFile},
     hash::IdHasher,
 };
 
