@@ -24,7 +24,7 @@ use repackbench_reader::{
     History, Repository,
     git::{GitHistory, GitRepository, ObjectStore},
 };
-use repackbench_writer::{Encoding, NoProgress, git::convert};
+use repackbench_writer::{ConvertJob, Encoding, JobControl, Layout, git::convert};
 
 /// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
 const CONVERT_TARGET: f64 = 1.3;
@@ -135,8 +135,8 @@ impl Bench {
     fn convert(&self, spec: &CodecSpec) -> Result<ConversionTime> {
         let target = self.subject.scratch().join("converted");
         let before = cpu_of_this_process()?;
-        let (conversion, path) =
-            convert(self.subject.repository(), &Encoding::plain(spec), &target, false, cores(), &NoProgress)?;
+        let job = ConvertJob::new(&target, JobControl::quiet(cores()));
+        let (conversion, path) = convert(self.subject.repository(), &Encoding::plain(spec), Layout::default(), &job)?;
         let cpu = cpu_of_this_process()?.saturating_sub(before);
         fs::remove_dir_all(&path).map_err(|e| BenchError::io("remove", path, e))?;
         Ok(ConversionTime { wall: conversion.elapsed, cpu, sync: conversion.sync })

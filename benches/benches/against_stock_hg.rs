@@ -18,7 +18,7 @@ use repackbench_benches::{
     repetitions, spec, table, time_child,
 };
 use repackbench_reader::Repository;
-use repackbench_writer::{Layout, NoProgress, convert};
+use repackbench_writer::{ConvertJob, JobControl, Layout, convert};
 
 /// The most that a conversion may take, as a multiple of its codecs' work spread over the cores.
 const CONVERT_TARGET: f64 = 1.3;
@@ -78,7 +78,7 @@ impl Bench {
             .tempdir()
             .map_err(|e| BenchError::io("make a folder in", env::temp_dir(), e))?;
         let baseline = scratch.path().join("baseline");
-        convert(&source, &spec("zlib:6")?, Layout::default(), &baseline, false, cores(), &NoProgress)?;
+        convert(&source, &spec("zlib:6")?, Layout::default(), &ConvertJob::new(&baseline, JobControl::quiet(cores())))?;
         let mut bench = Bench { scratch, baseline, program, repetitions, start_up: Duration::ZERO };
         let versions = bench.pairs(|| time_child(bench.hg(&bench.baseline).args(["version", "--quiet"])))?;
         bench.start_up = median_time(versions.into_iter().map(|time| time.cpu).collect());
@@ -112,7 +112,8 @@ impl Bench {
         for repetition in 0..self.repetitions {
             let target = self.scratch.path().join(format!("converted-{repetition}"));
             let before = cpu_of_this_process()?;
-            let (conversion, _) = convert(&source, &to, Layout::default(), &target, false, cores(), &NoProgress)?;
+            let job = ConvertJob::new(&target, JobControl::quiet(cores()));
+            let (conversion, _) = convert(&source, &to, Layout::default(), &job)?;
             let used = cpu_of_this_process()?.saturating_sub(before);
             let alone = chunks.cpu_time(&to)?;
             codecs.push((conversion.elapsed, alone / u32::try_from(cores()).unwrap_or(u32::MAX)));

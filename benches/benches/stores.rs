@@ -15,7 +15,7 @@ use repackbench_reader::{
     Repository,
     git::{GitRepository, ObjectStore},
 };
-use repackbench_writer::{Layout, NoProgress, StoreKind, convert};
+use repackbench_writer::{ConvertJob, JobControl, Layout, StoreKind, convert};
 
 /// Loose objects of `zlib:6` would have another level.
 const SPEC: &str = "zlib:6,loose=6";
@@ -42,7 +42,7 @@ impl OpenStore {
         let target = subject.scratch().join(kind.name());
         let source = Repository::open(subject.path())?;
         let layout = Layout { store: kind, ..Layout::default() };
-        convert(&source, &spec(SPEC)?, layout, &target, false, cores(), &NoProgress)?;
+        convert(&source, &spec(SPEC)?, layout, &ConvertJob::new(&target, JobControl::quiet(cores())))?;
         let objects = ObjectStore::open(&GitRepository::open(&target)?, ZlibReader::Stock)?;
         Ok(OpenStore { kind, objects, content: Vec::new() })
     }

@@ -7,7 +7,7 @@ use std::{
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::git::GitRepository;
-use repackbench_writer::{Encoding, NoProgress, git::convert_into};
+use repackbench_writer::{Encoding, JobControl, git::convert_into};
 use tempfile::TempDir;
 
 use crate::{BenchError, Result, child::time_child, stock_git};
@@ -76,7 +76,7 @@ impl Subject {
     pub fn make_variant(&self, spec: &CodecSpec) -> Result<GitRepository> {
         let folder = self.scratch().join(spec.file_stem());
         fs::create_dir(&folder).map_err(|e| BenchError::io("make the folder", &folder, e))?;
-        convert_into(&self.repository, &Encoding::plain(spec), &folder, cores(), &NoProgress)?;
+        convert_into(&self.repository, &Encoding::plain(spec), &folder, JobControl::quiet(cores()))?;
         Ok(GitRepository::open(&folder)?)
     }
 }

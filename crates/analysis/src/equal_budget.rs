@@ -115,7 +115,7 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
     }
     let deltas = match variant.deltas {
         repackbench_records::DeltaOrigin::Kept => "",
-        repackbench_records::DeltaOrigin::Rechosen => ", rechosen",
+        repackbench_records::DeltaOrigin::Recomputed => ", rechosen",
     };
     let layout = variant.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
     Some((format!("{codec}{options}{deltas}{layout}"), level.parse().ok()?))

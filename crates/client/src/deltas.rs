@@ -4,7 +4,7 @@ use std::{fs, os::unix::ffi::OsStrExt, path::Path};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::ReaderError;
-use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::rechosen::is_hgs_own};
+use repackbench_writer::{GitDeltas, HgDeltas, WriterError, cache::KeyHasher, hg::recompute::is_hgs_own};
 use walkdir::WalkDir;
 
 use crate::{ClientError, GitProgram, HgProgram, run};

@@ -11,8 +11,8 @@ use repackbench_reader::{
     hg::{HgRepository, revlog::Revlog},
 };
 use repackbench_writer::{
-    DeltaRecomputer, Layout, NoProgress, WriterError, cache::Cache, cached_rechosen, cached_variant,
-    hg::rechosen::convert_rechosen,
+    ConvertJob, DeltaRecomputer, JobControl, Layout, WriterError, cache::Cache, cached_recomputed, cached_variant,
+    hg::recompute::convert_recomputed,
 };
 
 /// An hg that `cargo xtask test` installs. Fails the test where it is not known.
@@ -54,7 +54,13 @@ fn deltas_are_chosen_again_under_each_codec_and_the_history_stays() {
         let make = |spec: &str| {
             let target = folder.path().join(format!("{variable}-{spec}"));
             // Compares the histories itself.
-            let made = convert_rechosen(&source, &spec.parse().unwrap(), &hg, &target, false, 2, &NoProgress).unwrap();
+            let made = convert_recomputed(
+                &source,
+                &spec.parse().unwrap(),
+                &hg,
+                &ConvertJob::new(&target, JobControl::quiet(2)),
+            )
+            .unwrap();
             let mut verify = Command::new(self::hg(variable));
             verify.env("HGRCPATH", "").arg("-R").arg(&target).arg("verify");
             assert!(verify.output().unwrap().status.success(), "{variable} {spec}");
@@ -87,8 +93,9 @@ fn requirements_that_hg_does_not_upgrade_with_and_what_they_are_about_stay() {
     ] {
         let path = fixture(name, folder.path());
         let source = HgRepository::open(&path).unwrap();
-        let target = folder.path().join(format!("{name}-rechosen"));
-        convert_rechosen(&source, &"zlib:6".parse().unwrap(), &hg, &target, false, 2, &NoProgress).unwrap();
+        let target = folder.path().join(format!("{name}-recomputed"));
+        convert_recomputed(&source, &"zlib:6".parse().unwrap(), &hg, &ConvertJob::new(&target, JobControl::quiet(2)))
+            .unwrap();
         let made = HgRepository::open(&target).unwrap();
         assert!(made.requirements().contains(requirement), "{name}");
         let log = ["log", "--hidden", "-T", "{rev} {node} {phase} {bookmarks}\n"];
@@ -105,7 +112,9 @@ fn pointers_to_files_kept_elsewhere_are_refused_before_hg_damages_them() {
     let source = HgRepository::open(&fixture("lfs", folder.path())).unwrap();
     let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     let target = folder.path().join("made");
-    let error = convert_rechosen(&source, &"zlib:6".parse().unwrap(), &hg, &target, false, 1, &NoProgress).unwrap_err();
+    let error =
+        convert_recomputed(&source, &"zlib:6".parse().unwrap(), &hg, &ConvertJob::new(&target, JobControl::quiet(1)))
+            .unwrap_err();
     assert!(error.to_string().contains("the requirement 'lfs'"), "{error}");
     assert!(!target.exists());
 }
@@ -116,7 +125,8 @@ fn a_codec_that_hg_does_not_have_needs_the_extension() {
     let source = HgRepository::open(&chains(folder.path())).unwrap();
     let hg = HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap();
     let target = folder.path().join("made");
-    let result = convert_rechosen(&source, &"lz4".parse().unwrap(), &hg, &target, false, 1, &NoProgress);
+    let result =
+        convert_recomputed(&source, &"lz4".parse().unwrap(), &hg, &ConvertJob::new(&target, JobControl::quiet(1)));
     assert!(matches!(result, Err(WriterError::Program { .. })), "{result:?}");
     assert!(!target.exists());
     assert!(matches!(HgProgram::new(folder.path().join("no-hg"), None), Err(ClientError::Program { .. })));
@@ -130,11 +140,11 @@ fn both_arms_have_variants_of_their_own_in_the_cache() {
     let hg = DeltaRecomputer::hg(HgProgram::new(hg("REPACKBENCH_HG"), None).unwrap());
     let cache = Cache::open(Some(folder.path().join("cache"))).unwrap();
     let spec = "store".parse().unwrap();
-    let rechosen = || cached_rechosen(&cache, &source, &spec, &hg, 2, &NoProgress).unwrap().path().to_owned();
-    let same = cached_variant(&cache, &source, &spec, Layout::default(), 2, &NoProgress);
+    let recomputed = || cached_recomputed(&cache, &source, &spec, &hg, JobControl::quiet(2)).unwrap().path().to_owned();
+    let same = cached_variant(&cache, &source, &spec, Layout::default(), JobControl::quiet(2));
     let same = same.unwrap().path().to_owned();
     assert_eq!(bases(&same).0, bases(&path).0);
-    assert_ne!(bases(&rechosen()).0, bases(&path).0);
-    assert_eq!(rechosen(), rechosen());
-    assert_ne!(rechosen(), same);
+    assert_ne!(bases(&recomputed()).0, bases(&path).0);
+    assert_eq!(recomputed(), recomputed());
+    assert_ne!(recomputed(), same);
 }

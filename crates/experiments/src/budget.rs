@@ -6,70 +6,23 @@
 
 use std::time::Duration;
 
-use repackbench_timing::clock::Clock;
+pub(crate) use repackbench_timing::session::Budget;
+use repackbench_timing::{clock::Clock, session::Stop};
 
 use crate::ExperimentError;
 
 /// So many runs come before the first ratio, at least.
 const LEAST_RUNS: f64 = 8.0;
 
-/// What may be used up.
-pub(crate) struct Budget<'a> {
-    clock: &'a (dyn Clock + Sync),
-    /// When it is used up, on the clock; `None` for never.
-    end: Option<Duration>,
-    /// The weights of the jobs that are still to come.
-    weights_left: u32,
-}
-
-impl<'a> Budget<'a> {
-    /// `limit` from now on, for jobs whose weights sum up to `weights`.
-    pub(crate) fn new(
-        clock: &'a (dyn Clock + Sync),
-        limit: Option<Duration>,
-        weights: u32,
-    ) -> Result<Self, ExperimentError> {
-        let mut budget = Budget { clock, end: None, weights_left: weights };
-        if let Some(limit) = limit {
-            budget.end = Some(budget.now()?.saturating_add(limit));
-        }
-        Ok(budget)
-    }
-
-    /// The share of the next job, which has this weight, in what is left; `None` for no limit. What a job leaves is shared out among
-    /// those after it.
-    pub(crate) fn share(&mut self, weight: u32) -> Result<Option<Duration>, ExperimentError> {
-        let left = self.left()?;
-        let of = self.weights_left.max(weight).max(1);
-        self.weights_left = self.weights_left.saturating_sub(weight);
-        Ok(left.map(|left| left.mul_f64(f64::from(weight) / f64::from(of))))
-    }
-
-    /// How long a look at a job of this weight may take: more would not leave time for the least that says anything.
-    pub(crate) fn look(&self, weight: u32) -> Result<Option<Duration>, ExperimentError> {
-        let of = self.weights_left.max(weight).max(1);
-        Ok(self.left()?.map(|left| left.mul_f64(f64::from(weight) / f64::from(of) / LEAST_RUNS)))
-    }
-
-    /// What is left; `None` for no limit.
-    fn left(&self) -> Result<Option<Duration>, ExperimentError> {
-        let now = self.now()?;
-        Ok(self.end.map(|end| end.saturating_sub(now)))
-    }
-
-    /// Elapsed time on the clock.
-    fn now(&self) -> Result<Duration, ExperimentError> {
-        now(self.clock)
-    }
+/// How long a look at a job of this weight may take, the next one of `budget`: more would not leave time for the least that says
+/// anything. `None` for no limit.
+pub(crate) fn time_to_look(budget: &Budget<'_>, weight: u32) -> Result<Option<Duration>, ExperimentError> {
+    Ok(budget.next_share(weight)?.map(|share| share.div_f64(LEAST_RUNS)))
 }
 
 /// Elapsed time on `clock`.
 pub(crate) fn now(clock: &(dyn Clock + Sync)) -> Result<Duration, ExperimentError> {
-    let reading = clock.read().map_err(|source| ExperimentError::Io {
-        action: "read",
-        path: "the system's clock".into(),
-        source,
-    })?;
+    let reading = clock.read().map_err(Stop::Clock)?;
     Ok(reading.wall)
 }
 
@@ -106,42 +59,7 @@ impl Extent {
 
 #[cfg(test)]
 mod tests {
-    use std::{cell::Cell, io, sync::Mutex};
-
-    use repackbench_timing::clock::ClockReading;
-
     use super::*;
-
-    /// Shows what a test sets.
-    struct SetClock(Mutex<Cell<u64>>);
-
-    impl Clock for SetClock {
-        fn read(&self) -> io::Result<ClockReading> {
-            let wall = Duration::from_secs(self.0.lock().unwrap().get());
-            Ok(ClockReading { wall, user: Duration::ZERO, sys: Duration::ZERO })
-        }
-
-        fn read_cpu(&self) -> io::Result<Duration> {
-            Ok(Duration::ZERO)
-        }
-
-        fn read_children(&self) -> io::Result<ClockReading> {
-            self.read()
-        }
-    }
-
-    #[test]
-    fn what_a_job_leaves_goes_to_those_after_it() {
-        let clock = SetClock(Mutex::new(Cell::new(50)));
-        let mut budget = Budget::new(&clock, Some(Duration::from_secs(100)), 4).unwrap();
-        assert_eq!(budget.share(1).unwrap(), Some(Duration::from_secs(25)));
-        clock.0.lock().unwrap().set(60);
-        assert_eq!(budget.share(1).unwrap(), Some(Duration::from_secs(30)), "a third of 90");
-        clock.0.lock().unwrap().set(200);
-        assert_eq!(budget.share(2).unwrap(), Some(Duration::ZERO));
-        let mut unlimited = Budget::new(&clock, None, 1).unwrap();
-        assert_eq!(unlimited.share(1).unwrap(), None);
-    }
 
     #[test]
     fn codecs_are_left_out_before_runs_and_all_of_it_before_half_a_run() {

@@ -14,7 +14,7 @@ use repackbench_timing::{
     bench::{BenchPlan, Measured, Recorder, bench},
     clock::Clock,
 };
-use repackbench_writer::{Progress, cache::Cache};
+use repackbench_writer::{JobControl, Progress, cache::Cache};
 
 /// What every experiment works with.
 pub struct Context<'a> {
@@ -35,6 +35,11 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
+    /// How conversions run.
+    pub(crate) fn control(&self) -> JobControl<'_> {
+        JobControl { threads: self.options.threads, progress: self.progress }
+    }
+
     /// Carries `plan` out on `source`, which tables call `name`: the repository itself, or one that was made of it.
     ///
     /// # Errors

@@ -6,7 +6,7 @@ use repackbench_records::{
     Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, Figure, SizeRecord, Statement, Unit,
 };
 use repackbench_timing::sizes::measure as measure_size;
-use repackbench_writer::{DeltaRecomputer, cached_rechosen};
+use repackbench_writer::{DeltaRecomputer, cached_recomputed};
 
 use crate::{
     Context, ExperimentError,
@@ -32,15 +32,14 @@ pub(crate) fn measure(context: &Context<'_>) -> Result<Deltas, ExperimentError> 
         let variant = variant(context, &spec(level)?)?;
         sizes.push((level.to_owned(), measure_size(&Repository::open(variant.path())?, level)?));
     }
-    let (threads, progress) = (options.threads, context.progress);
-    let rechosen = cached_rechosen(context.cache, context.source, &spec(DEFAULT)?, &recomputer, threads, progress);
-    let rechosen = rechosen.map_err(of_variant)?;
-    let name = rechosen_name();
-    sizes.push((name.clone(), measure_size(&Repository::open(rechosen.path())?, &name)?));
+    let recomputed = cached_recomputed(context.cache, context.source, &spec(DEFAULT)?, &recomputer, context.control())
+        .map_err(of_variant)?;
+    let name = recomputed_name();
+    sizes.push((name.clone(), measure_size(&Repository::open(recomputed.path())?, &name)?));
     Ok(Deltas(sizes))
 }
 
-fn rechosen_name() -> String {
+fn recomputed_name() -> String {
     format!("{DEFAULT}, rechosen")
 }
 
@@ -66,10 +65,10 @@ pub(crate) fn note(deltas: &Deltas) -> Option<Statement> {
         let (_, size) = deltas.0.iter().find(|(found, _)| found == name)?;
         (size.total_bytes > 0).then_some(size.total_bytes as f64)
     };
-    let (default, rechosen) = (bytes(DEFAULT)?, bytes(&rechosen_name())?);
+    let (default, recomputed) = (bytes(DEFAULT)?, bytes(&recomputed_name())?);
     let levels: Vec<f64> = LEVELS.iter().filter_map(|level| bytes(level)).collect();
     let (least, most) = (levels.iter().copied().reduce(f64::min)?, levels.iter().copied().reduce(f64::max)?);
-    let change = 1.0 - rechosen / default;
+    let change = 1.0 - recomputed / default;
     let id = if change < 0.0 { "new-search-costs" } else { "new-search-saves" };
     let note = Statement::new(id).with("spec", DEFAULT).with("change", Figure::share(change.abs()));
     Some(note.with("span", Figure::share((most - least) / default)))

@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 use repackbench_client::ClientError;
 use repackbench_reader::ReaderError;
-use repackbench_timing::{BenchError, arms::cold::ColdError};
+use repackbench_timing::{BenchError, arms::cold::ColdError, session::Stop};
 use repackbench_writer::WriterError;
 
 /// Why an experiment stopped.
@@ -48,6 +48,15 @@ pub enum ExperimentError {
 impl From<BenchError> for ExperimentError {
     fn from(error: BenchError) -> Self {
         ExperimentError::Bench(Box::new(error))
+    }
+}
+
+impl From<Stop> for ExperimentError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted => ExperimentError::Interrupted,
+            Stop::Clock(source) => ExperimentError::io("read", "the system's clock", source),
+        }
     }
 }
 

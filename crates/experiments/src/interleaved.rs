@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use repackbench_analysis::{LEAST_FLOOR, Ratio, ratio_estimate};
 use repackbench_records::{Estimate, Figure, Statement, StoredStatement};
-use repackbench_timing::session::{Arms, Schedule, Turn, run_blocks};
+use repackbench_timing::session::{Arms, End, Schedule, Session, Stop, TimeLimit, Turn};
 use repackbench_writer::ProgressUnit;
 
-use crate::{Context, ExperimentError, budget::now};
+use crate::{Context, ExperimentError};
 
 /// How far runs went.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,65 +41,52 @@ pub(crate) fn interleaved(
     share: Option<Duration>,
     one: &mut dyn FnMut(u32, usize) -> Result<(), ExperimentError>,
 ) -> Result<Runs, ExperimentError> {
-    context.progress.start(what, u64::from(wanted) * arms as u64, ProgressUnit::Items);
-    let start = now(context.clock)?;
-    let runs = Runs { done: 0, left_out: Vec::new(), is_interrupted: false };
-    let mut interleaved = Interleaved { context, what, wanted, share, one, start, began: start, runs };
-    let ended = run_blocks(Schedule::once_each(arms, wanted, context.options.seed), &mut interleaved);
-    let mut runs = interleaved.runs;
+    let session = Session::new(context.clock, context.progress);
+    let limit = share.map(|share| Ok::<_, Stop>(TimeLimit::BlocksEnd(session.now()?.saturating_add(share))));
+    let schedule = Schedule::once_each(arms, wanted, context.options.seed);
+    context.progress.start(what, schedule.turns(), ProgressUnit::Items);
+    let mut interleaved = Interleaved { one, done: 0 };
+    let ended = session.run(schedule, limit.transpose()?, &mut interleaved);
     context.progress.finish();
-    match ended {
+    let done = interleaved.done;
+    let fewer = |id: &str| {
+        let runs = Statement::new(id).with("what", what).with("runs", Figure::count(done));
+        runs.with("wanted", Figure::count(wanted))
+    };
+    let stopped = match ended {
         Err(error) if error.is_interruption() => {
-            runs.is_interrupted = true;
-            let stopped = Statement::new("user-stopped-after").with("what", what);
-            let stopped = stopped.with("runs", Figure::count(runs.done)).with("wanted", Figure::count(wanted));
-            runs.left_out.push(stopped.into());
+            let left_out = vec![fewer("user-stopped-after").into()];
+            return Ok(Runs { done, left_out, is_interrupted: true });
         }
-        ended => {
-            ended?;
+        ended => ended?,
+    };
+    let left_out = match stopped {
+        End::Complete => Vec::new(),
+        End::OutOfTime { last_block, .. } => {
+            let seconds = |time: Duration| Figure::seconds(time.as_secs_f64());
+            let fewer = fewer("fewer-runs-of-all-arms").with("one", seconds(last_block));
+            vec![fewer.with("share", seconds(share.unwrap_or_default())).into()]
         }
-    }
-    Ok(runs)
+    };
+    Ok(Runs { done, left_out, is_interrupted: false })
 }
 
-/// The arms of [`interleaved`], and how far they are.
-struct Interleaved<'a, 'c> {
-    context: &'a Context<'c>,
-    what: &'a str,
-    wanted: u32,
-    share: Option<Duration>,
+/// The arms of [`interleaved`], and how many runs of all of them are whole.
+struct Interleaved<'a> {
     one: &'a mut dyn FnMut(u32, usize) -> Result<(), ExperimentError>,
-    start: Duration,
-    /// When the run began that is going on.
-    began: Duration,
-    runs: Runs,
+    done: u32,
 }
 
-impl Arms for Interleaved<'_, '_> {
+impl Arms for Interleaved<'_> {
     type Error = ExperimentError;
 
     fn run(&mut self, turn: Turn) -> Result<(), ExperimentError> {
-        if self.context.progress.is_cancelled() {
-            return Err(ExperimentError::Interrupted);
-        }
-        (self.one)(turn.block, turn.slot.variant())?;
-        self.context.progress.advance(1);
-        Ok(())
+        (self.one)(turn.block, turn.slot.variant())
     }
 
     fn is_enough(&mut self, blocks: u32) -> Result<bool, ExperimentError> {
-        self.runs.done = blocks;
-        let now = now(self.context.clock)?;
-        let last = now.saturating_sub(std::mem::replace(&mut self.began, now));
-        let next_ends = now.saturating_sub(self.start).saturating_add(last);
-        let Some(share) = self.share.filter(|share| next_ends > *share && blocks < self.wanted) else {
-            return Ok(false);
-        };
-        let fewer = Statement::new("fewer-runs-of-all-arms").with("what", self.what);
-        let fewer = fewer.with("runs", Figure::count(blocks)).with("wanted", Figure::count(self.wanted));
-        let fewer = fewer.with("one", Figure::seconds(last.as_secs_f64()));
-        self.runs.left_out.push(fewer.with("share", Figure::seconds(share.as_secs_f64())).into());
-        Ok(true)
+        self.done = blocks;
+        Ok(false)
     }
 }
 

@@ -41,8 +41,7 @@ pub(crate) fn variant(context: &Context<'_>, spec: &CodecSpec) -> Result<Variant
 }
 
 fn variant_of(context: &Context<'_>, source: &Repository, spec: &CodecSpec) -> Result<VariantDir, ExperimentError> {
-    let threads = context.options.threads;
-    cached_variant(context.cache, source, spec, Layout::default(), threads, context.progress).map_err(of_variant)
+    cached_variant(context.cache, source, spec, Layout::default(), context.control()).map_err(of_variant)
 }
 
 pub(crate) fn of_variant(error: GetOrMakeError<WriterError>) -> ExperimentError {

@@ -25,7 +25,7 @@ pub(crate) use self::several::compare_repositories;
 use self::{layout::OldLayout, tables::LayoutFindings};
 use crate::{
     Context, ExperimentError,
-    budget::Budget,
+    budget::{Budget, time_to_look},
     deltas,
     measuring::{Job, Measuring, Work},
     probe::{self, Probe},
@@ -233,10 +233,10 @@ fn look(
         layout::write_as_then(&mut command);
     }
     command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(scratch.path().join("clone"));
-    let cloned = probe::time_of(context, command, "hg clone --pull", budget.look(clone_weight)?)?;
+    let cloned = probe::time_of(context, command, "hg clone --pull", time_to_look(budget, clone_weight)?)?;
     let revision = context.options.revision.as_deref().unwrap_or(context.source.default_revision());
     let mut command = probe::hg(context, scratch.path());
     command.arg("-R").arg(&copy).args(["update", "-q", "-r", revision]);
-    let updated = probe::time_of(context, command, "hg update", budget.look(update_weight)?)?;
+    let updated = probe::time_of(context, command, "hg update", time_to_look(budget, update_weight)?)?;
     Ok((updated, cloned))
 }

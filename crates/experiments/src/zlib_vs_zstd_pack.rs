@@ -20,7 +20,7 @@ use repackbench_writer::cache::GetOrMakeError;
 
 use crate::{
     Context, ExperimentError,
-    budget::Budget,
+    budget::{Budget, time_to_look},
     deltas,
     measuring::{Job, Measuring, Work},
     probe::{self, Probe},
@@ -118,9 +118,9 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
     };
     let search = format!("-S{NEEDLE}");
     let rev_list = git(&["rev-list", "--objects", "--all"]);
-    let rev_list = probe::time_of(context, rev_list, "git rev-list", budget.look(weight::REV_LIST)?)?;
+    let rev_list = probe::time_of(context, rev_list, "git rev-list", time_to_look(&budget, weight::REV_LIST)?)?;
     let log_s = git(&["log", "--no-renames", "--format=%H", &search]);
-    let log_s = probe::time_of(context, log_s, "git log -S", budget.look(weight::LOG_S)?)?;
+    let log_s = probe::time_of(context, log_s, "git log -S", time_to_look(&budget, weight::LOG_S)?)?;
     let pickaxe = || WorkloadSpec::PickaxeDiff(NEEDLE.to_owned());
     let jobs = [
         Job::new(replay_of("rev-list --objects --all"), replay(WorkloadSpec::Traverse), weight::TRAVERSE, &specs)
@@ -134,7 +134,7 @@ fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(),
     jobs.iter().try_for_each(|job| measuring.measure(job, &mut budget))?;
     let daily = specs.get(..DAILY).unwrap_or(&specs);
     serve(measuring, variants, daily, &mut budget)?;
-    let one = look_at_repack(measuring, variants, budget.look(weight::REPACK)?)?;
+    let one = look_at_repack(measuring, variants, time_to_look(&budget, weight::REPACK)?)?;
     let work = Work::Commands(vec![StockWorkload::Repack]);
     measuring.measure(&Job::new("git repack -adF", work, weight::REPACK, &specs).taking(one), &mut budget)?;
     measure_daily(measuring, daily, &mut budget)

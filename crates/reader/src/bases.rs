@@ -1,102 +1,69 @@
 //! The content that stored deltas are based on, for those who encode deltas with it.
 
+use std::path::PathBuf;
+
 use repackbench_codec::Decoders;
 
 use crate::{
-    ReaderError, Repository, Result,
-    git::{
-        delta::{self, DeltaError, DeltaSizes},
-        pack::{DeltaForest, EntryTable, PackFile},
-        packed_objects::PackedObjects,
-    },
-    hg::revlog::{Revlog, TextReader},
+    DeltaLinks, Repository, Result,
+    git::{pack::EntryPlace, packed_objects::PackedObjects},
+    hg::revlog::{RevisionPlace, Revlog, TextReader},
 };
 
-/// Where a chunk stands in its pack or revlog.
+/// The place of a chunk in its pack or revlog.
 #[derive(Debug, Clone, Copy)]
-pub struct ChunkPlace<'a>(pub(crate) Place<'a>);
+pub struct ChunkPlace<'a>(Place<'a>);
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Place<'a> {
-    /// An entry of a pack, by its position in file order.
-    Entry { pack: &'a PackFile, table: &'a EntryTable, forest: &'a DeltaForest, position: usize },
-    /// A loose object, or a value of a B-tree.
-    Loose,
-    /// A revision of a revlog.
-    Revision { revlog: &'a Revlog, revision: usize },
-}
-
-/// A delta, its base and what it makes of it: numbers of contents in one pack or revlog, which are the same wherever the same
-/// content is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct DeltaLinks {
-    /// What it is based on.
-    pub base: u64,
-    /// The object or text that it makes.
-    pub object: u64,
-    /// How many deltas lead to that, this one among them.
-    pub chain_len: u32,
+enum Place<'a> {
+    Entry(EntryPlace<'a>),
+    /// A loose object, or a value of a B-tree: never a delta.
+    Alone,
+    Revision(RevisionPlace<'a>),
 }
 
 impl<'a> ChunkPlace<'a> {
     /// The place of `revision` of `revlog`.
     pub fn of_revision(revlog: &'a Revlog, revision: usize) -> Self {
-        ChunkPlace(Place::Revision { revlog, revision })
+        ChunkPlace(Place::Revision(RevisionPlace { revlog, revision }))
     }
 
-    /// What the chunk is based on; `None` if it is no delta, or one whose result nothing guards.
+    /// The place of a chunk in a Git repository; `None` for one that is in no pack.
+    pub(crate) fn of_entry(entry: Option<EntryPlace<'a>>) -> Self {
+        ChunkPlace(entry.map_or(Place::Alone, Place::Entry))
+    }
+
+    /// The chunk's base; `None` if the chunk is no delta, or if no hash guards the delta's result.
     pub fn links(&self) -> Result<Option<DeltaLinks>> {
-        Ok(match self.0 {
-            Place::Loose => None,
-            Place::Entry { table, forest, position, .. } => {
-                let offset = |position| table.extent(position).map(|(offset, _)| offset);
-                let base = forest.base(position).and_then(offset);
-                let chain_len = forest.chain_lengths().get(position).copied().unwrap_or_default();
-                base.zip(offset(position)).map(|(base, object)| DeltaLinks { base, object, chain_len })
-            }
-            Place::Revision { revlog, revision } => {
-                let base = revlog.delta_base(revision);
-                let is_guarded = revlog.entry(revision)?.is_hashed();
-                let chain_len = revlog.chain_length(revision);
-                let links = |base| DeltaLinks { base: base as u64, object: revision as u64, chain_len };
-                base.filter(|_| is_guarded).map(links)
-            }
-        })
+        match self.0 {
+            Place::Alone => Ok(None),
+            Place::Entry(entry) => Ok(entry.links()),
+            Place::Revision(revision) => revision.links(),
+        }
     }
 
-    /// How long the base of the delta `payload` is, and what that makes of it, in bytes.
+    /// The lengths in bytes of the base of the delta `payload`, and of the delta's result.
     ///
     /// # Errors
-    /// The delta does not say it.
+    /// The delta is damaged.
     pub fn content_lens(&self, payload: &[u8]) -> Result<(u64, u64)> {
         match self.0 {
-            Place::Loose => Ok((0, payload.len() as u64)),
-            Place::Entry { pack, table, position, .. } => {
-                let sizes = DeltaSizes::parse(payload).map_err(|error| bad_delta(pack, table, position, error))?;
-                Ok((sizes.base, sizes.result))
-            }
-            Place::Revision { revlog, revision } => {
-                let base = revlog.delta_base(revision).map(|base| revlog.entry(base)).transpose()?;
-                let length = |len: u32| u64::from(len);
-                Ok((base.map_or(0, |base| length(base.text_len)), length(revlog.entry(revision)?.text_len)))
-            }
+            Place::Alone => Ok((0, payload.len() as u64)),
+            Place::Entry(entry) => entry.content_lens(payload),
+            Place::Revision(revision) => revision.content_lens(),
         }
     }
 }
 
-fn bad_delta(pack: &PackFile, table: &EntryTable, position: usize, error: DeltaError) -> ReaderError {
-    pack.bad_delta(table.extent(position).map_or(0, |(offset, _)| offset), error)
-}
-
-/// Reads bases and what deltas make of them, with caches and contexts that are reused. Chunks that follow one another in a pack or
-/// revlog are best asked about in that order.
+/// Reads bases and the results of deltas, with caches and contexts that are reused. It is fastest when called for
+/// chunks in their order in the pack or revlog.
 pub struct BaseReader {
-    container: Container,
+    contents: Contents,
     /// The file whose content the caches hold.
-    file: std::path::PathBuf,
+    file: PathBuf,
 }
 
-enum Container {
+enum Contents {
     Git(Box<PackedObjects>),
     Hg(Box<TextReader>),
 }
@@ -108,33 +75,33 @@ impl std::fmt::Debug for BaseReader {
 }
 
 impl BaseReader {
-    /// For chunks of `repository`, which the implementations that `decoders` names decode.
+    /// A reader for chunks of `repository`. `decoders` names the implementations that decode them.
     ///
     /// # Errors
-    /// When a dictionary cannot be read.
+    /// A dictionary cannot be read.
     pub fn new(repository: &Repository, decoders: Decoders) -> Result<Self> {
-        let container = match repository {
-            Repository::Git(git) => Container::Git(Box::new(PackedObjects::new(git.decoder(decoders)?))),
-            Repository::Hg(hg) => Container::Hg(Box::new(TextReader::new(hg.decoder(decoders)?))),
+        let contents = match repository {
+            Repository::Git(git) => Contents::Git(Box::new(PackedObjects::new(git.decoder(decoders)?))),
+            Repository::Hg(hg) => Contents::Hg(Box::new(TextReader::new(hg.decoder(decoders)?))),
         };
-        Ok(BaseReader { container, file: std::path::PathBuf::new() })
+        Ok(BaseReader { contents, file: PathBuf::new() })
     }
 
-    /// Puts the content of the base of the delta at `place` into `base`, replacing what is there.
+    /// Replaces `base` by the content that the delta at `place` is based on.
     ///
     /// # Errors
     /// The base, or one that it is based on, is damaged.
     pub fn read_base(&mut self, place: ChunkPlace<'_>, base: &mut Vec<u8>) -> Result<()> {
         let Some(links) = place.links()? else { return Ok(()) };
-        match (&mut self.container, place.0) {
-            (Container::Git(objects), Place::Entry { pack, .. }) => {
+        match (&mut self.contents, place.0) {
+            (Contents::Git(objects), Place::Entry(EntryPlace { pack, .. })) => {
                 if self.file != pack.path() {
                     objects.forget();
                     pack.path().clone_into(&mut self.file);
                 }
                 objects.read(pack, 0, links.base, base).map(drop)
             }
-            (Container::Hg(texts), Place::Revision { revlog, revision }) => {
+            (Contents::Hg(texts), Place::Revision(RevisionPlace { revlog, revision })) => {
                 if self.file != revlog.files().index {
                     texts.forget();
                     self.file.clone_from(&revlog.files().index);
@@ -142,12 +109,12 @@ impl BaseReader {
                 let Some(number) = revlog.delta_base(revision) else { return Ok(()) };
                 texts.read(revlog, 0, number, base)
             }
-            // A place of another repository: nothing is based on anything.
+            // A place in another repository.
             _ => Ok(()),
         }
     }
 
-    /// Puts what the delta `payload` at `place` makes of `base` into `object`, replacing what is there.
+    /// Replaces `object` by the result of the delta `payload` at `place`, which is based on `base`.
     ///
     /// # Errors
     /// The delta does not fit its base.
@@ -158,11 +125,11 @@ impl BaseReader {
         payload: &[u8],
         object: &mut Vec<u8>,
     ) -> Result<()> {
-        match (&mut self.container, place.0) {
-            (Container::Hg(texts), Place::Revision { revlog, revision }) => texts.read(revlog, 0, revision, object),
-            (_, Place::Entry { pack, table, position, .. }) => {
-                delta::apply(base, payload, object).map_err(|error| bad_delta(pack, table, position, error))
+        match (&mut self.contents, place.0) {
+            (Contents::Hg(texts), Place::Revision(RevisionPlace { revlog, revision })) => {
+                texts.read(revlog, 0, revision, object)
             }
+            (_, Place::Entry(entry)) => entry.apply(base, payload, object),
             _ => Ok(()),
         }
     }

@@ -9,9 +9,6 @@ use rustc_hash::FxHashMap;
 
 use crate::memory;
 
-/// git's default for `core.deltaBaseCacheLimit`, in bytes.
-pub(crate) const DEFAULT_LIMIT: usize = 96 << 20;
-
 /// The most room that a new buffer has, in bytes: what it is for may be a claim.
 const MOST_ROOM: usize = 8 << 20;
 

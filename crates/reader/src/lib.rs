@@ -20,6 +20,7 @@
 mod access;
 mod bases;
 mod bounds;
+mod common_prefix;
 mod delta_base_cache;
 pub mod dictionaries;
 mod error;
@@ -27,6 +28,7 @@ mod file_section;
 mod file_state;
 pub mod files;
 pub mod git;
+pub mod hash;
 pub mod hg;
 pub mod memory;
 mod payloads;
@@ -35,15 +37,16 @@ pub mod threads;
 pub mod traits;
 
 pub use access::{Access, AccessPart, AccessTrace, ChunkInMemory, FileRole, Recording, TracedDecode, TracedFile};
-pub use bases::{BaseReader, ChunkPlace, DeltaLinks};
+pub use bases::{BaseReader, ChunkPlace};
 pub use bounds::read_regular_file;
 pub use delta_base_cache::CacheLookups;
 pub use error::{Place, ReaderError, Result};
 pub use file_section::FileSection;
-pub use payloads::{LeftOut, VisitPayload, VisitPayloadInPlace, WantedPayloads};
+pub use memory::DEFAULT_DELTA_CACHE;
+pub use payloads::{VisitPayload, VisitPayloadInPlace};
 pub use repackbench_codec::{ChunkKind, ObjectKind};
 pub use repository::{Repository, Snapshot};
 pub use traits::{
-    Change, Changes, Chunk, Content, ContentVisitor, DEFAULT_DELTA_CACHE, FileVersion, History, Revision, SizeVisitor,
-    Store, TraverseVisitor,
+    Change, Changes, Chunk, Content, ContentVisitor, DeltaLinks, FileVersion, History, LeftOut, Revision, SizeVisitor,
+    Store, TraverseVisitor, WantedPayloads,
 };

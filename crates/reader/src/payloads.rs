@@ -2,39 +2,13 @@
 
 use repackbench_codec::Decoders;
 
-use crate::{Chunk, ChunkPlace, ReaderError, Repository, git, hg};
-
-/// Payloads that were wanted and not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should
-/// need to hold in memory.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct LeftOut {
-    /// How many.
-    pub payloads: u64,
-    /// Their length in bytes, as recorded.
-    pub bytes: u64,
-}
-
-impl LeftOut {
-    pub(crate) fn add(&mut self, payload_len: u64) {
-        self.payloads += 1;
-        self.bytes = self.bytes.saturating_add(payload_len);
-    }
-}
-
-/// Says whether a chunk's payload is wanted.
-pub type WantedPayloads<'a> = dyn FnMut(&Chunk<'_>) -> bool + 'a;
+use crate::{Chunk, ChunkPlace, LeftOut, ReaderError, Repository, WantedPayloads, git, hg};
 
 /// Is handed a chunk and its payload.
 pub type VisitPayload<'a, E> = dyn FnMut(&Chunk<'_>, &[u8]) -> Result<(), E> + 'a;
 
 /// The same with the chunk's place.
 pub type VisitPayloadInPlace<'a, E> = dyn FnMut(&Chunk<'_>, ChunkPlace<'_>, &[u8]) -> Result<(), E> + 'a;
-
-/// Who wants the payloads.
-pub(crate) struct PayloadVisitor<'a, E> {
-    pub(crate) wanted: &'a mut WantedPayloads<'a>,
-    pub(crate) visit: &'a mut VisitPayloadInPlace<'a, E>,
-}
 
 impl Repository {
     /// Decodes the payloads of the chunks that `wanted` accepts, in the order of [`Store::for_each_chunk`](crate::Store), and
@@ -65,10 +39,18 @@ impl Repository {
         wanted: &'v mut WantedPayloads<'v>,
         visit: &'v mut VisitPayloadInPlace<'v, E>,
     ) -> Result<LeftOut, E> {
-        let mut visitor = PayloadVisitor { wanted, visit };
+        let decoders = decoders.into();
         match self {
-            Repository::Git(git) => git::payloads::for_each_payload(git, decoders.into(), &mut visitor),
-            Repository::Hg(hg) => hg::store::for_each_payload(hg, decoders.into(), &mut visitor),
+            Repository::Git(git) => {
+                git::payloads::for_each_payload(git, decoders, wanted, &mut |chunk, entry, payload| {
+                    visit(chunk, ChunkPlace::of_entry(entry), payload)
+                })
+            }
+            Repository::Hg(hg) => {
+                hg::store::for_each_payload(hg, decoders, wanted, &mut |chunk, revlog, revision, payload| {
+                    visit(chunk, ChunkPlace::of_revision(revlog, revision), payload)
+                })
+            }
         }
     }
 }

@@ -1,12 +1,12 @@
 //! A stored repository of either version-control system, found out from its path.
 
-use std::path::Path;
+use std::{any::Any, path::Path};
 
 use repackbench_codec::{CodecSpec, Decoders, SharedFormat, StoredForm};
 
 use crate::{
     Chunk, History, ReaderError, Result, Store,
-    git::{GitHistory, GitRepository, GitStore, ObjectStore, repository::SourceSnapshot},
+    git::{GitHistory, GitRepository, GitStore, ObjectStore, SharedObjectStore, repository::SourceSnapshot},
     hg::{HgHistory, HgRepository, HgStore, repository::HgSnapshot},
 };
 
@@ -131,6 +131,14 @@ impl Repository {
             Repository::Git(git) => git.snapshot().map(Snapshot::Git),
             Repository::Hg(hg) => hg.snapshot().map(Snapshot::Hg),
         }
+    }
+}
+
+impl dyn History {
+    /// The object store of a Git repository, for what only Git has: attributes of paths, which are in files of the
+    /// revision, and ids of content in patches. `None` for any other system.
+    pub fn git_objects(&self) -> Option<SharedObjectStore> {
+        (self as &dyn Any).downcast_ref::<GitHistory>().map(GitHistory::objects)
     }
 }
 

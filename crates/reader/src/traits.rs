@@ -1,14 +1,11 @@
 //! What the rest of the program sees of a stored repository, whichever version-control system wrote it.
 
-use std::{ops::Range, path::Path};
+use std::{any::Any, ops::Range, path::Path};
 
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{ChunkKind, ObjectKind};
 
-use crate::{
-    AccessTrace, CacheLookups, ChunkInMemory, Recording, Result, delta_base_cache::DEFAULT_LIMIT,
-    git::SharedObjectStore,
-};
+use crate::{AccessTrace, CacheLookups, ChunkInMemory, Recording, Result};
 
 /// One chunk as it lies on disk.
 #[derive(Debug, Clone, Copy)]
@@ -30,6 +27,38 @@ pub struct Chunk<'a> {
     /// The stored bytes. Empty for a loose object, or a value of a B-tree, whose payload is above
     /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should need to hold in memory: they lie in `file` behind the header.
     pub stored: &'a [u8],
+}
+
+/// Payloads that were wanted and not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), which nobody should
+/// need to hold in memory.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LeftOut {
+    /// How many.
+    pub payloads: u64,
+    /// Their length in bytes, as recorded.
+    pub bytes: u64,
+}
+
+impl LeftOut {
+    pub(crate) fn add(&mut self, payload_len: u64) {
+        self.payloads += 1;
+        self.bytes = self.bytes.saturating_add(payload_len);
+    }
+}
+
+/// Says whether a chunk's payload is wanted.
+pub type WantedPayloads<'a> = dyn FnMut(&Chunk<'_>) -> bool + 'a;
+
+/// A delta, its base and its result, as numbers of contents in one pack or revlog. The same content always has the same
+/// number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeltaLinks {
+    /// The base.
+    pub base: u64,
+    /// The object or text that the delta results in.
+    pub object: u64,
+    /// Number of deltas from a whole object to the result, this one included.
+    pub chain_len: u32,
 }
 
 /// A repository as chunks in file order.
@@ -137,10 +166,6 @@ pub struct Revision {
     pub is_compared: bool,
 }
 
-/// The limit that the cache of decoded objects has if nobody sets one, in bytes: git's default for
-/// `core.deltaBaseCacheLimit`.
-pub const DEFAULT_DELTA_CACHE: u64 = DEFAULT_LIMIT as u64;
-
 /// Told of every object that a traversal visits, once each.
 pub type TraverseVisitor<'a> = dyn FnMut(ObjectKind, &oid) + 'a;
 
@@ -168,7 +193,7 @@ pub type ContentVisitor<'a> = dyn FnMut(ObjectKind, &oid, Content<'_>) + 'a;
 /// Objects that a partial clone lacks are left out and counted in [`missing`](History::missing), never an error.
 ///
 /// A history is one thread's at a time, and may be handed to another.
-pub trait History: Send {
+pub trait History: Any + Send {
     /// The id of the revision that `name` stands for, as the version-control system would resolve it.
     fn resolve(&mut self, name: &str) -> Result<ObjectId>;
 
@@ -240,10 +265,4 @@ pub trait History: Send {
     /// # Errors
     /// The chunk does not decode as it did.
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()>;
-
-    /// The object store behind a Git repository, for what only Git has: attributes of paths, which lie in files of the
-    /// revision, and ids of content in patches. `None` for any other system.
-    fn git_objects(&self) -> Option<SharedObjectStore> {
-        None
-    }
 }

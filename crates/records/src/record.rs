@@ -194,7 +194,8 @@ pub enum DeltaOrigin {
     #[default]
     Kept,
     /// Stock hg chose them again under the codec, by the lengths of compressed chains; or stock git did, whatever the codec.
-    Rechosen,
+    #[serde(rename = "rechosen")]
+    Recomputed,
 }
 
 /// What distinguishes a variant from the others of its repository: see [`Variant::identity`].
@@ -238,7 +239,7 @@ impl Variant {
         if let Some(decoder) = &self.decoder {
             label.to_mut().push_str(&format!(" by {}", decoder.implementation));
         }
-        if self.spec.is_some() && self.deltas == DeltaOrigin::Rechosen {
+        if self.spec.is_some() && self.deltas == DeltaOrigin::Recomputed {
             label.to_mut().push_str(", rechosen");
         }
         if let Some(layout) = &self.layout {
@@ -481,7 +482,7 @@ mod tests {
         assert_eq!(variant.label(), "zstd:05, loose");
         assert_ne!(variant.identity(), plain.identity());
         variant = plain;
-        variant.deltas = DeltaOrigin::Rechosen;
+        variant.deltas = DeltaOrigin::Recomputed;
         assert_eq!(variant.label(), "zstd:05, rechosen");
         variant.decoder = Some(ChosenDecoder { format: "zlib".into(), implementation: "libdeflate".into() });
         assert_eq!(variant.label(), "zstd:05 by libdeflate, rechosen");

@@ -9,6 +9,8 @@
 pub struct Section {
     /// The subject.
     pub kind: SectionKind,
+    /// What holds for all of its articles, for a page. Plain.
+    pub about: Option<&'static str>,
     /// Its parts, in the order of reading.
     pub articles: Vec<Article>,
 }
@@ -49,6 +51,59 @@ impl SectionKind {
         SectionKind::Traces,
         SectionKind::Sizes,
     ];
+
+    /// The identifier of the section in a page.
+    pub(crate) fn slug(self) -> &'static str {
+        match self {
+            SectionKind::Experiments => "experiments",
+            SectionKind::Summary => "answer",
+            SectionKind::Clients => "clients",
+            SectionKind::Joined => "joined",
+            SectionKind::Comparisons => "comparison",
+            SectionKind::Budgets => "budgets",
+            SectionKind::Explanations => "explanations",
+            SectionKind::Traces => "traces",
+            SectionKind::Sizes => "sizes",
+        }
+    }
+
+    /// The heading of the section in a page.
+    pub(crate) fn heading(self) -> &'static str {
+        match self {
+            SectionKind::Experiments => "Published experiments, run again",
+            SectionKind::Summary => "What would I gain and lose?",
+            SectionKind::Clients => "In-process and by the user's own commands",
+            SectionKind::Joined => "All repositories together",
+            SectionKind::Comparisons => "All figures",
+            SectionKind::Budgets => "Equal budgets",
+            SectionKind::Explanations => "Explanations",
+            SectionKind::Traces => "Traces",
+            SectionKind::Sizes => "Sizes",
+        }
+    }
+
+    /// The heading in a table of contents.
+    pub(crate) fn short_heading(self) -> &'static str {
+        match self {
+            SectionKind::Experiments => "Published experiments",
+            SectionKind::Clients => "Stock clients",
+            other => other.heading(),
+        }
+    }
+
+    /// The line that unfolds the section in Markdown; `None` for sections that Markdown shows in full.
+    pub(crate) fn folded_heading(self) -> Option<&'static str> {
+        match self {
+            SectionKind::Experiments | SectionKind::Summary => None,
+            SectionKind::Clients => Some("In-process and stock clients"),
+            SectionKind::Joined => Some("All repositories together"),
+            SectionKind::Comparisons => Some("Every figure"),
+            SectionKind::Budgets => Some("At equal budgets"),
+            SectionKind::Explanations => Some("What the ratios are made of"),
+            SectionKind::Traces => Some("What is read of the files"),
+            SectionKind::Sizes => Some("Where the bytes go"),
+        }
+    }
 }
 
 /// What is said of one repository or workload, or of all together.

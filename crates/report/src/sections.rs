@@ -20,7 +20,7 @@ pub(crate) mod summary;
 mod traces;
 
 use repackbench_analysis::Results;
-use repackbench_records::SizeRecord;
+use repackbench_records::{SizeLine, SizeRecord};
 
 pub use self::{
     budgets::budgets,
@@ -43,24 +43,32 @@ use crate::document::{Article, Section, SectionKind};
 
 /// All that `results` have to say, in the order of reading. Sections without articles are left out.
 pub fn document(results: &Results) -> Vec<Section> {
-    let sections = SectionKind::ALL.map(|kind| Section { kind, articles: articles(kind, results) });
+    let sections = SectionKind::ALL.map(|kind| section(kind, results));
     sections.into_iter().filter(|section| !section.articles.is_empty()).collect()
 }
 
 /// What `results` have to say on one subject.
-pub(crate) fn articles(kind: SectionKind, results: &Results) -> Vec<Article> {
-    let records: Vec<SizeRecord> = results.sizes.iter().map(|line| line.size.clone()).collect();
-    match kind {
-        SectionKind::Experiments => experiments(&results.experiments),
-        SectionKind::Summary => summary(&results.comparisons),
-        SectionKind::Clients => clients(&results.comparisons),
-        SectionKind::Joined => joined(&results.comparisons).into_iter().collect(),
-        SectionKind::Comparisons => comparisons(&results.comparisons),
-        SectionKind::Budgets => budgets(&results.budgets),
-        SectionKind::Explanations => explanations(&results.explanations),
-        SectionKind::Traces if results.traces.is_empty() => Vec::new(),
-        SectionKind::Traces => traces(&results.traces),
-        SectionKind::Sizes if records.is_empty() => Vec::new(),
-        SectionKind::Sizes => vec![sizes(&records)],
-    }
+fn section(kind: SectionKind, results: &Results) -> Section {
+    let (about, articles) = match kind {
+        SectionKind::Experiments => (None, experiments(&results.experiments)),
+        SectionKind::Summary => (None, summary(&results.comparisons)),
+        SectionKind::Clients => (Some(clients::NOTE), clients(&results.comparisons)),
+        SectionKind::Joined => (Some(joined::NOTE), joined(&results.comparisons).into_iter().collect()),
+        SectionKind::Comparisons => (None, comparisons(&results.comparisons)),
+        SectionKind::Budgets => (Some(budgets::ABOUT), budgets(&results.budgets)),
+        SectionKind::Explanations => (Some(explanations::ABOUT), explanations(&results.explanations)),
+        SectionKind::Traces => (None, recorded(&results.traces, |traces| self::traces(traces))),
+        SectionKind::Sizes => (Some(sizes::ABOUT), recorded(&results.sizes, |lines| vec![sizes(&sized(lines))])),
+    };
+    Section { kind, about, articles }
+}
+
+/// What is said of `records`; nothing where there are none.
+fn recorded<T>(records: &[T], say: impl Fn(&[T]) -> Vec<Article>) -> Vec<Article> {
+    if records.is_empty() { Vec::new() } else { say(records) }
+}
+
+/// The sizes of some lines.
+fn sized(lines: &[SizeLine]) -> Vec<SizeRecord> {
+    lines.iter().map(|line| line.size.clone()).collect()
 }

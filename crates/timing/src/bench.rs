@@ -39,7 +39,7 @@ use crate::{
     arms::stock::{StockError, StockPlan},
     clock::Clock,
     record_names::vcs_of,
-    session::{Arms, Schedule, StopRule, Turn, run_blocks},
+    session::{Arms, Budget, Schedule, Slot, StopRule, TimeLimit, Turn},
     trace::Device,
     workloads::{HistoryRange, WorkloadError, WorkloadSpec},
 };
@@ -153,7 +153,7 @@ impl BenchPlan {
             for layout in self.layouts() {
                 layout.check(source, &spec)?;
                 if self.recomputer.is_some() {
-                    layout.check_rechosen(&spec)?;
+                    layout.check_recomputed(&spec)?;
                 }
             }
         }
@@ -274,7 +274,7 @@ pub fn bench(
     let kept: Vec<Record> = earlier.iter().flat_map(Earlier::records).cloned().collect();
     recorder.keep(&kept).map_err(|source| BenchError::Io { action: "write a record", source })?;
     let rows: Vec<usize> = parts.iter().flat_map(Part::rows).collect();
-    let mut pace = Pace::new(plan, &rows, session.elapsed()?);
+    let mut pace = Pace::new(plan, &rows, clock)?;
     let mut measured = Measured::default();
     for (part, earlier) in parts.iter_mut().zip(&earlier) {
         measure_part(&session, part, earlier, &mut pace, &mut measured, recorder)?;
@@ -321,7 +321,7 @@ fn measure_part(
     session: &Session<'_>,
     part: &mut Part<'_>,
     earlier: &Earlier,
-    pace: &mut Pace,
+    pace: &mut Pace<'_>,
     measured: &mut Measured,
     recorder: &mut dyn Recorder,
 ) -> Result<(), BenchError> {
@@ -357,11 +357,11 @@ fn measure_workload(
     session: &Session<'_>,
     job: &mut Job<'_>,
     subjects: &mut [Subject],
-    pace: &mut Pace,
+    pace: &mut Pace<'_>,
     records: &mut Vec<Record>,
     recorder: &mut dyn Recorder,
 ) -> Result<(), BenchError> {
-    pace.start_workload(session.elapsed()?);
+    let limit = pace.next_limit()?;
     let done: BTreeSet<u32> = records.iter().map(|record| record.place.block).collect();
     if (0_u32..).zip(&done).all(|(number, block)| number == *block) && pace.is_done(done.len(), records) {
         return Ok(());
@@ -372,12 +372,11 @@ fn measure_workload(
         Some(iterations) => iterations.max(1),
         None => session.calibrate(job, subjects, &reference)?,
     };
-    let total = u64::from(pace.rule.max_blocks);
-    session.progress.start(&format!("timing {}", job.label()), total, ProgressUnit::Items);
-    warm_up(session, job, subjects, &reference)?;
     let schedule = Schedule::new(subjects.len(), pace.rule.max_blocks, session.plan.seed);
+    session.progress.start(&format!("timing {}", job.label()), schedule.turns(), ProgressUnit::Items);
     let mut rows = WorkloadRows { session, job, subjects, pace, reference: &reference, done, records, recorder };
-    run_blocks(schedule, &mut rows).map(|_| ())
+    session.rounds().run(schedule, limit, &mut rows)?;
+    Ok(())
 }
 
 /// The rows of a workload as arms: a row that does not do the job, and a block of the session before, are skipped.
@@ -385,7 +384,7 @@ struct WorkloadRows<'a, 'j> {
     session: &'a Session<'a>,
     job: &'a mut Job<'j>,
     subjects: &'a mut [Subject],
-    pace: &'a Pace,
+    pace: &'a Pace<'a>,
     reference: &'a Reference,
     /// The blocks that the session before has measured.
     done: BTreeSet<u32>,
@@ -393,73 +392,54 @@ struct WorkloadRows<'a, 'j> {
     recorder: &'a mut dyn Recorder,
 }
 
+impl WorkloadRows<'_, '_> {
+    /// Runs the row of a turn; `None` if it does not do the job.
+    fn run_row(&mut self, turn: Turn) -> Result<Option<Record>, BenchError> {
+        let subject = self.subjects.get_mut(turn.slot.variant()).filter(|subject| self.job.is_for(subject));
+        subject.map(|subject| self.session.run(self.job, subject, turn, self.reference)).transpose()
+    }
+}
+
 impl Arms for WorkloadRows<'_, '_> {
     type Error = BenchError;
+
+    fn warm_up(&mut self, slot: Slot) -> Result<(), BenchError> {
+        self.run_row(Turn { block: 0, position: 0, slot }).map(drop)
+    }
 
     fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
         if self.done.contains(&turn.block) {
             return Ok(());
         }
-        let subject = self.subjects.get_mut(turn.slot.variant()).filter(|subject| self.job.is_for(subject));
-        let Some(subject) = subject else { return Ok(()) };
-        let record = self.session.run(self.job, subject, turn, self.reference)?;
+        let Some(record) = self.run_row(turn)? else { return Ok(()) };
         self.recorder.record(&record).map_err(|source| BenchError::Io { action: "write a record", source })?;
         self.records.push(record);
         Ok(())
     }
 
     fn is_enough(&mut self, blocks: u32) -> Result<bool, BenchError> {
-        self.session.progress.advance(1);
-        Ok(self.pace.is_done(blocks as usize, self.records) || self.pace.is_late(self.session.elapsed()?))
+        Ok(self.pace.is_done(blocks as usize, self.records))
     }
-}
-
-/// One block that nobody looks at: the first runs of a workload also fill the processor's caches and the allocator's.
-fn warm_up(
-    session: &Session<'_>,
-    job: &mut Job<'_>,
-    subjects: &mut [Subject],
-    reference: &Reference,
-) -> Result<(), BenchError> {
-    for slot in Schedule::warm_up(subjects.len(), session.plan.seed) {
-        if let Some(subject) = subjects.get_mut(slot.variant()).filter(|subject| job.is_for(subject)) {
-            session.run(job, subject, Turn { block: 0, position: 0, slot }, reference)?;
-        }
-    }
-    Ok(())
 }
 
 /// When enough was measured.
-struct Pace {
+struct Pace<'a> {
     rule: StopRule,
-    /// When the session has to end, on its clock.
-    end: Option<Duration>,
-    /// When the workload has to.
-    deadline: Option<Duration>,
-    workloads_left: u32,
+    /// The time for all workloads.
+    budget: Budget<'a>,
 }
 
-impl Pace {
+impl<'a> Pace<'a> {
     /// For as many rows of each workload.
-    fn new(plan: &BenchPlan, rows: &[usize], now: Duration) -> Self {
+    fn new(plan: &BenchPlan, rows: &[usize], clock: &'a dyn Clock) -> Result<Self, BenchError> {
         let cells = rows.iter().map(|rows| rows.saturating_sub(1)).sum();
-        Pace {
-            rule: plan.blocks.rule(cells),
-            end: plan.time.map(|time| now.saturating_add(time)),
-            deadline: None,
-            workloads_left: u32::try_from(rows.len()).unwrap_or(u32::MAX),
-        }
+        let workloads = u32::try_from(rows.len()).unwrap_or(u32::MAX);
+        Ok(Pace { rule: plan.blocks.rule(cells), budget: Budget::new(clock, plan.time, workloads)? })
     }
 
     /// Gives the next workload its share of the time that is left.
-    fn start_workload(&mut self, now: Duration) {
-        let workloads = self.workloads_left.max(1);
-        self.deadline = self.end.map(|end| now.saturating_add(end.saturating_sub(now) / workloads));
-        self.workloads_left = workloads - 1;
-    }
-
-    fn is_late(&self, now: Duration) -> bool {
-        self.deadline.is_some_and(|deadline| now >= deadline)
+    fn next_limit(&mut self) -> Result<Option<TimeLimit>, BenchError> {
+        Ok(self.budget.share_end(1)?.map(TimeLimit::BlocksBegin))
     }
 
     /// Whether `blocks` blocks of a workload are enough for the precision that its `records` show.

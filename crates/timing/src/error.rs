@@ -8,6 +8,7 @@ use repackbench_writer::{WriterError, cache::GetOrMakeError};
 
 use crate::{
     arms::{cold::ColdError, stock::StockError},
+    session::Stop,
     workloads::WorkloadError,
 };
 
@@ -74,6 +75,15 @@ pub enum BenchError {
         /// What the other saw.
         found: String,
     },
+}
+
+impl From<Stop> for BenchError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted => BenchError::Interrupted,
+            Stop::Clock(source) => BenchError::Io { action: "read the clock", source },
+        }
+    }
 }
 
 impl From<ColdError> for BenchError {

@@ -1,139 +1,183 @@
-//! The loop that all measurements of several arms run in: every arm once in each block, until there are enough blocks.
+//! The loop that every measurement of several arms runs in: each arm once in every block, until there are enough blocks.
 //!
 //! - [`Schedule`] draws the order of each block;
-//! - [`run_blocks`] runs it, and asks the [`Arms`] before each turn and after each block whether to go on;
-//! - [`StopRule`] says when blocks are enough for a precision;
-//! - `run_length` says how long a run has to be, and `repeats` how often a short job is repeated in it.
-//!
-//! What an arm does, what is kept of it, and which clock it reads are the [`Arms`]' own.
+//! - [`Session::run`] warms up, runs the blocks, keeps the time limit, asks whether the user wants to stop, and advances progress;
+//! - [`Arms`] says what an arm does, and keeps what was measured;
+//! - [`RunLength`] repeats a short job within a run;
+//! - [`StopRule`] says how many blocks a precision takes;
+//! - [`Budget`] shares out time among several loops.
 
+mod budget;
 pub(crate) mod run_length;
 mod schedule;
 #[cfg(test)]
 mod simulation;
 
-use std::time::Duration;
+use std::{io, time::Duration};
 
-pub use self::schedule::{BASELINE, Schedule, Slot, StopRule, Turn};
+use repackbench_writer::Progress;
+
+pub use self::{
+    budget::Budget,
+    run_length::RunLength,
+    schedule::{BASELINE, Schedule, Slot, StopRule, Turn},
+};
+use crate::clock::Clock;
 
 /// The arms of a measurement.
 pub trait Arms {
     /// Why a run failed.
-    type Error;
+    type Error: From<Stop>;
+
+    /// Runs an arm before the first block and keeps nothing: the first run also fills the processor's caches and the allocator's.
+    /// Arms without this method are not warmed up.
+    ///
+    /// # Errors
+    /// The run failed, which ends the loop.
+    fn warm_up(&mut self, _slot: Slot) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Runs the arm of a turn once, and keeps what was measured.
     ///
     /// # Errors
-    /// The run failed, or the user stopped it: both end the loop.
+    /// The run failed, which ends the loop.
     fn run(&mut self, turn: Turn) -> Result<(), Self::Error>;
 
-    /// Whether the loop ends before this turn. Asked before each.
+    /// Whether `blocks` blocks are enough. Called after each block.
     ///
     /// # Errors
-    /// It cannot be found out, or the user stopped the measurement.
-    fn ends_before(&mut self, _turn: Turn) -> Result<bool, Self::Error> {
-        Ok(false)
-    }
-
-    /// Whether the measurement ends after `blocks` whole blocks. Asked after each block.
-    ///
-    /// # Errors
-    /// It cannot be found out.
+    /// The answer cannot be computed, which ends the loop.
     fn is_enough(&mut self, _blocks: u32) -> Result<bool, Self::Error> {
         Ok(false)
     }
 }
 
-/// Runs the turns of `schedule` in their order, until there are no more or the arms end it. Returns the turn that it ended before, if
-/// that was within a block.
-///
-/// # Errors
-/// What the arms return.
-pub fn run_blocks<A: Arms>(schedule: Schedule, arms: &mut A) -> Result<Option<Turn>, A::Error> {
-    let turns = schedule.turns_per_block();
-    for turn in schedule {
-        if arms.ends_before(turn)? {
-            return Ok(Some(turn));
-        }
-        arms.run(turn)?;
-        if turn.position as usize + 1 == turns && arms.is_enough(turn.block.saturating_add(1))? {
-            break;
-        }
-    }
-    Ok(None)
+/// Why the loop stopped though no arm failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
+    /// The clock could not be read.
+    #[error("cannot read the clock: {0}")]
+    Clock(io::Error),
 }
 
-/// How often a job that takes `one` is repeated in a run, so that the run takes at least `shortest`: once to `most` times. What takes no
-/// time that the clock shows is repeated `most` times.
-pub(crate) fn repeats(one: Duration, shortest: Duration, most: u32) -> u32 {
-    let wanted = shortest.as_nanos().div_ceil(one.as_nanos().max(1));
-    u32::try_from(wanted).unwrap_or(most).clamp(1, most)
+/// How long a loop may go on. Times are elapsed time on the session's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeLimit {
+    /// No block begins at this time or later. The first block always begins.
+    BlocksBegin(Duration),
+    /// No block begins that would end later than this if it took as long as the one before. The first block always begins.
+    BlocksEnd(Duration),
+    /// No turn begins at this time or later.
+    TurnsBegin(Duration),
+}
+
+/// How a loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// All blocks of the schedule are done, or as many as are enough.
+    Complete,
+    /// The time limit came first.
+    OutOfTime {
+        /// The turn that would have been next.
+        next: Turn,
+        /// How long the last whole block took; zero if no block is whole.
+        last_block: Duration,
+    },
+}
+
+/// A measurement: the clock and the progress that its loops share.
+#[derive(Clone, Copy)]
+pub struct Session<'a> {
+    clock: &'a dyn Clock,
+    progress: &'a dyn Progress,
+}
+
+impl<'a> Session<'a> {
+    /// A session on `clock`. `progress` advances by one item for each turn, see [`Schedule::turns`], and reports whether the user
+    /// wants to stop.
+    pub fn new(clock: &'a dyn Clock, progress: &'a dyn Progress) -> Self {
+        Session { clock, progress }
+    }
+
+    /// Elapsed time on the session's clock.
+    ///
+    /// # Errors
+    /// [`Stop::Clock`].
+    pub fn now(&self) -> Result<Duration, Stop> {
+        self.clock.read().map(|reading| reading.wall).map_err(Stop::Clock)
+    }
+
+    /// Checks that the user does not want to stop.
+    ///
+    /// # Errors
+    /// [`Stop::Interrupted`].
+    pub fn go_on(&self) -> Result<(), Stop> {
+        if self.progress.is_cancelled() { Err(Stop::Interrupted) } else { Ok(()) }
+    }
+
+    /// Warms up, then runs the turns of `schedule` until there are no more, the arms say that there are enough blocks, or the time is
+    /// up.
+    ///
+    /// # Errors
+    /// What the arms return, and [`Stop`].
+    pub fn run<A: Arms>(&self, schedule: Schedule, limit: Option<TimeLimit>, arms: &mut A) -> Result<End, A::Error> {
+        for slot in schedule.warm_up() {
+            self.go_on()?;
+            arms.warm_up(slot)?;
+        }
+        let turns = schedule.turns_per_block();
+        let mut watch = limit.map(|limit| Watch::new(limit, self)).transpose()?;
+        for turn in schedule {
+            self.go_on()?;
+            if let Some(watch) = &mut watch
+                && let Some(last_block) = watch.stops_before(turn, self)?
+            {
+                return Ok(End::OutOfTime { next: turn, last_block });
+            }
+            arms.run(turn)?;
+            self.progress.advance(1);
+            if turn.position as usize + 1 == turns && arms.is_enough(turn.block.saturating_add(1))? {
+                break;
+            }
+        }
+        Ok(End::Complete)
+    }
+}
+
+/// Watches the time limit of one loop.
+struct Watch {
+    limit: TimeLimit,
+    /// When the current block began.
+    block_began: Duration,
+    last_block: Duration,
+}
+
+impl Watch {
+    fn new(limit: TimeLimit, session: &Session<'_>) -> Result<Self, Stop> {
+        Ok(Watch { limit, block_began: session.now()?, last_block: Duration::ZERO })
+    }
+
+    /// How long the last block took, if the loop has to end before `turn`.
+    fn stops_before(&mut self, turn: Turn, session: &Session<'_>) -> Result<Option<Duration>, Stop> {
+        let begins_block = turn.position == 0 && turn.block > 0;
+        if !begins_block && !matches!(self.limit, TimeLimit::TurnsBegin(_)) {
+            return Ok(None);
+        }
+        let now = session.now()?;
+        if begins_block {
+            self.last_block = now.saturating_sub(std::mem::replace(&mut self.block_began, now));
+        }
+        let is_over = match self.limit {
+            TimeLimit::BlocksBegin(end) | TimeLimit::TurnsBegin(end) => now >= end,
+            TimeLimit::BlocksEnd(end) => now.saturating_add(self.last_block) > end,
+        };
+        Ok(is_over.then_some(self.last_block))
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Keeps the turns that were run; ends before a given turn, or after a given number of blocks.
-    #[derive(Default)]
-    struct Recorder {
-        ran: Vec<(u32, usize)>,
-        ends_before: Option<(u32, u32)>,
-        enough: u32,
-        fails_at: Option<usize>,
-    }
-
-    impl Arms for Recorder {
-        type Error = &'static str;
-
-        fn run(&mut self, turn: Turn) -> Result<(), &'static str> {
-            if self.fails_at == Some(self.ran.len()) {
-                return Err("failed");
-            }
-            self.ran.push((turn.block, turn.slot.variant()));
-            Ok(())
-        }
-
-        fn ends_before(&mut self, turn: Turn) -> Result<bool, &'static str> {
-            Ok(self.ends_before == Some((turn.block, turn.position)))
-        }
-
-        fn is_enough(&mut self, blocks: u32) -> Result<bool, &'static str> {
-            Ok(blocks == self.enough)
-        }
-    }
-
-    #[test]
-    fn blocks_run_until_they_are_enough() {
-        let mut arms = Recorder { enough: 2, ..Recorder::default() };
-        assert_eq!(run_blocks(Schedule::once_each(3, 9, 7), &mut arms), Ok(None));
-        assert_eq!(arms.ran.len(), 6);
-        for block in 0..2 {
-            let mut ran: Vec<usize> = arms.ran.iter().filter(|(of, _)| *of == block).map(|(_, arm)| *arm).collect();
-            ran.sort_unstable();
-            assert_eq!(ran, [0, 1, 2]);
-        }
-        let mut all = Recorder::default();
-        assert_eq!(run_blocks(Schedule::new(3, 4, 7), &mut all), Ok(None));
-        assert_eq!(all.ran.len(), 4 * 4, "the baseline twice in each block");
-    }
-
-    #[test]
-    fn arms_can_end_the_loop_within_a_block() {
-        let mut arms = Recorder { ends_before: Some((1, 2)), ..Recorder::default() };
-        let ended = run_blocks(Schedule::once_each(3, 9, 7), &mut arms).unwrap().unwrap();
-        assert_eq!((ended.block, ended.position, arms.ran.len()), (1, 2, 5));
-        let mut failing = Recorder { fails_at: Some(4), ..Recorder::default() };
-        assert_eq!(run_blocks(Schedule::once_each(3, 9, 7), &mut failing), Err("failed"));
-        assert_eq!(failing.ran.len(), 4);
-    }
-
-    #[test]
-    fn short_jobs_are_repeated() {
-        let ms = Duration::from_millis;
-        assert_eq!(repeats(ms(30), ms(100), 1000), 4);
-        assert_eq!(repeats(ms(300), ms(100), 1000), 1);
-        assert_eq!(repeats(Duration::from_nanos(1), ms(100), 1000), 1000);
-        assert_eq!(repeats(Duration::ZERO, ms(100), 1000), 1000);
-    }
-}
+pub(crate) mod tests;

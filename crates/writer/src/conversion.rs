@@ -1,86 +1,33 @@
-//! What conversions of every version-control system have in common.
+//! The steps that conversions of both version-control systems have in common.
 
 use std::{
+    fmt::Display,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
-use repackbench_codec::{CodecSpec, ObjectKind};
-use repackbench_reader::{ReaderError, Repository, Snapshot};
+use repackbench_reader::{ReaderError, Snapshot};
 
-use crate::{
-    Layout, OutputPath, Progress, Result, StoreKind, WriterError,
-    dictionaries::{encoding_for, encoding_for_whole},
-    git, hg,
-};
+use crate::{ConvertJob, OutputPath, Result, WriterError};
 
 /// What a conversion did.
 #[derive(Debug, Clone, Default)]
 pub struct Conversion {
-    /// How long reading, encoding, verifying and writing took.
+    /// The time that reading, encoding, verifying and writing took.
     pub elapsed: Duration,
-    /// How long the final sync to disk took.
+    /// The time that the final sync to disk took.
     pub sync: Duration,
-    /// What was left aside or is worth knowing, one sentence each.
+    /// What was left out or is worth knowing, one sentence each.
     pub notes: Vec<String>,
 }
 
-/// Converts `source` into a new repository without a checkout at `target`, which lies on disk as `layout` says.
-///
-/// # Errors
-/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left
-/// under `target` then.
-pub fn convert(
-    source: &Repository,
-    spec: &CodecSpec,
-    layout: Layout,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Conversion, PathBuf)> {
-    check_kinds(source, spec)?;
-    layout.check(source, spec)?;
-    match source {
-        Repository::Git(source) => git::refuse_bases(source)?,
-        Repository::Hg(source) => hg::refuse_bases(source)?,
-    }
-    let (encoding, notes) = match layout.store {
-        StoreKind::AsFound => encoding_for(source, spec, threads, progress)?,
-        StoreKind::Loose | StoreKind::Btree => encoding_for_whole(source, spec, threads, progress)?,
-    };
-    let (mut conversion, path) = match source {
-        Repository::Git(source) => git::convert_laid_out(source, &encoding, layout, target, force, threads, progress)?,
-        Repository::Hg(source) => hg::convert(source, &encoding, target, force, threads, progress)?,
-    };
-    conversion.notes.extend(notes);
-    Ok((conversion, path))
-}
-
-/// An error for a spec that names kinds of the other version-control system.
-fn check_kinds(source: &Repository, spec: &CodecSpec) -> Result<()> {
-    let (kinds, system) = match source {
-        Repository::Git(_) => (&ObjectKind::GIT[..], "Git"),
-        Repository::Hg(_) => (&ObjectKind::HG[..], "Mercurial"),
-    };
-    match spec.kind_outside(kinds) {
-        None => Ok(()),
-        Some(kind) => {
-            let known: Vec<String> = kinds.iter().map(|kind| format!("{kind}=")).collect();
-            let why = format!("a {system} repository has no {}: expected {} or delta=", kind.name(), known.join(", "));
-            Err(WriterError::Spec { spec: spec.to_string(), why })
-        }
-    }
-}
-
-/// Lets `build` fill a folder, syncs it, and names it `target`. `sources` are what must not be written to.
+/// Lets `build` fill a folder, syncs it, and renames it to the target of `job`. `sources` are folders that must not be written to.
 pub(crate) fn build_beside(
-    target: &Path,
-    force: bool,
+    job: &ConvertJob<'_>,
     sources: &[PathBuf],
     build: impl FnOnce(&Path) -> Result<Conversion>,
 ) -> Result<(Conversion, PathBuf)> {
-    let output = OutputPath::create(target, force, sources)?;
+    let output = OutputPath::create(job.target, job.force, sources)?;
     let mut conversion = build(output.building())?;
     let start = Instant::now();
     output.sync()?;
@@ -106,7 +53,7 @@ pub(crate) fn unchanged<T>(
 ) -> Result<T> {
     let snapshot = snapshot()?;
     let result = work();
-    // A source that was written to meanwhile explains whatever else went wrong, such as a file that is gone.
+    // If the source was written to meanwhile, that explains whatever else went wrong, such as a missing file.
     match snapshot.check() {
         Err(written_to @ (ReaderError::Changed { .. } | ReaderError::Locked { .. })) => Err(written_to.into()),
         checked => {
@@ -114,5 +61,35 @@ pub(crate) fn unchanged<T>(
             checked?;
             Ok(done)
         }
+    }
+}
+
+/// Does `work` with a temporary folder in `out`, and removes that folder.
+///
+/// The folder is in `out` to be on the same file system, and to be removed with `out` if the process is killed.
+pub(crate) fn in_scratch_folder<T>(out: &Path, work: impl FnOnce(&Path) -> Result<T>) -> Result<T> {
+    let scratch = tempfile::Builder::new()
+        .prefix("recomputed-")
+        .tempdir_in(out)
+        .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
+    let done = work(scratch.path())?;
+    let path = scratch.path().to_owned();
+    scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
+    Ok(done)
+}
+
+/// Fails with the first difference that `compare` reports between `what` in the repository `source` and its copy.
+pub(crate) fn check_identical(
+    source: &Path,
+    what: &str,
+    compare: impl FnOnce(&mut dyn FnMut(&dyn Display)) -> repackbench_reader::Result<()>,
+) -> Result<()> {
+    let mut first = None;
+    compare(&mut |difference| {
+        first.get_or_insert_with(|| difference.to_string());
+    })?;
+    match first {
+        None => Ok(()),
+        Some(detail) => Err(WriterError::Unfaithful { path: source.to_owned(), what: what.to_owned(), detail }),
     }
 }

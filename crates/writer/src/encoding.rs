@@ -11,7 +11,7 @@ use repackbench_reader::{
     dictionaries::{DICTIONARY_FOLDER, TABLE_FILE, TableLine},
 };
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, new_file::write_read_only};
 
 /// A spec with its dictionaries, which may have been trained for this one conversion.
 #[derive(Debug, Clone)]
@@ -119,10 +119,10 @@ impl Encoding {
             let line = TableLine::of(dictionary.bytes(), kinds.join(","));
             stored.clear();
             encoder.encode(dictionary.bytes(), &mut stored)?;
-            crate::git::write_file(&folder.join(line.file_name()), &stored)?;
+            write_read_only(&folder.join(line.file_name()), &stored)?;
             table.push_str(&line.to_text(number));
         }
-        crate::git::write_file(&folder.join(TABLE_FILE), table.as_bytes())
+        write_read_only(&folder.join(TABLE_FILE), table.as_bytes())
     }
 }
 

@@ -168,11 +168,11 @@ impl Layout {
         }
     }
 
-    /// Refuses all but the default where deltas are chosen again.
+    /// Refuses all but the default for recomputed deltas.
     ///
     /// # Errors
     /// [`WriterError::Spec`] with the layout and why not.
-    pub fn check_rechosen(&self, spec: &CodecSpec) -> Result<()> {
+    pub fn check_recomputed(&self, spec: &CodecSpec) -> Result<()> {
         if self.is_default() {
             return Ok(());
         }

@@ -11,7 +11,7 @@ use std::{
 use repackbench_codec::{BLOCK_LEN, ZlibReader};
 use repackbench_reader::{Chunk, ChunkKind, LeftOut, ObjectKind, Repository};
 
-use crate::{OutputPath, Progress, ProgressUnit, Result, WriterError, conversion::unchanged, git, hg};
+use crate::{OutputPath, Progress, ProgressUnit, Result, WriterError, conversion::unchanged, convert::folders};
 
 /// The list of all payloads, beside their folders.
 const LIST: &str = "payloads.tsv";
@@ -85,7 +85,7 @@ pub fn export_payloads(
     progress: &dyn Progress,
 ) -> Result<(Exported, PathBuf)> {
     let replaces_empty = is_empty_folder(target)?;
-    let output = OutputPath::create(target, replaces_empty, &folders_of(repository)).map_err(without_force)?;
+    let output = OutputPath::create(target, replaces_empty, &folders(repository)).map_err(without_force)?;
     let exported = unchanged(
         || repository.snapshot(),
         || {
@@ -97,14 +97,6 @@ pub fn export_payloads(
         },
     )?;
     Ok((exported, output.publish()?))
-}
-
-/// What must not be written to.
-pub(crate) fn folders_of(repository: &Repository) -> Vec<PathBuf> {
-    match repository {
-        Repository::Git(git) => git::folders(git),
-        Repository::Hg(hg) => hg::folders(hg).into(),
-    }
 }
 
 /// This command replaces nothing, so that no message may offer it.

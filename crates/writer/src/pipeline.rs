@@ -11,7 +11,7 @@ use std::{
 
 use repackbench_reader::threads;
 
-use crate::{Progress, Result, WriterError};
+use crate::{JobControl, Progress, Result, WriterError};
 
 /// About how many bytes of new chunks may wait while one slow batch holds the order up.
 const WAITING_BYTES: u64 = 64 << 20;
@@ -61,47 +61,50 @@ pub(crate) trait BatchConverter: Sync {
     fn convert(&self, contexts: &mut Self::Contexts, batch: &Self::Batch, encoded: &mut EncodedBatch) -> Result<()>;
 }
 
-/// Converts `batches` on up to `threads` threads, and calls `write` on this one with each and its new chunks, in
-/// order. Where no thread can be started, this one converts them in turn.
+/// Converts `batches` on several threads, and calls `write` on this thread with each batch and its new chunks, in order. If no
+/// thread can be started, this thread converts the batches one after another.
 ///
 /// # Errors
 /// The error of the first batch that has one, whichever fails first in time, and [`WriterError::Interrupted`].
 pub(crate) fn run<C: BatchConverter>(
     converter: &C,
     batches: &[C::Batch],
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
     write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
 ) -> Result<()> {
-    let shared = Shared {
-        next: AtomicUsize::new(0),
-        written: Mutex::new(Written { batches: 0, waiting_bytes: 0, stopped: false }),
-        advanced: Condvar::new(),
-        spare: Mutex::new(Vec::new()),
-    };
+    let run = Run { converter, batches, schedule: Schedule::default() };
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::channel();
         let next = || {
-            let (sender, shared) = (sender.clone(), &shared);
-            move || convert_batches(converter, batches, shared, &sender)
+            let (sender, run) = (sender.clone(), &run);
+            move || run.convert_batches(&sender)
         };
-        if threads::start(scope, threads.clamp(1, batches.len().max(1)), next) == 0 {
-            return convert_in_turn(converter, batches, progress, write);
+        if threads::start(scope, control.threads.clamp(1, batches.len().max(1)), next) == 0 {
+            return run.convert_in_turn(control.progress, write);
         }
         drop(sender);
-        let _stop = StopOnDrop(&shared);
-        write_in_order(converter, batches, &shared, &receiver, progress, write)
+        let _stop = StopOnDrop(&run.schedule);
+        run.write_in_order(&receiver, control.progress, write)
     })
 }
 
+/// One run of a pipeline.
+struct Run<'a, C: BatchConverter> {
+    converter: &'a C,
+    batches: &'a [C::Batch],
+    schedule: Schedule,
+}
+
 /// What threads and writer share.
-struct Shared {
+#[derive(Default)]
+struct Schedule {
     next: AtomicUsize,
     written: Mutex<Written>,
     advanced: Condvar,
     spare: Mutex<Vec<EncodedBatch>>,
 }
 
+#[derive(Default)]
 struct Written {
     batches: usize,
     /// What batches cost that were begun and are not written.
@@ -114,7 +117,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Shared {
+impl Schedule {
     /// Waits until there is room for batch `number`, or it is the next to be written; `false` if there is no point any
     /// more.
     fn wait_for_turn(&self, number: usize, cost: u64) -> bool {
@@ -133,7 +136,7 @@ impl Shared {
 }
 
 /// Stops the threads when the writer leaves, for whatever reason.
-struct StopOnDrop<'a>(&'a Shared);
+struct StopOnDrop<'a>(&'a Schedule);
 
 impl Drop for StopOnDrop<'_> {
     fn drop(&mut self) {
@@ -143,88 +146,83 @@ impl Drop for StopOnDrop<'_> {
 
 type Outcome = (usize, Result<EncodedBatch>);
 
-/// A thread's work: batch after batch, until none is left or the writer has stopped.
-fn convert_batches<C: BatchConverter>(
-    converter: &C,
-    batches: &[C::Batch],
-    shared: &Shared,
-    sender: &mpsc::Sender<Outcome>,
-) {
-    let mut contexts = match converter.contexts() {
-        Ok(contexts) => contexts,
-        // The writer receives it as the outcome of the batch that it waits for.
-        Err(error) => return drop(sender.send((shared.next.fetch_add(1, Ordering::Relaxed), Err(error)))),
-    };
-    loop {
-        let number = shared.next.fetch_add(1, Ordering::Relaxed);
-        let Some(batch) = batches.get(number) else { return };
-        if !shared.wait_for_turn(number, converter.cost(batch)) {
-            return;
-        }
-        let mut encoded = lock(&shared.spare).pop().unwrap_or_default();
-        encoded.clear();
-        let result = converter.convert(&mut contexts, batch, &mut encoded);
-        if sender.send((number, result.map(|()| encoded))).is_err() {
-            return;
-        }
-    }
-}
-
-fn write_in_order<C: BatchConverter>(
-    converter: &C,
-    batches: &[C::Batch],
-    shared: &Shared,
-    receiver: &mpsc::Receiver<Outcome>,
-    progress: &dyn Progress,
-    write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
-) -> Result<()> {
-    let mut waiting = BTreeMap::new();
-    for (number, batch) in batches.iter().enumerate() {
-        if progress.is_cancelled() {
-            return Err(WriterError::Interrupted);
-        }
-        let encoded = loop {
-            if let Some(outcome) = waiting.remove(&number) {
-                break outcome;
+impl<C: BatchConverter> Run<'_, C> {
+    /// The work of a thread: batch after batch, until none is left or the writer has stopped.
+    fn convert_batches(&self, sender: &mpsc::Sender<Outcome>) {
+        let next = || self.schedule.next.fetch_add(1, Ordering::Relaxed);
+        let mut contexts = match self.converter.contexts() {
+            Ok(contexts) => contexts,
+            // The writer receives it as the outcome of the batch that it waits for.
+            Err(error) => return drop(sender.send((next(), Err(error)))),
+        };
+        loop {
+            let number = next();
+            let Some(batch) = self.batches.get(number) else { return };
+            if !self.schedule.wait_for_turn(number, self.converter.cost(batch)) {
+                return;
             }
-            match receiver.recv() {
-                Ok((received, outcome)) => drop(waiting.insert(received, outcome)),
-                // Only a thread that panicked leaves a batch out; the scope is about to hand that panic on.
-                Err(_) => return Ok(()),
+            let mut encoded = lock(&self.schedule.spare).pop().unwrap_or_default();
+            encoded.clear();
+            let result = self.converter.convert(&mut contexts, batch, &mut encoded);
+            if sender.send((number, result.map(|()| encoded))).is_err() {
+                return;
             }
-        }?;
-        write(batch, &encoded)?;
-        if encoded.stored.capacity() <= LARGEST_SPARE {
-            lock(&shared.spare).push(encoded);
         }
-        shared.update(|written| {
-            written.batches = number + 1;
-            written.waiting_bytes -= converter.cost(batch);
-        });
     }
-    Ok(())
-}
 
-/// As a thread and the writer would do together.
-fn convert_in_turn<C: BatchConverter>(
-    converter: &C,
-    batches: &[C::Batch],
-    progress: &dyn Progress,
-    write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
-) -> Result<()> {
-    let (mut contexts, mut encoded) = (converter.contexts()?, EncodedBatch::default());
-    for batch in batches {
-        if progress.is_cancelled() {
-            return Err(WriterError::Interrupted);
+    fn write_in_order(
+        &self,
+        receiver: &mpsc::Receiver<Outcome>,
+        progress: &dyn Progress,
+        write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
+    ) -> Result<()> {
+        let mut waiting = BTreeMap::new();
+        for (number, batch) in self.batches.iter().enumerate() {
+            if progress.is_cancelled() {
+                return Err(WriterError::Interrupted);
+            }
+            let encoded = loop {
+                if let Some(outcome) = waiting.remove(&number) {
+                    break outcome;
+                }
+                match receiver.recv() {
+                    Ok((received, outcome)) => drop(waiting.insert(received, outcome)),
+                    // Only a thread that panicked leaves a batch out; the scope is about to hand that panic on.
+                    Err(_) => return Ok(()),
+                }
+            }?;
+            write(batch, &encoded)?;
+            if encoded.stored.capacity() <= LARGEST_SPARE {
+                lock(&self.schedule.spare).push(encoded);
+            }
+            self.schedule.update(|written| {
+                written.batches = number + 1;
+                written.waiting_bytes -= self.converter.cost(batch);
+            });
         }
-        encoded.clear();
-        converter.convert(&mut contexts, batch, &mut encoded)?;
-        write(batch, &encoded)?;
-        if encoded.stored.capacity() > LARGEST_SPARE {
-            encoded = EncodedBatch::default();
-        }
+        Ok(())
     }
-    Ok(())
+
+    /// Does on one thread what the threads and the writer do together.
+    fn convert_in_turn(
+        &self,
+        progress: &dyn Progress,
+        write: &mut dyn FnMut(&C::Batch, &EncodedBatch) -> Result<()>,
+    ) -> Result<()> {
+        let (mut contexts, mut encoded) = (self.converter.contexts()?, EncodedBatch::default());
+        for batch in self.batches {
+            if progress.is_cancelled() {
+                return Err(WriterError::Interrupted);
+            }
+            encoded.clear();
+            self.converter.convert(&mut contexts, batch, &mut encoded)?;
+            write(batch, &encoded)?;
+            if encoded.stored.capacity() > LARGEST_SPARE {
+                encoded = EncodedBatch::default();
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -271,7 +269,7 @@ mod tests {
             Ok(())
         };
         let batches: Vec<u8> = (0..10).collect();
-        run(&Delayed { failing: &[] }, &batches, 4, &NoProgress, &mut write).unwrap();
+        run(&Delayed { failing: &[] }, &batches, JobControl::quiet(4), &mut write).unwrap();
         assert_eq!(seen, batches);
         seen.clear();
         let mut write = |batch: &u8, encoded: &EncodedBatch| {
@@ -279,7 +277,8 @@ mod tests {
             seen.push(*batch);
             Ok(())
         };
-        convert_in_turn(&Delayed { failing: &[] }, &batches, &NoProgress, &mut write).unwrap();
+        let run = Run { converter: &Delayed { failing: &[] }, batches: &batches, schedule: Schedule::default() };
+        run.convert_in_turn(&NoProgress, &mut write).unwrap();
         assert_eq!(seen, batches);
     }
 
@@ -288,7 +287,7 @@ mod tests {
         let batches: Vec<u8> = (0..10).collect();
         for _ in 0..5 {
             let error =
-                run(&Delayed { failing: &[3, 4, 5] }, &batches, 4, &NoProgress, &mut |_, _| Ok(())).unwrap_err();
+                run(&Delayed { failing: &[3, 4, 5] }, &batches, JobControl::quiet(4), &mut |_, _| Ok(())).unwrap_err();
             assert!(error.to_string().starts_with("3: "), "{error}");
         }
     }

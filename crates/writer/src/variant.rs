@@ -6,11 +6,10 @@ use repackbench_codec::{CodecSpec, FORMAT_VERSION, catalogue};
 use repackbench_reader::{ReaderError, Repository, git::GitRepository, hg::HgRepository};
 
 use crate::{
-    DeltaRecomputer, GitDeltas, HgDeltas, Layout, Progress, Result, WriterError,
+    ConvertJob, DeltaRecomputer, GitDeltas, HgDeltas, JobControl, Layout, Result, WriterError,
     cache::{Cache, GetOrMakeError, VariantDir, VariantKey, VariantOrigin},
-    conversion::convert,
-    git::{self, rechosen::READABLE},
-    hg,
+    convert::{convert, other_system},
+    git, hg,
 };
 
 /// A name for the state that `source` is in: two repositories with the same one hold the same history and chunks.
@@ -24,73 +23,67 @@ pub fn fingerprint(source: &Repository) -> Result<VariantKey> {
 /// The variant of `source` under `spec` and `layout`, made now or taken from `cache`.
 ///
 /// # Errors
-/// [`GetOrMakeError::Make`] with what [`convert`] returned, or [`ReaderError::Changed`] in it when the source is no longer
-/// in the state that the variant would be filed under; [`GetOrMakeError::Cache`] with the cache's own failures.
+/// [`GetOrMakeError::Make`] with the error of [`convert`], or with [`ReaderError::Changed`] when the source is no longer in the state
+/// that the cache key describes; [`GetOrMakeError::Cache`] when the cache fails.
 pub fn cached_variant(
     cache: &Cache,
     source: &Repository,
     spec: &CodecSpec,
     layout: Layout,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
-    // Before the source is looked at, which takes a while where there are many loose objects.
+    // Before the source is read, which takes a while with many loose objects.
     layout.check(source, spec).map_err(GetOrMakeError::Make)?;
     let (spec_text, key_text) = (layout.added_to(spec.canonical()), layout.added_to_key(spec.canonical()));
     let request = Request {
         key: &|| key(source, &key_text, &encoder()),
-        convert: &|folder| convert(source, spec, layout, folder, false, threads, progress).map(drop),
+        convert: &|target| convert(source, spec, layout, &ConvertJob::new(target, control)).map(drop),
         folder: source.folder(),
         spec: spec_text.clone(),
     };
     request.get_or_make(cache)
 }
 
-/// The variant of `source` under `spec` with deltas chosen again, made now or taken from `cache`.
+/// The variant of `source` under `spec` with recomputed deltas, made now or taken from `cache`.
 ///
 /// # Errors
-/// As [`cached_variant`], with what [`git::rechosen::convert_rechosen`] or [`hg::rechosen::convert_rechosen`] returned;
-/// [`WriterError::Spec`] where `recomputer` is the other system's.
-pub fn cached_rechosen(
+/// As [`cached_variant`], with the error of [`convert_recomputed`](crate::convert_recomputed).
+pub fn cached_recomputed(
     cache: &Cache,
     source: &Repository,
     spec: &CodecSpec,
     recomputer: &DeltaRecomputer,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
     match (source, recomputer) {
-        (Repository::Git(source), DeltaRecomputer::Git(git)) => {
-            git_rechosen(cache, source, spec, &**git, threads, progress)
-        }
-        (Repository::Hg(source), DeltaRecomputer::Hg(hg)) => hg_rechosen(cache, source, spec, &**hg, threads, progress),
-        _ => {
-            let why = "deltas of one version-control system are not chosen by another's program".to_owned();
-            Err(GetOrMakeError::Make(WriterError::Spec { spec: spec.to_string(), why }))
-        }
+        (Repository::Git(source), DeltaRecomputer::Git(git)) => git_recomputed(cache, source, spec, &**git, control),
+        (Repository::Hg(source), DeltaRecomputer::Hg(hg)) => hg_recomputed(cache, source, spec, &**hg, control),
+        _ => Err(GetOrMakeError::Make(other_system(spec))),
     }
 }
 
-/// The search for deltas is made once, and what it leaves converted to each codec.
-fn git_rechosen(
+/// The canonical spelling of `spec`, and that deltas are recomputed: part of cache keys, so the word must not change.
+fn recomputed(spec: &CodecSpec) -> String {
+    format!("{}, rechosen", spec.canonical())
+}
+
+/// Git searches for deltas once, and the result is converted to each codec.
+fn git_recomputed(
     cache: &Cache,
     source: &GitRepository,
     spec: &CodecSpec,
     git: &dyn GitDeltas,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
-    let parse = |error| GetOrMakeError::Make(WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") });
-    let readable: CodecSpec = READABLE.parse().map_err(parse)?;
-    let rechosen = |spec: &CodecSpec| format!("{}, rechosen", spec.canonical());
+    let readable = git::recompute::readable_spec().map_err(GetOrMakeError::Make)?;
     let encoder = format!("{}, {}", encoder(), git.identity());
     let first = Request {
-        key: &|| git::variant::key(source, &rechosen(&readable), &encoder),
+        key: &|| git::variant::key(source, &recomputed(&readable), &encoder),
         convert: &|target| {
-            git::rechosen::convert_rechosen(source, &readable, git, target, false, threads, progress).map(drop)
+            git::recompute::convert_recomputed(source, &readable, git, &ConvertJob::new(target, control)).map(drop)
         },
         folder: source.git_dir(),
-        spec: rechosen(&readable),
+        spec: recomputed(&readable),
     };
     let first = first.get_or_make(cache)?;
     if *spec == readable {
@@ -98,31 +91,31 @@ fn git_rechosen(
     }
     let opened = Repository::open(first.path()).map_err(|error| GetOrMakeError::Make(error.into()))?;
     let request = Request {
-        key: &|| git::variant::key(source, &rechosen(spec), &encoder),
-        convert: &|target| convert(&opened, spec, Layout::default(), target, false, threads, progress).map(drop),
+        key: &|| git::variant::key(source, &recomputed(spec), &encoder),
+        convert: &|target| convert(&opened, spec, Layout::default(), &ConvertJob::new(target, control)).map(drop),
         folder: source.git_dir(),
-        spec: rechosen(spec),
+        spec: recomputed(spec),
     };
     Ok(request.get_or_make(cache)?.after(first.making()))
 }
 
-fn hg_rechosen(
+fn hg_recomputed(
     cache: &Cache,
     source: &HgRepository,
     spec: &CodecSpec,
     hg: &dyn HgDeltas,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> std::result::Result<VariantDir, GetOrMakeError<WriterError>> {
-    hg::rechosen::check_spec(spec).map_err(GetOrMakeError::Make)?;
+    hg::recompute::check_spec(spec).map_err(GetOrMakeError::Make)?;
     let identity = hg.identity(spec).map_err(GetOrMakeError::Make)?;
-    let spec_text = format!("{}, rechosen", spec.canonical());
     let encoder = format!("{}, {identity}", encoder());
     let request = Request {
-        key: &|| hg::variant::key(source, &spec_text, &encoder),
-        convert: &|folder| hg::rechosen::convert_rechosen(source, spec, hg, folder, false, threads, progress).map(drop),
+        key: &|| hg::variant::key(source, &recomputed(spec), &encoder),
+        convert: &|target| {
+            hg::recompute::convert_recomputed(source, spec, hg, &ConvertJob::new(target, control)).map(drop)
+        },
         folder: source.hg_dir(),
-        spec: spec_text.clone(),
+        spec: recomputed(spec),
     };
     request.get_or_make(cache)
 }
@@ -179,7 +172,6 @@ impl Request<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NoProgress;
 
     #[test]
     fn a_source_that_changed_since_its_key_was_computed_is_not_filed_under_it() {
@@ -191,9 +183,10 @@ mod tests {
         fs::write(repository.join("HEAD"), "ref: refs/heads/main\n").unwrap();
         let source = Repository::open(&repository).unwrap();
         let spec: CodecSpec = "store".parse().unwrap();
+        let control = JobControl::quiet(1);
         let request = Request {
             key: &|| key(&source, &spec.canonical(), &encoder()),
-            convert: &|target| convert(&source, &spec, Layout::default(), target, false, 1, &NoProgress).map(drop),
+            convert: &|target| convert(&source, &spec, Layout::default(), &ConvertJob::new(target, control)).map(drop),
             folder: source.folder(),
             spec: spec.canonical(),
         };

@@ -16,14 +16,17 @@ use repackbench_reader::{
     git::{
         GitRepository, ObjectStore,
         btree::{
-            BTREE_FILE, BtreeFile, BtreePlace,
+            BtreeFile, BtreePlace,
             layout::{META_END, NODE_HEADER_LEN, PAGE_HEADER_LEN, PAGE_LEN, POINTER_LEN},
         },
         hash::object_id,
+        repository::BTREE_FILE,
         verify::verify_objects,
     },
 };
-use repackbench_writer::{Encoding, Layout, NoProgress, StoreKind, WriterError, convert as convert_repository, git};
+use repackbench_writer::{
+    ConvertJob, Encoding, JobControl, Layout, StoreKind, WriterError, convert as convert_repository, git,
+};
 
 use support::{convert, in_store, noise, objects, open, places, source};
 
@@ -62,7 +65,7 @@ fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
     let again = Repository::open(&variant).unwrap();
     let spec = "zlib:6".parse().unwrap();
     let target = folder.path().join("again");
-    let refused = convert_repository(&again, &spec, Layout::default(), &target, false, 1, &NoProgress);
+    let refused = convert_repository(&again, &spec, Layout::default(), &ConvertJob::new(&target, JobControl::quiet(1)));
     assert!(matches!(refused, Err(WriterError::Reader(ReaderError::Unsupported { .. }))), "{refused:?}");
 }
 
@@ -388,7 +391,8 @@ fn loose_stores_hold_the_same_objects_and_are_converted_again() {
     let source = source(folder.path(), Kind::Sha1, &objects);
     let encoding = Encoding::plain(&"zstd:3".parse().unwrap());
     let target = folder.path().join("loose");
-    git::convert_laid_out(&source, &encoding, in_store(StoreKind::Loose), &target, false, 3, &NoProgress).unwrap();
+    git::convert(&source, &encoding, in_store(StoreKind::Loose), &ConvertJob::new(&target, JobControl::quiet(3)))
+        .unwrap();
     let loose = GitRepository::open(&target).unwrap();
     let verification = verify_objects(&loose, 2).unwrap();
     let mut ids: Vec<ObjectId> = objects.iter().map(|(kind, content)| object_id(Kind::Sha1, *kind, content)).collect();
@@ -412,9 +416,9 @@ fn a_damaged_source_leaves_nothing_behind() {
     let encoding = Encoding::plain(&"zlib:6".parse().unwrap());
     let target = folder.path().join("variant");
     for error in [
-        git::convert_laid_out(&source, &encoding, in_store(StoreKind::Btree), &target, false, 2, &NoProgress)
+        git::convert(&source, &encoding, in_store(StoreKind::Btree), &ConvertJob::new(&target, JobControl::quiet(2)))
             .unwrap_err(),
-        git::convert_laid_out(&source, &encoding, in_store(StoreKind::Loose), &target, false, 2, &NoProgress)
+        git::convert(&source, &encoding, in_store(StoreKind::Loose), &ConvertJob::new(&target, JobControl::quiet(2)))
             .unwrap_err(),
     ] {
         let message = error.to_string();

@@ -10,7 +10,7 @@ use std::{
 
 use repackbench_codec::{CodecSpec, RevlogDecoder, RevlogEncoder, ZlibReader};
 use repackbench_reader::{ReaderError, hg::HgRepository, memory::Ceiling};
-use repackbench_writer::{Encoding, NoProgress, Progress, ProgressUnit, WriterError, hg::convert};
+use repackbench_writer::{ConvertJob, Encoding, JobControl, Progress, ProgressUnit, WriterError, hg::convert};
 
 const INLINE: u32 = 1 << 16;
 const GENERAL_DELTA: u32 = 1 << 17;
@@ -108,7 +108,8 @@ impl Repository {
     fn convert(&self, from: &Path, spec: &str, threads: usize) -> Result<PathBuf, WriterError> {
         let target = self.folder.path().join(format!("{}-{threads}", spec.parse::<CodecSpec>().unwrap().file_stem()));
         let source = HgRepository::open(from)?;
-        convert(&source, &plain(spec), &target, true, threads, &NoProgress).map(|(_, path)| path)
+        let job = ConvertJob { force: true, ..ConvertJob::new(&target, JobControl::quiet(threads)) };
+        convert(&source, &plain(spec), &job).map(|(_, path)| path)
     }
 }
 
@@ -162,7 +163,8 @@ fn bytes_behind_the_last_chunk_are_left_aside_with_a_note() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", (index, longer));
     let opened = HgRepository::open(&source.path()).unwrap();
     let target = source.folder.path().join("made");
-    let (conversion, made) = convert(&opened, &plain("zlib:6"), &target, false, 2, &NoProgress).unwrap();
+    let (conversion, made) =
+        convert(&opened, &plain("zlib:6"), &ConvertJob::new(&target, JobControl::quiet(2))).unwrap();
     let expected = format!("data/f.d: left aside: 7 bytes behind the last chunk, at offset {}", data.len());
     assert!(conversion.notes.iter().any(|note| note.ends_with(&expected)), "{:?}", conversion.notes);
     assert!(store_file(&made, "data/f.d") == data);
@@ -313,7 +315,8 @@ fn an_interrupted_conversion_leaves_nothing() {
         Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(12_000), 1 | GENERAL_DELTA, "store", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
     let target = source.folder.path().join("made");
-    let result = convert(&opened, &plain("zlib:9"), &target, false, 2, &StopsEarly::default());
+    let control = JobControl { threads: 2, progress: &StopsEarly::default() };
+    let result = convert(&opened, &plain("zlib:9"), &ConvertJob::new(&target, control));
     assert!(matches!(result, Err(WriterError::Interrupted)), "{result:?}");
     assert_eq!(fs::read_dir(source.folder.path()).unwrap().count(), 1);
 }
@@ -323,7 +326,10 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
     let source = Repository::new(REQUIRES).with_revlog("data/f", revlog(&revisions(3), 1 | INLINE, "zlib:6", 0));
     let opened = HgRepository::open(&source.path()).unwrap();
     let made = source.convert(&source.path(), "zstd:3", 1).unwrap();
-    let again = |force| convert(&opened, &plain("zstd:3"), &made, force, 1, &NoProgress).map(drop);
+    let again = |force| {
+        let job = ConvertJob { force, ..ConvertJob::new(&made, JobControl::quiet(1)) };
+        convert(&opened, &plain("zstd:3"), &job).map(drop)
+    };
     assert!(matches!(again(false), Err(WriterError::Output { force_helps: true, .. })));
     again(true).unwrap();
     // hg leaves caches behind where it reads.
@@ -338,7 +344,8 @@ fn force_replaces_a_repository_without_a_checkout_and_nothing_else() {
     }
     again(true).unwrap();
     let inside = source.path().join(".hg/made");
-    let result = convert(&opened, &plain("zstd:3"), &inside, true, 1, &NoProgress);
+    let job = ConvertJob { force: true, ..ConvertJob::new(&inside, JobControl::quiet(1)) };
+    let result = convert(&opened, &plain("zstd:3"), &job);
     assert!(matches!(result, Err(WriterError::Output { .. })), "{result:?}");
 }
 

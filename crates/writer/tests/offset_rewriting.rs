@@ -5,13 +5,15 @@ use std::{fs, path::Path};
 use gix_hash::{Kind, ObjectId};
 use proptest::prelude::*;
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecSpec, Dictionaries, ZlibReader};
-use repackbench_reader::git::{
-    hash::GitHasher,
-    pack::{DeltaForest, EntryKind, EntryTable, PackFile, write_offset_distance},
-    repository::PackFiles,
+use repackbench_reader::{
+    git::{
+        pack::{DeltaForest, EntryKind, EntryTable, PackFile, write_offset_distance},
+        repository::PackFiles,
+    },
+    hash::IdHasher,
 };
 use repackbench_writer::{
-    Encoding, NoProgress,
+    Encoding, JobControl,
     git::{
         order::EntryOrder,
         pack::{PackJob, convert_pack},
@@ -38,7 +40,7 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
 }
 
 fn id_of(position: usize) -> ObjectId {
-    let mut hasher = GitHasher::new(Kind::Sha1);
+    let mut hasher = IdHasher::new(Kind::Sha1);
     hasher.update(&position.to_le_bytes());
     hasher.finish()
 }
@@ -55,7 +57,7 @@ fn entry_header(type_bits: u8, mut size: usize, out: &mut Vec<u8>) {
 }
 
 fn with_checksum(mut bytes: Vec<u8>) -> Vec<u8> {
-    let mut hasher = GitHasher::new(Kind::Sha1);
+    let mut hasher = IdHasher::new(Kind::Sha1);
     hasher.update(&bytes);
     bytes.extend_from_slice(hasher.finish().as_bytes());
     bytes
@@ -137,8 +139,7 @@ proptest! {
             dictionaries: &Dictionaries::default(),
             encoding: &Encoding::plain(&spec),
             order: order.as_ref().map(|order| order as &dyn EntryOrder),
-            threads,
-            progress: &NoProgress,
+            control: JobControl::quiet(threads),
         }, scratch.path()).unwrap();
 
         let pack = PackFile::open(&files(&converted.path), Kind::Sha1).unwrap();
@@ -190,8 +191,7 @@ fn a_pack_that_two_become_has_times_only_if_both_have() {
                     dictionaries: &Dictionaries::default(),
                     encoding: &encoding,
                     order: None,
-                    threads: 1,
-                    progress: &NoProgress,
+                    control: JobControl::quiet(1),
                 },
                 scratch.path(),
             )

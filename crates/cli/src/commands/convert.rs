@@ -11,9 +11,8 @@ use repackbench_reader::{Repository, threads};
 use repackbench_report::sections;
 use repackbench_timing::sizes::measure;
 use repackbench_writer::{
-    Conversion, convert, default_output,
+    Conversion, ConvertJob, convert, convert_recomputed, default_output,
     files::{default_files_output, write_files},
-    git, hg,
 };
 
 use super::{name_of, note_output, open_whole, print, print_article, print_idle_orders};
@@ -117,20 +116,15 @@ pub(crate) fn run(arguments: &ConvertArguments) -> Result<ExitCode, Failure> {
         Written::Files => return write_revision(arguments, &source, codec, &target),
     };
     if arguments.rechosen {
-        layout.check_rechosen(codec)?;
+        layout.check_recomputed(codec)?;
     }
     print_idle_orders(&source, &[layout], arguments.effort.quiet);
     let bar = Bar::new(arguments.effort.quiet);
-    let threads = arguments.effort.threads();
-    let force = arguments.force;
-    let (conversion, path) = match &source {
-        Repository::Git(source) if arguments.rechosen => {
-            git::rechosen::convert_rechosen(source, codec, &arguments.programs.git()?, &target, force, threads, &bar)?
-        }
-        Repository::Hg(source) if arguments.rechosen => {
-            hg::rechosen::convert_rechosen(source, codec, &arguments.programs.hg()?, &target, force, threads, &bar)?
-        }
-        source => convert(source, codec, layout, &target, force, threads, &bar)?,
+    let job = ConvertJob { target: &target, force: arguments.force, control: arguments.effort.control(&bar) };
+    let (conversion, path) = if arguments.rechosen {
+        convert_recomputed(&source, codec, &arguments.programs.recomputer(&source)?, &job)?
+    } else {
+        convert(&source, codec, layout, &job)?
     };
     if !arguments.effort.quiet {
         // The output has its name and is whole: what goes wrong from here on does not undo that.
@@ -150,7 +144,8 @@ fn write_revision(
 ) -> Result<ExitCode, Failure> {
     let bar = Bar::new(arguments.effort.quiet);
     let revision = arguments.layout.rev.as_deref();
-    let (files, _) = write_files(source, codec, revision, target, arguments.force, arguments.effort.threads(), &bar)?;
+    let job = ConvertJob { target, force: arguments.force, control: arguments.effort.control(&bar) };
+    let (files, _) = write_files(source, codec, revision, &job)?;
     if !arguments.effort.quiet {
         print(&files.to_string())?;
     }

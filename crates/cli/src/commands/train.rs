@@ -90,7 +90,7 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
     };
     let bar = Bar::new(arguments.effort.quiet);
     let repositories: Vec<&Repository> = repositories.iter().collect();
-    let outcomes = train_for(&repositories, &[wanted], arguments.effort.threads(), &bar)?;
+    let outcomes = train_for(&repositories, &[wanted], arguments.effort.control(&bar))?;
     for outcome in outcomes {
         let trained = outcome.result.as_ref().map_err(failed)?;
         write_dictionary(&arguments.output, trained.dictionary.bytes(), arguments.force)?;

@@ -16,6 +16,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use repackbench_reader::memory::Ceiling;
 use repackbench_timing::workloads::HistoryRange;
+use repackbench_writer::JobControl;
 
 pub(crate) use self::{
     byte_size::ByteSize,
@@ -29,6 +30,8 @@ pub(crate) use self::{
     repository_path::located,
     spec::SpecArguments,
 };
+
+use crate::progress::Bar;
 
 /// What a repository may lack.
 #[derive(Debug, Args)]
@@ -55,6 +58,11 @@ impl Effort {
     pub(crate) fn threads(&self) -> usize {
         let all_cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         self.threads.map_or_else(all_cores, usize::from)
+    }
+
+    /// How a job runs that `bar` follows.
+    pub(crate) fn control<'a>(&self, bar: &'a Bar) -> JobControl<'a> {
+        JobControl { threads: self.threads(), progress: bar }
     }
 }
 

@@ -13,7 +13,7 @@ use repackbench_timing::{
 use repackbench_writer::{
     DeltaRecomputer, Layout, Order, StoreKind, WriterError,
     cache::{GetOrMakeError, VariantDir},
-    cached_rechosen, cached_variant,
+    cached_recomputed, cached_variant,
 };
 
 use super::history::MostChanged;
@@ -141,22 +141,21 @@ impl Arm {
 pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<String>), ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
-    let (threads, progress) = (context.options.threads, context.progress);
     let (mut arms, mut left_out) = (Vec::new(), Vec::new());
     for layout in layouts() {
-        match cached_variant(context.cache, context.source, &spec, layout, threads, progress) {
+        match cached_variant(context.cache, context.source, &spec, layout, context.control()) {
             Err(GetOrMakeError::Make(error @ WriterError::Spec { .. })) if !layout.is_default() => {
                 left_out.push(format!("Left out: {}, as it cannot be made: {error}.", label(layout)));
             }
             made => add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?,
         }
-        if progress.is_cancelled() {
+        if context.progress.is_cancelled() {
             return Err(ExperimentError::Interrupted);
         }
     }
     if context.options.is_repacked {
         let git = DeltaRecomputer::git(GitProgram::new(&context.options.git)?);
-        let made = cached_rechosen(context.cache, context.source, &spec, &git, threads, progress);
+        let made = cached_recomputed(context.cache, context.source, &spec, &git, context.control());
         let made = made.map_err(BenchError::from)?;
         add(&mut arms, arm(REPACKED.to_owned(), Layout::default(), made, &spec, jobs)?, jobs)?;
     }

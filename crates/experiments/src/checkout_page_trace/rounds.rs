@@ -16,7 +16,7 @@ use repackbench_timing::{
         touches::{FirstTouches, touch_pages},
     },
     clock::measure,
-    session::{Arms, Schedule, Turn, run_blocks},
+    session::{Arms, Budget, End, Schedule, Session, TimeLimit, Turn},
     workloads::{Counter, HistoryRange, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
@@ -120,7 +120,7 @@ struct Round<'a> {
 
 /// The cold runs of a round, as arms.
 struct ColdRuns<'a, 's> {
-    session: &'a mut Session<'s>,
+    session: &'a mut MeasuredRounds<'s>,
     round: &'a Round<'a>,
     steps: &'a [ColdStep],
     times: &'a mut BTreeMap<(usize, usize), Samples>,
@@ -134,17 +134,13 @@ impl Arms for ColdRuns<'_, '_> {
         let Some(copy) = self.round.copies.get(step.arm) else { return Ok(()) };
         let seconds = self.session.cold_run(*step, copy, false)?;
         self.times.entry((step.arm, step.job)).or_default().push((self.round.number, seconds));
-        self.session.next()
-    }
-
-    fn ends_before(&mut self, _turn: Turn) -> Result<bool, ExperimentError> {
-        self.session.is_over()
+        Ok(())
     }
 }
 
 /// The runs of a round with all caches dropped, as arms.
 struct MachineRuns<'a, 's> {
-    session: &'a mut Session<'s>,
+    session: &'a mut MeasuredRounds<'s>,
     round: &'a Round<'a>,
     steps: &'a [MachineStep],
     /// The revision's files.
@@ -170,11 +166,7 @@ impl Arms for MachineRuns<'_, '_> {
                 self.session.opens(self.round.number, *list, self.tree, self.measured)?;
             }
         }
-        self.session.next()
-    }
-
-    fn ends_before(&mut self, _turn: Turn) -> Result<bool, ExperimentError> {
-        self.session.is_over()
+        Ok(())
     }
 }
 
@@ -185,7 +177,8 @@ pub(super) fn measure_rounds(
     jobs: &mut Jobs,
 ) -> Result<Measured, ExperimentError> {
     let mut measured = Measured::default();
-    let mut session = Session { context, plan, jobs, started: now(context.clock)? };
+    let end = Budget::new(context.clock, context.options.budget, 1)?.end();
+    let mut session = MeasuredRounds { context, plan, jobs, end };
     match session.run(&mut measured) {
         Err(ExperimentError::Cold(error @ ColdError::NotCold { .. })) => {
             measured.ended_early = Some(format!("Nothing was measured cold: {error}."));
@@ -199,15 +192,15 @@ pub(super) fn measure_rounds(
     Ok(measured)
 }
 
-struct Session<'a> {
+struct MeasuredRounds<'a> {
     context: &'a Context<'a>,
     plan: &'a Plan<'a>,
     jobs: &'a mut Jobs,
-    /// When the measured runs began, on the clock.
-    started: Duration,
+    /// When the budget is used up, on the clock; `None` for never.
+    end: Option<Duration>,
 }
 
-impl Session<'_> {
+impl MeasuredRounds<'_> {
     fn run(&mut self, measured: &mut Measured) -> Result<(), ExperimentError> {
         let scratch = self.context.cache.scratch().map_err(|error| BenchError::from(GetOrMakeError::Cache(error)))?;
         let rounds = self.context.options.runs.unwrap_or(ROUNDS).max(1);
@@ -282,9 +275,12 @@ impl Session<'_> {
             self.context.progress.advance(1);
         }
         let [cold_seed, machine_seed] = round.seeds;
+        let measuring = Session::new(self.context.clock, self.context.progress);
+        let limit = self.end.map(TimeLimit::TurnsBegin);
         let mut runs = ColdRuns { session: self, round, steps: cold, times: &mut measured.cold };
-        if let Some(turn) = run_blocks(Schedule::once_each(cold.len(), 1, cold_seed), &mut runs)? {
-            let left = cold.len() - turn.position as usize;
+        let schedule = Schedule::once_each(cold.len(), 1, cold_seed);
+        if let End::OutOfTime { next, .. } = measuring.run(schedule, limit, &mut runs)? {
+            let left = cold.len() - next.position as usize;
             return Ok(Some(format!("{left} of its {} cold runs were left out, and what follows them", cold.len())));
         }
         // These make others' folders cold, and so come last.
@@ -292,8 +288,9 @@ impl Session<'_> {
         self.check_out(&tree)?;
         let mut runs =
             MachineRuns { session: self, round, steps: machine, tree: &tree, measured: &mut measured.machine };
-        if let Some(turn) = run_blocks(Schedule::once_each(machine.len(), 1, machine_seed), &mut runs)? {
-            let left = machine.len() - turn.position as usize;
+        let schedule = Schedule::once_each(machine.len(), 1, machine_seed);
+        if let End::OutOfTime { next, .. } = measuring.run(schedule, limit, &mut runs)? {
+            let left = machine.len() - next.position as usize;
             return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
         }
         fs::remove_dir_all(&tree).map_err(|source| ExperimentError::Io { action: "remove", path: tree, source })?;
@@ -301,13 +298,8 @@ impl Session<'_> {
     }
 
     fn is_over(&self) -> Result<bool, ExperimentError> {
-        let Some(budget) = self.context.options.budget else { return Ok(false) };
-        Ok(now(self.context.clock)?.saturating_sub(self.started) >= budget)
-    }
-
-    fn next(&self) -> Result<(), ExperimentError> {
-        self.context.progress.advance(1);
-        if self.context.progress.is_cancelled() { Err(ExperimentError::Interrupted) } else { Ok(()) }
+        let Some(end) = self.end else { return Ok(false) };
+        Ok(now(self.context.clock)? >= end)
     }
 
     /// Does a job on the copy of an arm of which nothing is in memory, opening it included; returns elapsed seconds. `forget` drops the whole

@@ -7,7 +7,7 @@ use std::{fs, path::Path, time::Duration};
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
 use repackbench_records::{Figure, Statement};
-use repackbench_writer::{Layout, StoreKind, WriterError, convert};
+use repackbench_writer::{ConvertJob, Layout, StoreKind, WriterError, convert};
 
 use super::{few_files::fetch_few, phases::FEW};
 use crate::{
@@ -129,7 +129,7 @@ fn write_store(
     let spec = SPEC.parse::<CodecSpec>();
     let spec = spec.map_err(|error| WriterError::Spec { spec: SPEC.to_owned(), why: format!("{error}") })?;
     let layout = Layout { store, ..Layout::default() };
-    let (conversion, _) = convert(source, &spec, layout, target, false, context.options.threads, context.progress)?;
+    let (conversion, _) = convert(source, &spec, layout, &ConvertJob::new(target, context.control()))?;
     times.size = Some(disk_use(&target.join("objects"))?);
     times.make.push(conversion.elapsed.as_secs_f64());
     times.sync.push(conversion.sync.as_secs_f64());

@@ -20,7 +20,7 @@ use repackbench_timing::{
     workloads::{Counter, Counts, HistoryRange, VariantPlace, WorkloadError, WorkloadSpec},
 };
 use repackbench_writer::{
-    Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, files::files_in_folder_order,
+    ConvertJob, Layout, StoreKind, WriterError, cache::GetOrMakeError, convert, files::files_in_folder_order,
 };
 
 use super::{
@@ -169,7 +169,7 @@ fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result
         let refused = |error| WriterError::Spec { spec: spec.to_owned(), why: format!("{error}") };
         let parsed: CodecSpec = spec.parse().map_err(refused)?;
         let target = root.join(format!("loose-{number}.git"));
-        convert(&source, &parsed, layout, &target, false, context.options.threads, context.progress)?;
+        convert(&source, &parsed, layout, &ConvertJob::new(&target, context.control()))?;
         variants.push(target);
     }
     Ok(variants)

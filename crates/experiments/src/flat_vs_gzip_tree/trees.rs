@@ -6,7 +6,7 @@ use rand::{SeedableRng, rngs::SmallRng, seq::SliceRandom};
 use repackbench_codec::{CodecSpec, Decoders, FileForm};
 use repackbench_reader::files::{Descriptor, FILES_FOLDER, FileTree};
 use repackbench_writer::{
-    ProgressUnit,
+    ConvertJob, ProgressUnit,
     cache::{GetOrMakeError, ScratchFolder},
     files::{compressed_in_place, copy_interleaved, files_in_folder_order, write_files},
 };
@@ -122,8 +122,7 @@ impl Trees {
         let write = |kind: Kind, folder: &Path| -> Result<Descriptor, ExperimentError> {
             let revision = options.revision.as_deref();
             let spec = spec(kind)?;
-            let written =
-                write_files(context.source, &spec, revision, folder, false, options.threads, context.progress)?;
+            let written = write_files(context.source, &spec, revision, &ConvertJob::new(folder, context.control()))?;
             Ok(written.0.descriptor)
         };
         let (flat, gzip, zstd) = (root.join("flat-1"), root.join("gzip-1"), root.join("zstd-1"));

@@ -7,7 +7,7 @@ use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
 use repackbench_timing::arms::stock::LATER_LAYOUTS;
 use repackbench_writer::{
-    Layout, WriterError,
+    ConvertJob, Layout, WriterError,
     cache::{GetOrMakeError, VariantDir, VariantInputs, VariantOrigin},
     convert, fingerprint,
 };
@@ -105,7 +105,7 @@ fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
     let variant = context.cache.get_or_make(&inputs.key(), &origin, |target| {
         // hg writes caches beside what it reads.
         let copy = scratch.path().join("copy");
-        convert(context.source, &baseline, Layout::default(), &copy, false, context.options.threads, context.progress)?;
+        convert(context.source, &baseline, Layout::default(), &ConvertJob::new(&copy, context.control()))?;
         let mut command = probe::hg(context, scratch.path());
         write_as_then(&mut command);
         command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(target);

@@ -9,6 +9,7 @@ pub mod history;
 pub mod incomplete;
 pub mod loose;
 pub mod object_store;
+mod object_walk;
 pub mod pack;
 pub mod packed_objects;
 pub(crate) mod payloads;

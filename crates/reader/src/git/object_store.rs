@@ -14,10 +14,10 @@ use std::{
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{BLOCK_LEN, Decoders};
 
-use self::chain_kinds::ChainKinds;
 pub use self::every::ObjectPlace;
+use self::{chain_kinds::ChainKinds, unpacked::Unpacked};
 use super::{
-    btree::{BtreeFile, BtreePlace},
+    btree::BtreeFile,
     chunk::decode_delta_to_vec,
     pack::PackFile,
     packed_objects::PackedObjects,
@@ -61,8 +61,7 @@ pub struct PackPlace {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Location {
     Pack { pack: usize, offset: u64 },
-    Btree(BtreePlace),
-    Loose { at: usize },
+    Unpacked(Unpacked),
 }
 
 impl std::fmt::Debug for ObjectStore {
@@ -218,8 +217,7 @@ impl ObjectStore {
             }
             None => Ok(None),
             Some(Location::Pack { pack, offset }) => self.read_packed(pack, offset, content).map(Some),
-            Some(Location::Btree(place)) => self.read_btree(&place, content).map(Some),
-            Some(Location::Loose { at }) => self.read_loose(at, content).map(Some),
+            Some(Location::Unpacked(place)) => self.read_unpacked(place, content).map(Some),
         }
     }
 
@@ -240,7 +238,7 @@ impl ObjectStore {
                         return self.packed.read_shared(pack, pack_at, offset).map(Some);
                     }
                 }
-                Some(location) => return self.read_unpacked_shared(location).map(Some),
+                Some(Location::Unpacked(place)) => return self.read_unpacked_shared(place).map(Some),
                 None => {}
             }
         }
@@ -266,8 +264,12 @@ impl ObjectStore {
     pub fn kind(&mut self, id: &oid) -> Result<Option<ObjectKind>> {
         match self.locate(id)? {
             None => Ok(is_empty_tree(id).then_some(ObjectKind::Tree)),
-            Some(Location::Btree(place)) => self.btree_kind_and_size(&place).map(|(kind, _)| Some(kind)),
-            Some(Location::Loose { at }) => self.load_loose(at).map(|(_, file)| Some(file.header.kind)),
+            Some(Location::Unpacked(Unpacked::Btree(place))) => {
+                self.btree_kind_and_size(&place).map(|(kind, _)| Some(kind))
+            }
+            Some(Location::Unpacked(Unpacked::Loose(at))) => {
+                self.load_loose(at).map(|(_, file)| Some(file.header.kind))
+            }
             Some(Location::Pack { pack: number, offset }) => {
                 let Some(pack) = self.packs.get(number) else { return Ok(None) };
                 self.kinds.kind_of(pack, number, offset).map(Some)
@@ -349,9 +351,9 @@ impl ObjectStore {
             }
         }
         if let Some(place) = self.find_in_btree(id)? {
-            return Ok(Some(Location::Btree(place)));
+            return Ok(Some(Location::Unpacked(Unpacked::Btree(place))));
         }
-        Ok(self.loose.position(id).map(|at| Location::Loose { at }))
+        Ok(self.loose.position(id).map(|at| Location::Unpacked(Unpacked::Loose(at))))
     }
 
     fn read_packed(&mut self, pack_at: usize, offset: u64, content: &mut Vec<u8>) -> Result<ObjectKind> {

@@ -11,7 +11,8 @@ use super::{
 };
 use crate::{
     ChunkKind, ObjectKind, ReaderError, Result,
-    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache, Key},
+    delta_base_cache::{CacheLookups, DeltaBaseCache, Key},
+    memory,
 };
 
 /// A whole object that is larger than this is not kept after it was read: it would sweep the cache for one reader.
@@ -46,7 +47,7 @@ impl PackedObjects {
     pub fn new(decoder: ChunkDecoder) -> Self {
         PackedObjects {
             decoder,
-            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            cache: DeltaBaseCache::new(memory::DEFAULT_CACHE_LIMIT),
             chain: Vec::new(),
             delta_payload: Vec::new(),
         }

@@ -1,12 +1,14 @@
 //! A Git repository as chunks in file order.
 
+use std::path::Path;
+
 use repackbench_codec::{BLOCK_LEN, ZlibReader};
 
 use super::{
     GitRepository,
     btree::{BtreeFile, BtreePlace, ValueHead},
     loose::LooseFile,
-    pack::{DeltaForest, EntryTable, PackFile},
+    pack::{DeltaForest, EntryPlace, EntryTable, PackFile, StoredEntry},
 };
 use crate::{Chunk, ChunkKind, ReaderError, Result, Store};
 
@@ -42,17 +44,8 @@ impl<'a> GitStore<'a> {
         let mut stored = Vec::new();
         for at in 0..loose.len() {
             let Some(path) = loose.path(at) else { continue };
-            let LooseFile { header, stored_len, .. } = LooseFile::open(&path, &mut decoder, &mut stored)?;
-            visit(&Chunk {
-                file: &path,
-                offset: 0,
-                header_len: 0,
-                kind: ChunkKind { object: header.kind, is_delta: false },
-                base: None,
-                payload_len: header.payload_len(),
-                stored_len,
-                stored: &stored,
-            })?;
+            let file = LooseFile::open(&path, &mut decoder, &mut stored)?;
+            visit(&loose_chunk(&path, &file, &stored))?;
         }
         Ok(())
     }
@@ -89,27 +82,45 @@ pub(super) fn value_chunk<'a>(
     }
 }
 
+/// The loose object `file` at `path` as a chunk with the stored bytes `stored`.
+pub(super) fn loose_chunk<'a>(path: &'a Path, file: &LooseFile, stored: &'a [u8]) -> Chunk<'a> {
+    Chunk {
+        file: path,
+        offset: 0,
+        header_len: 0,
+        kind: ChunkKind { object: file.header.kind, is_delta: false },
+        base: None,
+        payload_len: file.header.payload_len(),
+        stored_len: file.stored_len,
+        stored,
+    }
+}
+
+/// The entry at `place`, which is `entry`, as a chunk.
+pub(super) fn entry_chunk<'a>(place: EntryPlace<'a>, entry: &StoredEntry<'a>) -> Result<Chunk<'a>> {
+    let EntryPlace { pack, table, forest, position } = place;
+    let Some(object) = forest.kind(position) else {
+        return Err(ReaderError::internal(pack.path(), format!("entry {position} has a place and a kind")));
+    };
+    let base = forest.base(position).and_then(|base| table.extent(base)).map(|(offset, _)| offset);
+    Ok(Chunk {
+        file: pack.path(),
+        offset: entry.offset,
+        header_len: entry.header.header_len as u64,
+        kind: ChunkKind { object, is_delta: base.is_some() },
+        base,
+        payload_len: entry.header.payload_len,
+        stored_len: entry.stored.len() as u64,
+        stored: entry.stored,
+    })
+}
+
 fn visit_pack(pack: &PackFile, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
     let table = EntryTable::new(pack)?;
     let forest = DeltaForest::new(pack, &table)?;
     for position in 0..table.len() {
-        let (Some((offset, end)), Some(kind)) = (table.extent(position), forest.kind(position)) else {
-            return Err(ReaderError::internal(pack.path(), format!("entry {position} has a place and a kind")));
-        };
-        let (header, _) = pack.entry(offset)?;
-        let header_len = header.header_len as u64;
-        let base = forest.base(position).and_then(|base| table.extent(base)).map(|(offset, _)| offset);
-        let stored = pack.bytes(offset + header_len, end)?;
-        visit(&Chunk {
-            file: pack.path(),
-            offset,
-            header_len,
-            kind: ChunkKind { object: kind, is_delta: base.is_some() },
-            base,
-            payload_len: header.payload_len,
-            stored_len: stored.len() as u64,
-            stored,
-        })?;
+        let place = EntryPlace { pack, table: &table, forest: &forest, position };
+        visit(&entry_chunk(place, &table.entry(pack, position)?)?)?;
     }
     Ok(())
 }

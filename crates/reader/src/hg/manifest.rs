@@ -5,7 +5,7 @@
 
 use gix_hash::ObjectId;
 
-use crate::{FileVersion, traits::FileMode};
+use crate::{FileVersion, common_prefix::common_prefix, traits::FileMode};
 
 /// One line of a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,18 +149,10 @@ pub(super) fn differences<E: From<BadLine>>(
 
 /// Takes the lines off both that they have in common at their beginning.
 fn skip_common_lines(old: &mut Lines<'_>, new: &mut Lines<'_>) -> Result<(), BadLine> {
-    let common = common_prefix_len(old.rest, new.rest);
+    let common = common_prefix(old.rest, new.rest);
     let end = old.rest.get(..common).and_then(|common| memchr::memrchr(b'\n', common)).map_or(0, |at| at + 1);
     old.skip(end)?;
     new.skip(end)
-}
-
-fn common_prefix_len(left: &[u8], right: &[u8]) -> usize {
-    const STEP: usize = 32;
-    let whole = left.chunks_exact(STEP).zip(right.chunks_exact(STEP)).take_while(|(left, right)| left == right).count();
-    let start = whole * STEP;
-    let (left, right) = (left.get(start..).unwrap_or_default(), right.get(start..).unwrap_or_default());
-    start + left.iter().zip(right).take_while(|(left, right)| left == right).count()
 }
 
 #[cfg(test)]

@@ -6,12 +6,10 @@ use repackbench_codec::{BaseUse, Decoders, RevlogDecoder};
 
 use super::{
     HgRepository,
-    revlog::{Revlog, TextReader},
+    revlog::{Entry, Revlog, TextReader},
+    store::BATCH,
 };
 use crate::{AccessTrace, ObjectKind, Recording, Result, access::AccessLog, memory};
-
-/// How many stored bytes are read at a time; a longer chunk is read whole.
-const BATCH: u64 = 256 << 10;
 
 /// A decoded chunk of a revision.
 #[derive(Debug, Clone, Copy)]
@@ -161,9 +159,7 @@ fn is_new(revlog: &Revlog, revision: usize, changesets: &Range<usize>) -> bool {
 
 /// One above the last of the new revisions from `start` on that lie within a batch.
 fn end_of_run(revlog: &Revlog, start: usize, changesets: &Range<usize>) -> usize {
-    let end_of = |revision: usize| {
-        revlog.entries().get(revision).map_or(0, |entry| entry.offset.saturating_add(u64::from(entry.stored_len)))
-    };
+    let end_of = |revision: usize| revlog.entries().get(revision).map_or(0, Entry::end);
     let offset = revlog.entries().get(start).map_or(0, |entry| entry.offset);
     let fits =
         |revision: &usize| is_new(revlog, *revision, changesets) && end_of(*revision).saturating_sub(offset) <= BATCH;

@@ -6,10 +6,7 @@ use super::{
     HgRepository,
     revlog::{ENTRY_LEN, Entry, Revlog},
 };
-use crate::{
-    Chunk, ChunkKind, ChunkPlace, ReaderError, Result, Store, memory,
-    payloads::{LeftOut, PayloadVisitor},
-};
+use crate::{Chunk, ChunkKind, LeftOut, ReaderError, Result, Store, WantedPayloads, memory};
 
 /// The chunks of a repository: revlog after revlog.
 #[derive(Debug)]
@@ -24,8 +21,8 @@ impl<'a> HgStore<'a> {
     }
 }
 
-/// How many stored bytes are read at a time; a longer chunk is read whole.
-const BATCH: u64 = 256 << 10;
+/// Number of stored bytes that are read at once. A longer chunk is read whole.
+pub(super) const BATCH: u64 = 256 << 10;
 
 impl Store for HgStore<'_> {
     fn for_each_chunk(&self, visit: &mut dyn FnMut(&Chunk<'_>) -> Result<()>) -> Result<()> {
@@ -37,25 +34,28 @@ impl Store for HgStore<'_> {
     }
 }
 
-/// Hands the payloads of `repository` to `visitor`: see [`Repository::for_each_payload`](crate::Repository::for_each_payload).
+/// Receives a chunk, its revlog and revision, and its payload.
+type VisitRevision<'a, E> = dyn FnMut(&Chunk<'_>, &Revlog, usize, &[u8]) -> std::result::Result<(), E> + 'a;
+
+/// Hands the payloads of `repository` that are `wanted` to `visit`: see [`Repository::for_each_payload`](crate::Repository::for_each_payload).
 pub(crate) fn for_each_payload<E: From<ReaderError>>(
     repository: &HgRepository,
     decoders: Decoders,
-    visitor: &mut PayloadVisitor<'_, E>,
+    wanted: &mut WantedPayloads<'_>,
+    visit: &mut VisitRevision<'_, E>,
 ) -> std::result::Result<LeftOut, E> {
     let mut reader = ChunkReader::new(repository, decoders)?;
     let mut left_out = LeftOut::default();
     for files in repository.revlogs() {
         reader.read(&Revlog::open(files)?, &mut |chunk, payload| {
-            if !(visitor.wanted)(chunk) {
+            if !wanted(chunk) {
                 return Ok(());
             }
             if chunk.payload_len > BLOCK_LEN as u64 {
                 left_out.add(chunk.payload_len);
                 return Ok(());
             }
-            let place = ChunkPlace::of_revision(payload.revlog, payload.revision);
-            (visitor.visit)(chunk, place, payload.get()?)
+            visit(chunk, payload.revlog, payload.revision, payload.get()?)
         })?;
     }
     Ok(left_out)
@@ -144,7 +144,7 @@ impl ChunkPayload<'_> {
 /// The last revision of the batch that starts with `first`; `None` behind the end.
 fn end_of_batch(entries: &[Entry], first: usize) -> Option<usize> {
     let start = entries.get(first)?.offset;
-    let fits = |entry: &&Entry| (entry.offset + u64::from(entry.stored_len)).saturating_sub(start) <= BATCH;
+    let fits = |entry: &&Entry| entry.end().saturating_sub(start) <= BATCH;
     let more = entries.get(first + 1..).unwrap_or_default().iter().take_while(fits).count();
     Some(first + more)
 }

@@ -20,9 +20,13 @@ use std::sync::OnceLock;
 
 use repackbench_codec::{BLOCK_LEN, CodecError, FoundLength};
 
-use crate::DEFAULT_DELTA_CACHE;
-
 pub use self::turn::{Turn, TurnTaker};
+
+/// The default limit of the cache of decoded objects in bytes: git's default for `core.deltaBaseCacheLimit`.
+pub const DEFAULT_DELTA_CACHE: u64 = DEFAULT_CACHE_LIMIT as u64;
+
+/// The same as a length in memory.
+pub(crate) const DEFAULT_CACHE_LIMIT: usize = 96 << 20;
 
 /// Objects up to this many bytes are not counted: there are many of them, and no thread holds more than some tens.
 const UNCOUNTED: u64 = 1 << 20;

@@ -20,14 +20,14 @@ mod table;
 mod tests;
 
 use askama::Template;
-use parts::PageArticle;
+use parts::{PageBlock, PageSection, figure_sections};
 use repackbench_analysis::Results;
 use sha2::{Digest, Sha256};
 
 use crate::{
     chart::{CHART_STYLE, figures},
     document::SectionKind,
-    sections::{clients, joined, names::short_name},
+    sections::{document, names::short_name},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");
@@ -45,23 +45,19 @@ struct Page {
     script: &'static str,
     answers: Vec<answer::Answer>,
     experiments: Vec<experiments::PageExperiment>,
-    sections: Vec<parts::FigureSection>,
-    comparisons: Vec<PageArticle>,
-    clients: Vec<PageArticle>,
-    clients_note: &'static str,
-    joined: Vec<PageArticle>,
-    joined_note: &'static str,
-    budgets: Vec<PageArticle>,
-    explanations: Vec<PageArticle>,
-    sizes: Vec<PageArticle>,
-    traces: Vec<PageArticle>,
+    joined: Option<PageSection>,
+    sections: Vec<PageSection>,
     origin: origin::Origin,
     method: &'static [&'static str],
 }
 
 /// The page for some results: one HTML document, complete in itself.
 pub fn html_report(results: &Results) -> String {
-    let of = |kind| parts::articles(kind, results);
+    let mut sections = document(results);
+    sections.sort_by_key(|section| section.kind == SectionKind::Traces);
+    // The others have places of their own.
+    let is_table = |kind| !matches!(kind, SectionKind::Summary | SectionKind::Experiments | SectionKind::Joined);
+    let tables = sections.iter().filter(|section| is_table(section.kind));
     let page = Page {
         title: title(results),
         script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
@@ -70,16 +66,8 @@ pub fn html_report(results: &Results) -> String {
         script: SCRIPT,
         answers: answer::answers(results),
         experiments: experiments::experiments(results),
-        sections: parts::sections(figures(results)),
-        comparisons: of(SectionKind::Comparisons),
-        clients: of(SectionKind::Clients),
-        clients_note: clients::NOTE,
-        joined: of(SectionKind::Joined),
-        joined_note: joined::NOTE,
-        budgets: of(SectionKind::Budgets),
-        explanations: of(SectionKind::Explanations),
-        sizes: of(SectionKind::Sizes),
-        traces: of(SectionKind::Traces),
+        joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
+        sections: figure_sections(figures(results)).into_iter().chain(tables.map(PageSection::of)).collect(),
         origin: origin::origin(results),
         method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
     };

@@ -15,23 +15,12 @@ use crate::{
     document::{SectionKind, plain_text},
     number::{thousands, three_decimals},
     sections::{
-        articles,
+        document,
         names::variant_name,
         source,
         summary::{sentences, short_cell, workload_names},
     },
 };
-
-/// The sections that are folded, each with the line that unfolds it.
-const FOLDED: [(SectionKind, &str); 7] = [
-    (SectionKind::Joined, "All repositories together"),
-    (SectionKind::Clients, "In-process and stock clients"),
-    (SectionKind::Comparisons, "Every figure"),
-    (SectionKind::Budgets, "At equal budgets"),
-    (SectionKind::Explanations, "What the ratios are made of"),
-    (SectionKind::Traces, "What is read of the files"),
-    (SectionKind::Sizes, "Where the bytes go"),
-];
 
 /// `results` in GitHub's flavour of Markdown.
 pub fn markdown(results: &Results) -> String {
@@ -40,8 +29,12 @@ pub fn markdown(results: &Results) -> String {
         let comparisons = &*without_floors(&comparisons);
         text.push_str(&comparison_section(&source::heading(&of), comparisons));
     }
-    for (kind, title) in FOLDED {
-        text.push_str(&details(title, &articles_text(&articles(kind, results), Style::PLAIN)));
+    let mut sections = document(results);
+    sections.sort_by_key(|section| section.kind != SectionKind::Joined);
+    for section in sections {
+        if let Some(heading) = section.kind.folded_heading() {
+            text.push_str(&details(heading, &articles_text(&section.articles, Style::PLAIN)));
+        }
     }
     text.push_str(&provenance(results));
     text

@@ -9,6 +9,10 @@ use crate::{
     number::three_decimals,
 };
 
+/// What the tables show.
+pub(super) const ABOUT: &str =
+    "What a codec reaches where it is allowed as much as the baseline takes, interpolated between two of its levels.";
+
 /// For each repository and machine what each codec reaches at the baseline's size, read time or encode time, and which codecs never
 /// reach it; empty if no codec was measured at several levels.
 pub fn budgets(budgets: &[EqualBudget]) -> Vec<Article> {

@@ -7,6 +7,9 @@ use crate::{
     number::{ratio_cell, time_ratio},
 };
 
+/// What the tables show.
+pub(super) const ABOUT: &str = "Each step is a ratio of two rows that differ in one thing. A step below 1 saves time.";
+
 /// For each workload the steps from the baseline to the codec, their product and the ratio as measured.
 pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
     explanations.iter().map(article).collect()

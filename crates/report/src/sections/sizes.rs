@@ -7,6 +7,9 @@ use crate::{
     number::{align_points, megabytes, size_ratio, thousands},
 };
 
+/// What the ratios are to.
+pub(super) const ABOUT: &str = "Ratios are to the first repository.";
+
 /// A line of the table: its name and its bytes in each repository.
 struct SizeLine {
     name: String,

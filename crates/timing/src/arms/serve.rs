@@ -5,21 +5,18 @@ use std::{path::Path, time::Duration};
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{DEFAULT_DELTA_CACHE, Repository};
 use repackbench_records::{Host, ROLLOUT_SCHEMA_VERSION, Rollout, ServedClient, ServedExchange, ServerStore, SpecText};
-use repackbench_writer::{Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
+use repackbench_writer::{JobControl, Layout, Progress, ProgressUnit, cache::Cache, cached_variant};
 
 use crate::{
     BenchError,
     clock::{Clock, Sample, measure},
     record_names::vcs_of,
-    session::{Arms, Schedule, Turn, repeats, run_blocks},
+    session::{Arms, RunLength, Schedule, Session, Slot, Turn},
     workloads::{HistoryRange, StoreServer, VariantPlace, WorkloadError},
 };
 
-/// A run makes packs until it takes about this long, so that the clock's grain does not show.
-const SHORTEST_RUN: Duration = Duration::from_millis(50);
-
-/// The most times that a pack is made in one run.
-const MAX_ITERATIONS: u32 = 1000;
+/// A run makes packs for 50 milliseconds, so that the clock's grain does not show, but at most 1000.
+const RUN_LENGTH: RunLength = RunLength::at_least(Duration::from_millis(50), 1000);
 
 /// What to measure.
 #[derive(Debug, Clone)]
@@ -62,8 +59,9 @@ pub fn rollout(
         Repository::Hg(_) => plan.codec.for_revlogs(),
     };
     let zlib: CodecSpec = StoreServer::PLAIN.parse().map_err(|e| refused(&e))?;
-    let zlib_folder = cached_variant(cache, source, &zlib, Layout::default(), plan.threads, progress)?;
-    let codec_folder = cached_variant(cache, source, &codec, Layout::default(), plan.threads, progress)?;
+    let control = JobControl { threads: plan.threads, progress };
+    let zlib_folder = cached_variant(cache, source, &zlib, Layout::default(), control)?;
+    let codec_folder = cached_variant(cache, source, &codec, Layout::default(), control)?;
     let zlib = place(source, zlib_folder.path(), &zlib);
     let converted = place(source, codec_folder.path(), &codec);
     let mut mixed = StoreServer::at(&converted, &plan.range)?;
@@ -78,12 +76,10 @@ pub fn rollout(
     ]
     .map(|(store, client, server)| Case::new(store, client, server))
     .into();
-    for case in &mut cases {
-        case.warm_up(&mut servers, clock)?;
-    }
-    progress.start("serving", u64::from(plan.runs), ProgressUnit::Items);
+    let session = Session::new(clock, progress);
     let schedule = Schedule::once_each(cases.len(), plan.runs, plan.seed);
-    run_blocks(schedule, &mut Exchanges { cases: &mut cases, servers: &mut servers, clock, progress })?;
+    progress.start("serving", schedule.turns(), ProgressUnit::Items);
+    session.run(schedule, None, &mut Exchanges { cases: &mut cases, servers: &mut servers, clock, session })?;
     progress.finish();
     snapshot.check()?;
     let exchanges: Vec<ServedExchange> = cases.into_iter().map(Case::finish).collect();
@@ -121,25 +117,20 @@ struct Exchanges<'a> {
     cases: &'a mut [Case],
     servers: &'a mut [StoreServer],
     clock: &'a dyn Clock,
-    progress: &'a dyn Progress,
+    session: Session<'a>,
 }
 
 impl Arms for Exchanges<'_> {
     type Error = BenchError;
 
-    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
-        if self.progress.is_cancelled() {
-            return Err(BenchError::Interrupted);
-        }
-        match self.cases.get_mut(turn.slot.variant()) {
-            Some(case) => case.run(self.servers, self.clock),
-            None => Ok(()),
-        }
+    fn warm_up(&mut self, slot: Slot) -> Result<(), BenchError> {
+        let case = self.cases.get_mut(slot.variant());
+        case.map_or(Ok(()), |case| case.warm_up(self.servers, self.clock))
     }
 
-    fn is_enough(&mut self, _blocks: u32) -> Result<bool, BenchError> {
-        self.progress.advance(1);
-        Ok(false)
+    fn run(&mut self, turn: Turn) -> Result<(), BenchError> {
+        let case = self.cases.get_mut(turn.slot.variant());
+        case.map_or(Ok(()), |case| case.run(self.servers, self.clock, &self.session))
     }
 }
 
@@ -163,16 +154,13 @@ impl Case {
     fn warm_up(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
         self.serve(servers, true)?;
         let sample = self.measure(servers, clock)?;
-        self.iterations = repeats(sample.user + sample.sys, SHORTEST_RUN, MAX_ITERATIONS);
+        self.iterations = RUN_LENGTH.jobs(sample.user + sample.sys);
         Ok(())
     }
 
-    fn run(&mut self, servers: &mut [StoreServer], clock: &dyn Clock) -> Result<(), BenchError> {
-        let mut sum = Sample::ZERO;
-        for _ in 0..self.iterations {
-            sum += self.measure(servers, clock)?;
-        }
-        let mean = sum.mean_of(self.iterations);
+    fn run(&mut self, servers: &mut [StoreServer], clock: &dyn Clock, session: &Session<'_>) -> Result<(), BenchError> {
+        let (sum, jobs) = RUN_LENGTH.run(session, self.iterations, || self.measure(servers, clock))?;
+        let mean = sum.mean_of(jobs);
         self.measured.cpu_ns.push(u64::try_from((mean.user + mean.sys).as_nanos()).unwrap_or(u64::MAX));
         Ok(())
     }

@@ -4,9 +4,9 @@ use repackbench_codec::{CodecSpec, Decoders, SharedFormat};
 use repackbench_reader::{History, ReaderError, Repository};
 use repackbench_records::{Checks, ChosenDeltaCache, ConversionCost, DeltaOrigin, Role, SizeRecord, SpecText, Variant};
 use repackbench_writer::{
-    Layout, Progress, StoreKind,
+    JobControl, Layout, Progress, StoreKind,
     cache::{Cache, MakingCost, VariantDir},
-    cached_rechosen, cached_variant,
+    cached_recomputed, cached_variant,
 };
 
 use super::{
@@ -215,6 +215,7 @@ pub(super) fn subjects(
     if plan.is_self_test {
         return same_under_other_names(source, plan, cache, progress);
     }
+    let control = JobControl { threads: plan.threads, progress };
     let mut subjects: Vec<Subject> = Vec::new();
     let mut add = |spec: &CodecSpec, layout: Layout, deltas, folder: VariantDir| {
         let repository = &Repository::open(folder.path())?;
@@ -229,12 +230,12 @@ pub(super) fn subjects(
     };
     for spec in plan.specs(source) {
         for layout in plan.layouts() {
-            let folder = cached_variant(cache, source, &spec, layout, plan.threads, progress)?;
+            let folder = cached_variant(cache, source, &spec, layout, control)?;
             add(&spec, layout, DeltaOrigin::Kept, folder)?;
         }
         if let Some(recomputer) = &plan.recomputer {
-            let folder = cached_rechosen(cache, source, &spec, recomputer, plan.threads, progress)?;
-            add(&spec, Layout::default(), DeltaOrigin::Rechosen, folder)?;
+            let folder = cached_recomputed(cache, source, &spec, recomputer, control)?;
+            add(&spec, Layout::default(), DeltaOrigin::Recomputed, folder)?;
         }
     }
     let of_source = as_found.len();
@@ -257,7 +258,8 @@ fn same_under_other_names(
 ) -> Result<Vec<Subject>, BenchError> {
     let Some(spec) = plan.specs(source).into_iter().next() else { return Ok(Vec::new()) };
     let layout = Layout::default();
-    let folder = cached_variant(cache, source, &spec, layout, plan.threads, progress)?;
+    let control = JobControl { threads: plan.threads, progress };
+    let folder = cached_variant(cache, source, &spec, layout, control)?;
     let repository = &Repository::open(folder.path())?;
     let mut in_use = Some(folder);
     let mut subjects = Vec::new();

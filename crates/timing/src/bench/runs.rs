@@ -23,10 +23,7 @@ use crate::{
     arms::stock::{Caches, Help, StockJob},
     clock::{Clock, Sample, measure},
     probe::{Faults, JobUsage, Machine, Memory, ReadCalls},
-    session::{
-        Slot, Turn, repeats,
-        run_length::{is_long_enough, needs_more_jobs, shortest_run},
-    },
+    session::{RunLength, Session as Loop, Slot, Turn},
     trace::{NEW_PAGES, traced_reads},
     workloads::{Counter, Counts, Digester, VariantPlace, Workload, WorkloadSpec},
 };
@@ -55,7 +52,7 @@ pub(super) struct Reference {
     reads: Vec<Option<TracedReads>>,
     /// The peak memory of each row's command, in bytes, in the order of the schedule; nothing for what is done in-process.
     pub(super) peaks: Vec<Option<u64>>,
-    /// How many times a run does the job, unless [`is_long_enough`] ends it before or [`needs_more_jobs`] lets it go on.
+    /// How many times a run does the job; see [`RunLength::run`].
     pub(super) iterations: u32,
 }
 
@@ -133,14 +130,14 @@ impl<'a> Job<'a> {
 }
 
 impl Session<'_> {
-    /// Stops the benchmark if the user wants that. A job cannot be stopped, so this is asked before each.
-    pub(super) fn go_on(&self) -> Result<(), BenchError> {
-        if self.progress.is_cancelled() { Err(BenchError::Interrupted) } else { Ok(()) }
+    /// The loop that the rows of a workload run in.
+    pub(super) fn rounds(&self) -> Loop<'_> {
+        Loop::new(self.clock, self.progress)
     }
 
-    /// Elapsed time on the session's clock.
-    pub(super) fn elapsed(&self) -> Result<Duration, BenchError> {
-        self.clock.read().map(|reading| reading.wall).map_err(clock_error)
+    /// How long a run of `job` is.
+    fn run_length(&self, job: &Job<'_>) -> RunLength {
+        RunLength::exact(job.compared_time(), self.plan.min_run_time, MAX_ITERATIONS)
     }
 
     /// Runs the job on every variant without a clock and holds what they see against each other. In the same pass what each reads is
@@ -157,7 +154,7 @@ impl Session<'_> {
         let mut reference: Option<(Reference, String)> = None;
         let mut reads = Vec::new();
         for (subject, is_for) in subjects.iter_mut().zip(is_for) {
-            self.go_on()?;
+            self.rounds().go_on()?;
             if !is_for {
                 reads.push(None);
                 continue;
@@ -210,6 +207,7 @@ impl Session<'_> {
             if !job.is_for(subject) {
                 continue;
             }
+            self.rounds().go_on()?;
             let run = self.run_once(job, subject, None, reference)?;
             wall = run.sample.wall;
             if !wall.is_zero() {
@@ -220,7 +218,7 @@ impl Session<'_> {
         if wall.is_zero() {
             return Ok(1);
         }
-        Ok(repeats(wall, shortest_run(job.compared_time(), self.plan.min_run_time), MAX_ITERATIONS))
+        Ok(self.run_length(job).jobs(wall))
     }
 
     /// Does the job once, from empty caches, and checks that it saw what it should. The caches are emptied again afterwards: what
@@ -233,7 +231,6 @@ impl Session<'_> {
         copy: Option<&Path>,
         reference: &Reference,
     ) -> Result<JobRun, BenchError> {
-        self.go_on()?;
         let run = match (&mut job.work, copy, subject.histories.as_mut_slice()) {
             (Work::Command(command, _), ..) => self.run_command(command, subject)?,
             (Work::Replay { workload, .. }, Some(copy), _) => cold::run(workload.as_mut(), subject, copy, self.clock)?,
@@ -286,24 +283,15 @@ impl Session<'_> {
     ) -> Result<Record, BenchError> {
         let started = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let (machine, memory) = (Machine::now(), Memory::start());
-        let (mut sum, mut used, mut lookups) = (Sample::ZERO, JobUsage::NONE, CacheLookups::default());
+        let (mut used, mut lookups) = (JobUsage::NONE, CacheLookups::default());
         let mut extra = Counts::new();
         let copy = self.cold.as_ref().and_then(|cold| cold.copy(turn));
-        let (mut iterations, mut planned) = (0, reference.iterations);
-        while iterations < planned {
+        let (sum, iterations) = self.run_length(job).run(&self.rounds(), reference.iterations, || {
             let run = self.run_once(job, subject, copy.map(|(_, folder)| folder), reference)?;
-            sum += run.sample;
             used = used.plus(run.usage);
             (lookups, extra) = (run.lookups, run.extra);
-            iterations += 1;
-            if is_long_enough(sum, job.compared_time(), self.plan.min_run_time) {
-                break;
-            }
-            // As many again: chance should not have an occasion after each job to end a run.
-            if iterations == planned && needs_more_jobs(sum, job.compared_time(), self.plan.min_run_time) {
-                planned = planned.saturating_mul(2).min(MAX_ITERATIONS);
-            }
-        }
+            Ok::<_, BenchError>(run.sample)
+        })?;
         let mut usage = used.mean_of(u64::from(iterations) * u64::from(self.plan.jobs.max(1)));
         match subject.stock {
             None => memory.end(&mut usage),

@@ -300,7 +300,7 @@ impl Session<'_> {
     fn start_of(&self, client: &dyn StockClient) -> Result<Duration, BenchError> {
         let mut times = Vec::new();
         for _ in 0..STARTS {
-            self.go_on()?;
+            self.rounds().go_on()?;
             let started = child::run(&mut client.start()?, self.clock, self.progress, &mut Ignored)?;
             times.push(started.sample.user.saturating_add(started.sample.sys));
         }
@@ -338,7 +338,7 @@ impl Session<'_> {
         let mut reference: Option<(Reference, &Subject)> = None;
         let mut peaks = Vec::new();
         for subject in subjects {
-            self.go_on()?;
+            self.rounds().go_on()?;
             let Some(stock) = subject.stock.as_ref().filter(|stock| stock.client.is_for(job)) else {
                 peaks.push(None);
                 continue;

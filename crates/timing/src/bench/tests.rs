@@ -3,6 +3,7 @@
 use repackbench_writer::Order;
 
 use super::*;
+use crate::session::tests::SetClock;
 
 #[test]
 fn a_session_has_at_least_as_many_blocks_as_verdicts_take() {
@@ -32,14 +33,16 @@ fn what_is_encoded_is_not_compared_across_stores() {
 
 #[test]
 fn workloads_share_the_time_that_is_left() {
-    let seconds = Duration::from_secs;
-    let rule = StopRule::exactly(9);
-    let mut pace = Pace { rule, end: Some(seconds(100)), deadline: None, workloads_left: 2 };
-    pace.start_workload(seconds(40));
-    assert!(!pace.is_late(seconds(69)) && pace.is_late(seconds(70)));
-    pace.start_workload(seconds(60));
-    assert!(!pace.is_late(seconds(99)) && pace.is_late(seconds(100)));
-    let mut without = Pace { rule, end: None, deadline: None, workloads_left: 1 };
-    without.start_workload(seconds(1));
-    assert!(!without.is_late(Duration::MAX));
+    let clock = SetClock::at(0);
+    let limit = |seconds| Some(TimeLimit::BlocksBegin(Duration::from_secs(seconds)));
+    let pace = |time| {
+        let budget = Budget::new(&clock, time, 2).unwrap();
+        Pace { rule: StopRule::exactly(9), budget }
+    };
+    let mut limited = pace(Some(Duration::from_secs(100)));
+    clock.set(40);
+    assert_eq!(limited.next_limit().unwrap(), limit(70));
+    clock.set(60);
+    assert_eq!(limited.next_limit().unwrap(), limit(100));
+    assert_eq!(pace(None).next_limit().unwrap(), None);
 }

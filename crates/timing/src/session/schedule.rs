@@ -73,8 +73,8 @@ impl StopRule {
 /// How the order of a block follows from that of the block before.
 #[derive(Debug, Clone)]
 enum Order {
-    /// It is drawn anew.
-    Random(Box<SmallRng>),
+    /// It is drawn again.
+    Random { random: Box<SmallRng>, seed: u64 },
     /// What came first comes last.
     Rotating,
 }
@@ -82,7 +82,7 @@ enum Order {
 impl Order {
     fn next_block(&mut self, slots: &mut [Slot]) {
         match self {
-            Order::Random(random) => slots.shuffle(random),
+            Order::Random { random, .. } => slots.shuffle(random),
             Order::Rotating if slots.is_empty() => {}
             Order::Rotating => slots.rotate_left(1),
         }
@@ -125,7 +125,7 @@ impl Schedule {
     }
 
     fn random(slots: Vec<Slot>, blocks: u32, seed: u64) -> Self {
-        let order = Order::Random(Box::new(SmallRng::seed_from_u64(seed)));
+        let order = Order::Random { random: Box::new(SmallRng::seed_from_u64(seed)), seed };
         let mut schedule = Schedule { order, slots, blocks, block: 0, position: 0 };
         schedule.order.next_block(&mut schedule.slots);
         schedule
@@ -136,10 +136,20 @@ impl Schedule {
         self.slots.len()
     }
 
-    /// The order of the block before the first, which nobody looks at: it only warms things up.
-    pub fn warm_up(variants: usize, seed: u64) -> Vec<Slot> {
-        // Another order than that of the first block, so that no variant runs twice in a row more often than others.
-        Schedule::new(variants, 1, !seed).map(|turn| turn.slot).collect()
+    /// The number of turns in all blocks.
+    pub fn turns(&self) -> u64 {
+        u64::from(self.blocks).saturating_mul(self.slots.len() as u64)
+    }
+
+    /// The order in which arms are warmed up: every slot once. A random schedule draws it, a rotating one has the arms' own order.
+    pub fn warm_up(&self) -> Vec<Slot> {
+        let mut slots = self.slots.clone();
+        slots.sort_unstable();
+        if let Order::Random { seed, .. } = &self.order {
+            // Another order than that of the first block, so that no variant runs twice in a row more often than others.
+            slots.shuffle(&mut SmallRng::seed_from_u64(!seed));
+        }
+        slots
     }
 }
 
@@ -216,13 +226,15 @@ mod tests {
 
     #[test]
     fn the_warm_up_runs_everything_once_in_an_order_of_its_own() {
-        let warm_up = Schedule::warm_up(3, 7);
+        let warm_up = Schedule::new(3, 9, 7).warm_up();
         let mut sorted = warm_up.clone();
         sorted.sort();
         assert_eq!(sorted, [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2), Slot::BaselineAgain]);
         let first = |seed| Schedule::new(3, 1, seed).map(|turn| turn.slot).collect::<Vec<_>>();
-        assert!((0..20).any(|seed| Schedule::warm_up(3, seed) != first(seed)));
-        assert_eq!(Schedule::warm_up(0, 7), []);
+        assert!((0..20).any(|seed| Schedule::new(3, 1, seed).warm_up() != first(seed)));
+        assert_eq!(Schedule::new(0, 1, 7).warm_up(), []);
+        let in_order = [Slot::Variant(0), Slot::Variant(1), Slot::Variant(2)];
+        assert_eq!(Schedule::rotating(3, 3, 2).warm_up(), in_order);
     }
 
     #[test]

@@ -4,7 +4,9 @@ use rand::{Rng, SeedableRng, rngs::SmallRng};
 use repackbench_analysis::{LEAST_FLOOR, compare_records, widest_half_width};
 use repackbench_records::{Record, Role, Verdict, WorkloadComparison, fixtures::record};
 
-use super::{BASELINE, Schedule, Slot, StopRule, Turn};
+use repackbench_writer::NoProgress;
+
+use super::{Arms, BASELINE, Schedule, Session, Slot, Stop, StopRule, Turn, tests::SetClock};
 
 /// A machine's noise, in logarithms of time.
 #[derive(Clone, Copy)]
@@ -32,38 +34,65 @@ impl Noise {
 }
 
 /// A session: the true log-ratio of each variant beside the baseline, the same in each of the workloads.
-struct Session<'a> {
+struct Simulation<'a> {
     workloads: &'a [&'a str],
     variants: &'a [f64],
     noise: Noise,
     stop: StopRule,
 }
 
-impl Session<'_> {
+/// The runs of one workload, as arms.
+struct SimulatedRuns<'a> {
+    simulation: &'a Simulation<'a>,
+    workload: &'a str,
+    random: &'a mut SmallRng,
+    /// The speed of the block.
+    speed: f64,
+    records: Vec<Record>,
+    blocks: u32,
+}
+
+impl Arms for SimulatedRuns<'_> {
+    type Error = Stop;
+
+    fn run(&mut self, turn: Turn) -> Result<(), Stop> {
+        if turn.position == 0 {
+            // Each block has its own speed; slow ones come in rows.
+            self.speed = 0.7 * self.speed + self.random.random_range(0.0..0.3);
+        }
+        let log = self.speed + self.simulation.noise.draw(self.random, turn.position);
+        self.records.push(self.simulation.record(self.workload, turn, log));
+        Ok(())
+    }
+
+    fn is_enough(&mut self, blocks: u32) -> Result<bool, Stop> {
+        self.blocks = blocks;
+        let stop = self.simulation.stop;
+        let reached = stop.needs_precision(blocks).then(|| compare_records(&self.records));
+        let half_width = reached.and_then(|so_far| widest_half_width(&so_far[0]));
+        Ok(stop.is_done(blocks, half_width))
+    }
+}
+
+impl Simulation<'_> {
     /// What the session's records say, and how many blocks each workload took.
     fn run(&self, seed: u64) -> (Vec<WorkloadComparison>, Vec<u32>) {
         let mut random = SmallRng::seed_from_u64(seed);
         let (mut records, mut blocks) = (Vec::new(), Vec::new());
+        let clock = SetClock::at(0);
         for workload in self.workloads {
-            let start = records.len();
-            let mut done = 0;
-            let mut speed = 0.0;
-            for turn in Schedule::new(1 + self.variants.len(), self.stop.max_blocks, seed) {
-                if turn.position == 0 {
-                    // Each block has its own speed; slow ones come in rows.
-                    speed = 0.7 * speed + random.random_range(0.0..0.3);
-                }
-                records.push(self.record(workload, turn, speed + self.noise.draw(&mut random, turn.position)));
-                if turn.position as usize == 1 + self.variants.len() {
-                    done = turn.block + 1;
-                    let reached = self.stop.needs_precision(done).then(|| compare_records(&records[start..]));
-                    let half_width = reached.and_then(|so_far| widest_half_width(&so_far[0]));
-                    if self.stop.is_done(done, half_width) {
-                        break;
-                    }
-                }
-            }
-            blocks.push(done);
+            let schedule = Schedule::new(1 + self.variants.len(), self.stop.max_blocks, seed);
+            let mut runs = SimulatedRuns {
+                simulation: self,
+                workload,
+                random: &mut random,
+                speed: 0.0,
+                records: Vec::new(),
+                blocks: 0,
+            };
+            Session::new(&clock, &NoProgress).run(schedule, None, &mut runs).unwrap();
+            records.append(&mut runs.records);
+            blocks.push(runs.blocks);
         }
         (compare_records(&records), blocks)
     }
@@ -100,7 +129,7 @@ fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
     for (noise, stop, sessions) in
         [(MACHINE, ADAPTIVE, 60), (MACHINE, StopRule::exactly(11), 300), (ONE_SIDED, StopRule::exactly(30), 200)]
     {
-        let session = Session { workloads: &["traverse", "diff:raw"], variants: &[0.0; 4], noise, stop };
+        let session = Simulation { workloads: &["traverse", "diff:raw"], variants: &[0.0; 4], noise, stop };
         let rate = share(sessions, |seed| verdicts(&session.run(seed).0).any(is_difference));
         assert!(rate <= 0.05, "{rate} of sessions");
     }
@@ -110,7 +139,7 @@ fn under_the_null_at_most_one_session_in_twenty_shows_a_difference() {
 #[test]
 fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
     let at_floor = LEAST_FLOOR.ln_1p();
-    let session = Session {
+    let session = Simulation {
         workloads: &["traverse"],
         variants: &[at_floor, -at_floor, at_floor],
         noise: MACHINE,
@@ -123,7 +152,7 @@ fn at_the_floor_at_most_one_session_in_twenty_shows_a_difference() {
 #[test]
 fn a_planted_difference_of_3_percent_is_found_in_forty_blocks() {
     for (effect, expected) in [(-0.03_f64, Verdict::Faster), (0.03, Verdict::Slower)] {
-        let session = Session {
+        let session = Simulation {
             workloads: &["traverse", "diff:raw"],
             variants: &[effect.ln_1p(), 0.0, 0.0, 0.0],
             noise: MACHINE,
@@ -139,7 +168,7 @@ fn a_planted_difference_of_3_percent_is_found_in_forty_blocks() {
 #[test]
 fn what_is_the_same_is_called_so_in_most_sessions() {
     let calm = Noise { spikes: (0.05, 0.05), bell: 0.007, drift: 0.0 };
-    let session = Session { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE };
+    let session = Simulation { workloads: &["traverse"], variants: &[0.0; 2], noise: calm, stop: ADAPTIVE };
     let said = share(60, |seed| verdicts(&session.run(seed).0).all(|verdict| verdict == Verdict::Same));
     assert!(said > 0.5, "{said}");
 }
@@ -148,7 +177,7 @@ fn what_is_the_same_is_called_so_in_most_sessions() {
 fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
     let blocks = |bell: f64| {
         let noise = Noise { bell, spikes: (0.0, 0.0), drift: 0.0 };
-        let session = Session { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
+        let session = Simulation { workloads: &["traverse"], variants: &[-0.5; 2], noise, stop: ADAPTIVE };
         session.run(5).1[0]
     };
     assert_eq!(blocks(0.001), 9);
@@ -159,7 +188,8 @@ fn a_session_ends_when_it_is_precise_and_no_later_than_it_may() {
 /// What the floor is for: without it, the mean of A and A' would make differences of one-sided noise.
 #[test]
 fn intervals_alone_would_show_more_differences_than_they_claim() {
-    let session = Session { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
+    let session =
+        Simulation { workloads: &["traverse"], variants: &[0.0], noise: ONE_SIDED, stop: StopRule::exactly(30) };
     let leaves_out_1 = |seed| {
         let interval = session.run(seed).0[0].rows[1].ratio.unwrap().interval.unwrap();
         interval.low > 1.0 || interval.high < 1.0

@@ -73,7 +73,9 @@ pub fn store_bytes(repository: &Repository) -> Result<u64, ReaderError> {
 pub(crate) mod tests {
     use std::fs;
 
-    use repackbench_reader::{Access, AccessPart, ChunkKind, FileRole, ObjectKind, TracedFile, git::btree::BTREE_FILE};
+    use repackbench_reader::{
+        Access, AccessPart, ChunkKind, FileRole, ObjectKind, TracedFile, git::repository::BTREE_FILE,
+    };
 
     use super::*;
 

@@ -8,7 +8,7 @@ use repackbench_records::{
     DeltaOrigin, ModelledMemory, RepositoryState, Role, SCHEMA_VERSION, SpecText, TraceRecord, Variant,
 };
 use repackbench_writer::{
-    Layout, Progress,
+    JobControl, Layout, Progress,
     cache::{Cache, VariantDir},
     cached_variant, fingerprint,
 };
@@ -81,7 +81,7 @@ impl TracePlan {
         let pairs: Vec<_> = specs.iter().flat_map(|spec| layouts.iter().map(move |layout| (spec, *layout))).collect();
         pairs.iter().try_for_each(|(spec, layout)| layout.check(source, spec))?;
         for (row, (spec, layout)) in (1..).zip(pairs) {
-            let folder = cached_variant(cache, source, spec, layout, self.threads, progress)?;
+            let folder = cached_variant(cache, source, spec, layout, JobControl { threads: self.threads, progress })?;
             let role = if row == 1 { Role::Baseline } else { Role::Candidate };
             let text = SpecText { typed: spec.to_string(), canonical: spec.canonical() };
             let checksum = matches!(source, Repository::Hg(_)) || spec.checksum();

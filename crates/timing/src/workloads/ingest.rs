@@ -12,7 +12,8 @@ use gix_hash::ObjectId;
 use repackbench_codec::{ChunkKind, Decoders, ZlibReader};
 use repackbench_reader::{
     BaseReader, ChunkPlace, History, ObjectKind, Repository,
-    git::{hash::GitHasher, introduced_by},
+    git::introduced_by,
+    hash::IdHasher,
     hg::{HgRepository, new_chunks::NewChunks, revlog::Revlog},
 };
 use repackbench_records::{ComparedTime, WorkloadLabel};
@@ -313,7 +314,7 @@ impl Job<'_> {
     fn write_loose(&mut self, payloads: &NewPayloads, observer: &mut dyn Observer) -> Result<(), WorkloadError> {
         let mut fan_outs = [false; 256];
         for (item, payload) in payloads.iter() {
-            let mut hasher = GitHasher::new(item.id.kind());
+            let mut hasher = IdHasher::new(item.id.kind());
             hasher.update(payload);
             let id = hasher.finish();
             if id != item.id {
@@ -412,7 +413,7 @@ mod tests {
         let mut payloads = NewPayloads { is_git, ..NewPayloads::default() };
         for (number, revlog) in revlogs.into_iter().enumerate() {
             let payload = format!("blob {number}\0{}", "x".repeat(number));
-            let mut hasher = GitHasher::new(gix_hash::Kind::Sha1);
+            let mut hasher = IdHasher::new(gix_hash::Kind::Sha1);
             hasher.update(payload.as_bytes());
             let kind = ChunkKind { object: ObjectKind::Blob, is_delta: false };
             payloads.push(kind, hasher.finish(), revlog, None, &[payload.as_bytes()]);

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fmt, io, time::Duration};
 
 use gix_hash::oid;
-use repackbench_reader::{Change, ObjectKind, git::hash::GitHasher};
+use repackbench_reader::{Change, ObjectKind, hash::IdHasher};
 use repackbench_records::ContentDigest;
 
 use crate::clock::Clock;
@@ -300,11 +300,11 @@ impl Default for Digester {
 
 /// Hashes pieces. Each goes in with a tag and its length, so that no two sequences look alike.
 #[derive(Debug, Clone)]
-struct Hasher(GitHasher);
+struct Hasher(IdHasher);
 
 impl Hasher {
     fn new() -> Self {
-        Hasher(GitHasher::new(gix_hash::Kind::Sha256))
+        Hasher(IdHasher::new(gix_hash::Kind::Sha256))
     }
 
     fn of_object(kind: ObjectKind, id: &oid) -> Self {

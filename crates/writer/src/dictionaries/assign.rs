@@ -9,20 +9,15 @@ use repackbench_codec::{CodecChoice, CodecSpec};
 use repackbench_reader::{ReaderError, Repository};
 
 use super::{Outcome, Wanted, train_for, training::Purpose};
-use crate::{Encoding, Progress, Result};
+use crate::{Encoding, JobControl, Result};
 
 /// What `spec` writes `source` with: dictionaries are trained where it asks for some. Returns also what there is to say of
 /// them, one sentence each.
 ///
 /// # Errors
 /// The source is damaged, a codec fails, the user stopped it, or the spec asks for a file that was not given.
-pub fn encoding_for(
-    source: &Repository,
-    spec: &CodecSpec,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Encoding, Vec<String>)> {
-    encoding_for_kinds(source, spec, kinds(source).collect(), threads, progress)
+pub fn encoding_for(source: &Repository, spec: &CodecSpec, control: JobControl<'_>) -> Result<(Encoding, Vec<String>)> {
+    encoding_for_kinds(source, spec, kinds(source).collect(), control)
 }
 
 /// As [`encoding_for`], for a store that has no deltas.
@@ -32,19 +27,17 @@ pub fn encoding_for(
 pub fn encoding_for_whole(
     source: &Repository,
     spec: &CodecSpec,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     let kinds = kinds(source).filter(|kind| !kind.is_delta).collect();
-    encoding_for_kinds(source, spec, kinds, threads, progress)
+    encoding_for_kinds(source, spec, kinds, control)
 }
 
 fn encoding_for_kinds(
     source: &Repository,
     spec: &CodecSpec,
     kinds: Vec<ChunkKind>,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<(Encoding, Vec<String>)> {
     if !spec.uses_dictionaries() {
         return Ok((Encoding::plain(spec), Vec::new()));
@@ -58,7 +51,7 @@ fn encoding_for_kinds(
         by_kind.extend(kinds.iter().copied().filter(from_file).map(|kind| (kind, 0)));
     }
     let wanted: Vec<Wanted> = kinds.iter().filter_map(|kind| wanted(*kind, spec.choice(*kind))).collect();
-    let outcomes = train_for(&[source], &wanted, threads, progress)?;
+    let outcomes = train_for(&[source], &wanted, control)?;
     let mut notes = Vec::new();
     for (Wanted { kinds, .. }, outcome) in wanted.iter().zip(outcomes) {
         notes.extend(kinds.iter().filter_map(|kind| sentence(*kind, &outcome)));

@@ -27,7 +27,7 @@ use self::{
     sample::Sample,
     training::{NotTrained, Purpose, Trained},
 };
-use crate::{Progress, ProgressUnit, Result, WriterError};
+use crate::{JobControl, ProgressUnit, Result, WriterError};
 
 /// A dictionary that is asked for.
 #[derive(Debug, Clone)]
@@ -60,19 +60,15 @@ pub struct Outcome {
     pub result: std::result::Result<Trained, NotTrained>,
 }
 
-/// Trains a dictionary for each of `wanted` from the payloads of `repositories`, on `threads` threads, and returns what came of
+/// Trains a dictionary for each of `wanted` from the payloads of `repositories`, and returns what came of
 /// each, in the order of `wanted`. A payload counts for the first that names its kind.
 ///
 /// At most 16 MiB of payload are held for each.
 ///
 /// # Errors
 /// A repository is damaged, a codec fails, or the user stopped it.
-pub fn train_for(
-    repositories: &[&Repository],
-    wanted: &[Wanted],
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<Vec<Outcome>> {
+pub fn train_for(repositories: &[&Repository], wanted: &[Wanted], control: JobControl<'_>) -> Result<Vec<Outcome>> {
+    let JobControl { threads, progress } = control;
     let samples = sample::collect(repositories, wanted, progress)?;
     progress.start("training dictionaries", wanted.len() as u64, ProgressUnit::Items);
     let next = AtomicUsize::new(0);

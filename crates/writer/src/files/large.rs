@@ -22,12 +22,13 @@ pub(super) fn write(writing: &Writing<'_>, path: &[u8], content: &[u8], tree: &m
     let (place, file) = tree.create(path)?;
     let mut encoder = FileEncoder::new(writing.choice)?;
     let from = Path::new(OsStr::from_bytes(path));
-    let len = encode(&mut encoder, (&mut &*content, from), content.len() as u64, (&file, &place), writing.progress)?;
+    let len =
+        encode(&mut encoder, (&mut &*content, from), content.len() as u64, (&file, &place), writing.control.progress)?;
     tree.count(len);
     let mut decoder = FileDecoder::new(encoder.form(), Decoders::from(ZlibReader::Libdeflate));
     let file = File::open(&place).map_err(|error| WriterError::io("read", &place, error))?;
-    let fault = fault_in(&mut decoder, file, content, writing.progress);
-    if writing.progress.is_cancelled() {
+    let fault = fault_in(&mut decoder, file, content, writing.control.progress);
+    if writing.control.progress.is_cancelled() {
         return Err(WriterError::Interrupted);
     }
     match fault.map_err(|error| WriterError::io("read", &place, error))? {

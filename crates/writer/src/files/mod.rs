@@ -30,8 +30,8 @@ pub use self::copies::{compressed_in_place, copy_interleaved, files_in_folder_or
 pub use self::revision::{FileVisitor, LeftOutFiles, RevisionFiles};
 use self::{revision::FileBatch, tree_writer::TreeWriter};
 use crate::{
-    OutputPath, Progress, ProgressUnit, Result, WriterError, conversion::unchanged, default_output,
-    pipeline::EncodedBatch,
+    ConvertJob, JobControl, OutputPath, ProgressUnit, Result, WriterError, conversion::unchanged, convert::folders,
+    default_output, pipeline::EncodedBatch,
 };
 
 /// A tree of files that was written.
@@ -108,7 +108,7 @@ pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> 
     default_output(source, spec, ".files")
 }
 
-/// Writes the files of a revision of `source` into a new folder `target`, each under `spec`. `revision` is a name as the
+/// Writes the files of a revision of `source` into a new folder, each under `spec`. `revision` is a name as the
 /// version-control system resolves it; without one it is HEAD or the tip.
 ///
 /// Every file is decoded again and compared before anything gets its name. Symbolic links and gitlinks are counted and left out. A
@@ -116,24 +116,21 @@ pub fn default_files_output(source: &Path, spec: &CodecSpec) -> Result<PathBuf> 
 ///
 /// # Errors
 /// See [`WriterError`]; [`ReaderError::Changed`](repackbench_reader::ReaderError::Changed) when the source changed meanwhile. Nothing
-/// is left under `target` then.
+/// is left at the target then.
 pub fn write_files(
     source: &Repository,
     spec: &CodecSpec,
     revision: Option<&str>,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
+    job: &ConvertJob<'_>,
 ) -> Result<(WrittenFiles, PathBuf)> {
     let choice = file_choice(source, spec)?;
-    let output = OutputPath::create(target, force, &crate::payloads::folders_of(source))?;
+    let output = OutputPath::create(job.target, job.force, &folders(source))?;
     let start = Instant::now();
     let descriptor = unchanged(
         || source.snapshot(),
         || {
             let files = RevisionFiles::open(source, revision)?;
-            let writing = Writing { choice, threads, progress, out: output.building() };
+            let writing = Writing { choice, control: job.control, out: output.building() };
             writing.write(files, spec)
         },
     )?;
@@ -149,8 +146,7 @@ pub fn write_files(
 /// A tree in the making.
 struct Writing<'a> {
     choice: &'a CodecChoice,
-    threads: usize,
-    progress: &'a dyn Progress,
+    control: JobControl<'a>,
     out: &'a Path,
 }
 
@@ -159,7 +155,7 @@ impl Writing<'_> {
         let form = FileForm::of(self.choice);
         let mut tree = TreeWriter::new(&self.out.join(FILES_FOLDER), form.suffix())?;
         let mut batch = FileBatch::default();
-        self.progress.start("writing files", files.len() as u64, ProgressUnit::Items);
+        self.control.progress.start("writing files", files.len() as u64, ProgressUnit::Items);
         files.for_each(&mut |path, content| {
             // Files are written in the order of paths, whatever their lengths.
             if !batch.has_room(content.len()) {
@@ -167,14 +163,14 @@ impl Writing<'_> {
             }
             if content.len() > BLOCK_LEN {
                 large::write(self, path, content, &mut tree)?;
-                self.progress.advance(1);
+                self.control.progress.advance(1);
             } else {
                 batch.push(path, content);
             }
             Ok(())
         })?;
         self.flush(&mut batch, &mut tree)?;
-        self.progress.finish();
+        self.control.progress.finish();
         let left_out = files.left_out();
         let descriptor = Descriptor {
             spec: spec.canonical(),
@@ -193,17 +189,17 @@ impl Writing<'_> {
 
     /// Encodes what was gathered, on all threads, and writes it in order.
     fn flush(&self, batch: &mut FileBatch, tree: &mut TreeWriter) -> Result<()> {
-        if self.progress.is_cancelled() {
+        if self.control.progress.is_cancelled() {
             return Err(WriterError::Interrupted);
         }
-        let shares = batch.shares(self.threads);
-        let encoded = threads::map(self.threads, &shares, |share| self.encode(batch, share.clone()))?;
+        let shares = batch.shares(self.control.threads);
+        let encoded = threads::map(self.control.threads, &shares, |share| self.encode(batch, share.clone()))?;
         for (share, encoded) in shares.iter().zip(&encoded) {
             for (number, stored) in share.clone().zip(encoded.chunks()) {
                 tree.put(batch.path(number), stored)?;
             }
         }
-        self.progress.advance(batch.len() as u64);
+        self.control.progress.advance(batch.len() as u64);
         batch.clear();
         Ok(())
     }

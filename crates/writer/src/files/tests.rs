@@ -65,7 +65,8 @@ fn repository(folder: &Path) -> Repository {
 }
 
 fn write(source: &Repository, spec: &str, target: &Path) -> Result<WrittenFiles> {
-    let (written, path) = write_files(source, &spec.parse().unwrap(), Some("HEAD~1"), target, false, 2, &NoProgress)?;
+    let (written, path) =
+        write_files(source, &spec.parse().unwrap(), Some("HEAD~1"), &ConvertJob::new(target, JobControl::quiet(2)))?;
     assert_eq!(path.file_name(), target.file_name());
     Ok(written)
 }
@@ -144,7 +145,12 @@ fn what_a_file_cannot_have_is_refused_and_nothing_is_left() {
         let error = write(&source, spec, &target).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
     }
-    let unknown = write_files(&source, &"store".parse().unwrap(), Some("nowhere"), &target, false, 1, &NoProgress);
+    let unknown = write_files(
+        &source,
+        &"store".parse().unwrap(),
+        Some("nowhere"),
+        &ConvertJob::new(&target, JobControl::quiet(1)),
+    );
     assert!(unknown.unwrap_err().to_string().contains("nowhere"));
     let inside = write(&source, "store", &source.own_folder().join("tree")).unwrap_err().to_string();
     assert!(inside.contains("lies inside the source"), "{inside}");
@@ -164,7 +170,14 @@ fn force_replaces_a_tree_of_files_and_nobody_s_work() {
     let folder = tempfile::tempdir().unwrap();
     let source = repository(folder.path());
     let target = folder.path().join("tree");
-    let again = |force| write_files(&source, &"zstd:3".parse().unwrap(), None, &target, force, 2, &NoProgress);
+    let again = |force| {
+        write_files(
+            &source,
+            &"zstd:3".parse().unwrap(),
+            None,
+            &ConvertJob { force, ..ConvertJob::new(&target, JobControl::quiet(2)) },
+        )
+    };
     again(false).unwrap();
     assert!(again(false).unwrap_err().to_string().contains("exists already"));
     again(true).unwrap();
@@ -210,7 +223,9 @@ fn paths_that_lead_elsewhere_are_refused() {
         git(&path, &["update-ref", "refs/heads/main", &commit], b"");
         let source = Repository::open(&path).unwrap();
         let target = folder.path().join("tree");
-        let error = write_files(&source, &"store".parse().unwrap(), None, &target, false, 1, &NoProgress).unwrap_err();
+        let error =
+            write_files(&source, &"store".parse().unwrap(), None, &ConvertJob::new(&target, JobControl::quiet(1)))
+                .unwrap_err();
         assert!(error.to_string().contains("its path leads elsewhere"), "{error}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "{name}: something is left");
         let visited =

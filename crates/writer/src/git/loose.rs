@@ -21,8 +21,14 @@ use repackbench_reader::{
     threads,
 };
 
-use super::{create_read_only, stream, whole_objects::check_all_written};
-use crate::{Encoding, Progress, Result, WriterError};
+use super::{
+    stream::{self, SourceChunk},
+    whole_objects::check_all_written,
+};
+use crate::{
+    Encoding, JobControl, Progress, Result, WriterError,
+    new_file::{create_read_only, write_read_only},
+};
 
 /// How much of a large new object is read at a time to verify it, in bytes.
 const BUFFER: usize = 128 << 10;
@@ -33,10 +39,10 @@ pub(super) fn convert_loose(
     objects: &LooseObjects,
     dictionaries: &Dictionaries,
     encoding: &Encoding,
-    threads: usize,
     out: &Path,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<()> {
+    let JobControl { threads, progress } = control;
     let (next, written) = (AtomicUsize::new(0), AtomicU64::new(0));
     // The failure at the lowest position, so that the same input gives the same message.
     let failure: Mutex<Option<(usize, WriterError)>> = Mutex::new(None);
@@ -121,7 +127,7 @@ impl<'a> LooseConverter<'a> {
         let detail = match decode_to_vec(&mut self.verifier, &self.encoded, payload_len, &mut self.again) {
             Ok(consumed) if consumed != length as u64 => format!("{consumed} of {length} stored bytes"),
             Ok(_) if self.again != self.payload => "same length, other content".to_string(),
-            Ok(_) => return super::write_file(target, &self.encoded),
+            Ok(_) => return write_read_only(target, &self.encoded),
             Err(error) => error.to_string(),
         };
         Err(unfaithful(path, detail))
@@ -138,8 +144,8 @@ impl<'a> LooseConverter<'a> {
         let payload_len = large.payload_len();
         let mut encoder = self.encoding.streaming_encoder(kind)?;
         let mut file = BufWriter::new(create_read_only(target)?);
-        let streamed =
-            stream::convert(&mut self.decoder, large.stored(), payload_len, &mut encoder, &mut file, progress)?;
+        let source = SourceChunk::new(&mut self.decoder, large.stored(), payload_len);
+        let streamed = stream::convert(source, &mut encoder, &mut file, progress)?;
         // The source's fault, if there is one, explains the encoder's.
         large.check_consumed(path, streamed.consumed)?;
         let length = streamed.encoded?;

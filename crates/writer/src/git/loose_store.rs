@@ -8,16 +8,10 @@ use std::{
 };
 
 use gix_hash::ObjectId;
-use repackbench_reader::{
-    dictionaries::DICTIONARY_FOLDER,
-    git::{GitRepository, whole::WholeObject},
-};
+use repackbench_reader::git::{GitRepository, whole::WholeObject};
 
-use super::{
-    create_read_only, metadata,
-    whole_objects::{self, LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
-};
-use crate::{Encoding, Progress, Result, WriterError};
+use super::whole_objects::{LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects};
+use crate::{Encoding, JobControl, Progress, Result, StoreKind, WriterError, new_file::create_read_only};
 
 /// How much of a large new object is read at a time to verify it, in bytes.
 const BUFFER: usize = 128 << 10;
@@ -31,21 +25,14 @@ pub(super) fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
     out: &Path,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Vec<String>> {
-    // They are copied byte for byte, which would carry garbage along.
-    source.references()?;
-    let report = metadata::write_loose_metadata(source, encoding.spec(), out)?;
-    let mut notes = whole_objects::notes(source);
-    notes.extend(report.left_aside);
-    let objects = out.join("objects");
-    let encoding = encoding.for_loose_objects().for_whole_objects();
-    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
+    let (objects, notes) = super::begin(source, encoding, StoreKind::Loose, out)?;
+    let encoding = encoding.for_loose_objects();
     let folders = [const { AtomicBool::new(false) }; 256];
-    let sink = |_| LooseSink::new(source, &encoding, &objects, &folders, progress);
-    let sinks = (0..threads.max(1)).map(sink).collect::<Result<Vec<_>>>()?;
-    store_objects(source, sinks, "writing loose objects", progress)?;
+    let sink = |_| LooseSink::new(source, &encoding, &objects, &folders, control.progress);
+    let sinks = (0..control.threads.max(1)).map(sink).collect::<Result<Vec<_>>>()?;
+    store_objects(source, sinks, "writing loose objects", control.progress)?;
     Ok(notes)
 }
 

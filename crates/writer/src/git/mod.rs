@@ -1,4 +1,4 @@
-//! Git repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
+//! Git repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder of the caller.
 
 mod btree_store;
 mod loose;
@@ -6,16 +6,12 @@ mod loose_store;
 pub mod metadata;
 pub mod order;
 pub mod pack;
-pub mod rechosen;
+pub mod recompute;
 mod stream;
 pub(crate) mod variant;
 mod whole_objects;
 
-use std::{
-    fs::{File, OpenOptions},
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, git::GitRepository};
@@ -25,43 +21,26 @@ use self::{
     pack::{PackJob, ReferenceDeltas, convert_pack},
 };
 use crate::{
-    Encoding, Layout, Order, Progress, ProgressUnit, Result, StoreKind, WriterError,
+    ConvertJob, Encoding, JobControl, Layout, Order, ProgressUnit, Result, StoreKind,
     conversion::{Conversion, build_beside, watched},
 };
 
-/// Converts the repository at `source` into a new bare repository at `target`.
+/// Converts the repository `source` into a new bare repository, whose store and packs `layout` describes.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left under `target` then.
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] when the source changed meanwhile. Nothing is left at the target
+/// then.
 pub fn convert(
     source: &GitRepository,
     encoding: &Encoding,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Conversion, PathBuf)> {
-    convert_laid_out(source, encoding, Layout::default(), target, force, threads, progress)
-}
-
-/// As [`convert`], with objects in the store and the entries of packs in the order that `layout` says.
-///
-/// # Errors
-/// As [`convert`].
-pub fn convert_laid_out(
-    source: &GitRepository,
-    encoding: &Encoding,
     layout: Layout,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
+    job: &ConvertJob<'_>,
 ) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| {
+    build_beside(job, &folders(source), |out| {
         let convert = || match layout.store {
-            StoreKind::AsFound => convert_parts(source, encoding, layout, out, threads, progress),
-            StoreKind::Loose => loose_store::convert_parts(source, encoding, out, threads, progress),
-            StoreKind::Btree => btree_store::convert_parts(source, encoding, out, threads, progress),
+            StoreKind::AsFound => convert_parts(source, encoding, layout, out, job.control),
+            StoreKind::Loose => loose_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
+            StoreKind::Btree => btree_store::convert_parts(source, &encoding.for_whole_objects(), out, job.control),
         };
         watched(|| source.snapshot().map(Snapshot::Git), convert)
     })
@@ -74,15 +53,14 @@ pub(crate) fn folders(source: &GitRepository) -> Vec<PathBuf> {
     folders
 }
 
-/// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on errors.
 pub fn convert_into(
     source: &GitRepository,
     encoding: &Encoding,
     out: &Path,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Conversion> {
-    let convert = || convert_parts(source, encoding, Layout::default(), out, threads, progress);
+    let convert = || convert_parts(source, encoding, Layout::default(), out, control);
     watched(|| source.snapshot().map(Snapshot::Git), convert)
 }
 
@@ -91,22 +69,15 @@ fn convert_parts(
     encoding: &Encoding,
     layout: Layout,
     out: &Path,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Vec<String>> {
-    // They are copied byte for byte, which would carry garbage along.
-    source.references()?;
-    let report = metadata::write_metadata(source, encoding.spec(), out)?;
-    let mut notes = source.notes().to_vec();
-    notes.extend(report.left_aside);
-    let objects = out.join("objects");
+    let (objects, mut notes) = begin(source, encoding, StoreKind::AsFound, out)?;
     let dictionaries = source.dictionaries()?;
-    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
     let order = match layout.order {
         _ if source.packs().is_empty() => None,
         Order::Source => None,
         _ => {
-            let (order, of_order) = ObjectOrder::new(source, layout, progress)?;
+            let (order, of_order) = ObjectOrder::new(source, layout, control.progress)?;
             notes.extend(of_order);
             Some(order)
         }
@@ -116,17 +87,31 @@ fn convert_parts(
         dictionaries: &dictionaries,
         encoding,
         order: order.as_ref().map(|order| order as &dyn EntryOrder),
-        threads,
-        progress,
+        control,
     };
     convert_packs(source, &job, &objects.join("pack"), &mut notes)?;
     let loose = source.loose_objects()?;
     if !loose.is_empty() {
-        progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
-        loose::convert_loose(&loose, &dictionaries, &encoding.for_loose_objects(), threads, &objects, progress)?;
-        progress.finish();
+        control.progress.start("converting loose objects", loose.len() as u64, ProgressUnit::Items);
+        loose::convert_loose(&loose, &dictionaries, &encoding.for_loose_objects(), &objects, control)?;
+        control.progress.finish();
     }
     Ok(notes)
+}
+
+/// Writes everything but objects into the empty folder `out`. Returns the object directory and the notes of the conversion so far.
+fn begin(source: &GitRepository, encoding: &Encoding, store: StoreKind, out: &Path) -> Result<(PathBuf, Vec<String>)> {
+    // References are copied byte for byte, so garbage in them has to be found here.
+    source.references()?;
+    let report = metadata::write_metadata(source, encoding.spec(), store, out)?;
+    let mut notes = source.notes().to_vec();
+    if store != StoreKind::AsFound {
+        notes.extend(whole_objects::promisor_note(source));
+    }
+    notes.extend(report.left_aside);
+    let objects = out.join("objects");
+    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
+    Ok((objects, notes))
 }
 
 /// Converts every pack of `source` into the folder `out`.
@@ -135,7 +120,7 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
     for files in source.packs() {
         total += std::fs::metadata(&files.pack).map_err(|e| ReaderError::io("inspect", &files.pack, e))?.len();
     }
-    job.progress.start("converting packs", total, ProgressUnit::Bytes);
+    job.control.progress.start("converting packs", total, ProgressUnit::Bytes);
     for files in source.packs() {
         let converted = convert_pack(files, job, out)?;
         let name = files.pack.display();
@@ -149,7 +134,7 @@ fn convert_packs(source: &GitRepository, job: &PackJob<'_>, out: &Path, notes: &
             ));
         }
     }
-    job.progress.finish();
+    job.control.progress.finish();
     Ok(())
 }
 
@@ -169,22 +154,4 @@ pub(crate) fn refuse_bases(source: &GitRepository) -> Result<()> {
             Err(ReaderError::unsupported(source.git_dir(), what).into())
         }
     }
-}
-
-/// Creates the file `path`, which must not exist, readable and nothing else once it is closed, as git's object files are.
-pub(crate) fn create_read_only(path: &Path) -> Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o444);
-    options.open(path).map_err(|e| WriterError::io("create", path, e))
-}
-
-/// Writes `content` to `path`, replacing a file that is there.
-pub(crate) fn write_file(path: &Path, content: &[u8]) -> Result<()> {
-    match std::fs::remove_file(path) {
-        Err(e) if e.kind() != std::io::ErrorKind::NotFound => return Err(WriterError::io("replace", path, e)),
-        _ => {}
-    }
-    create_read_only(path)?.write_all(content).map_err(|e| WriterError::io("write", path, e))
 }

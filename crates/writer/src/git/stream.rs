@@ -7,7 +7,7 @@ use std::{
 
 use gix_hash::{Kind, ObjectId};
 use repackbench_codec::{ChunkDecoder, ChunkEncoder, CodecError};
-use repackbench_reader::{git::hash::GitHasher, threads};
+use repackbench_reader::{hash::IdHasher, threads};
 
 use crate::{Progress, WriterError};
 
@@ -25,58 +25,60 @@ pub(super) struct Streamed {
     pub(super) digest: ObjectId,
 }
 
-/// How the payload of the new chunk differs from that of the old one.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Reframed<'a> {
-    /// How many bytes of the old one are left out at its start.
-    pub(super) skipped: usize,
-    /// What the new one begins with instead.
-    pub(super) header: &'a [u8],
+/// A chunk to convert, and how the new payload differs from its own.
+pub(super) struct SourceChunk<'a, R> {
+    decoder: &'a mut ChunkDecoder,
+    /// The reader that yields the chunk next.
+    stored: R,
+    payload_len: u64,
+    /// Length of the header of the payload that is dropped, in bytes.
+    dropped_len: usize,
+    /// The header that the new payload gets instead.
+    header: &'a [u8],
 }
 
-/// Decodes the chunk that `stored` yields next on a thread of its own and encodes its payload into `sink` on this one.
+impl<'a, R: BufRead + Send> SourceChunk<'a, R> {
+    /// The chunk that `stored` yields next, whose payload has `payload_len` bytes and does not change.
+    pub(super) fn new(decoder: &'a mut ChunkDecoder, stored: R, payload_len: u64) -> Self {
+        SourceChunk { decoder, stored, payload_len, dropped_len: 0, header: &[] }
+    }
+
+    /// The same chunk, with `header` in place of the first `dropped_len` bytes of its payload.
+    pub(super) fn with_header(self, dropped_len: usize, header: &'a [u8]) -> Self {
+        SourceChunk { dropped_len, header, ..self }
+    }
+
+    /// Length of the new payload in bytes.
+    pub(super) fn new_payload_len(&self) -> u64 {
+        self.payload_len.saturating_sub(self.dropped_len as u64).saturating_add(self.header.len() as u64)
+    }
+}
+
+/// Decodes the chunk `source` on a thread of its own and encodes its payload into `sink` on this one.
 ///
 /// # Errors
 /// Only [`WriterError::Interrupted`], when the user wants the work to stop, and [`WriterError::Thread`].
 pub(super) fn convert(
-    decoder: &mut ChunkDecoder,
-    stored: impl BufRead + Send,
-    payload_len: u64,
+    source: SourceChunk<'_, impl BufRead + Send>,
     encoder: &mut ChunkEncoder,
     sink: &mut dyn Write,
     progress: &dyn Progress,
 ) -> crate::Result<Streamed> {
-    convert_reframed(decoder, stored, payload_len, Reframed::default(), encoder, sink, progress)
-}
-
-/// As [`convert`], where the new payload is not quite the old one.
-///
-/// # Errors
-/// As [`convert`].
-pub(super) fn convert_reframed(
-    decoder: &mut ChunkDecoder,
-    mut stored: impl BufRead + Send,
-    payload_len: u64,
-    reframed: Reframed<'_>,
-    encoder: &mut ChunkEncoder,
-    sink: &mut dyn Write,
-    progress: &dyn Progress,
-) -> crate::Result<Streamed> {
-    let Reframed { mut skipped, header } = reframed;
-    let new_len = payload_len.saturating_sub(skipped as u64).saturating_add(header.len() as u64);
+    let new_len = source.new_payload_len();
+    let SourceChunk { decoder, mut stored, payload_len, dropped_len: mut to_drop, header } = source;
     let (sender, receiver) = sync_channel(PIECES);
     std::thread::scope(|scope| {
         let decoding = threads::spawn(scope, move || {
-            let mut hasher = GitHasher::new(Kind::Sha256);
+            let mut hasher = IdHasher::new(Kind::Sha256);
             hasher.update(header);
             send(&sender, header);
             let consumed = decoder.decode_stream_from(&mut stored, payload_len, &mut |bytes| {
                 if progress.is_cancelled() {
                     return Err(std::io::Error::other("cancelled"));
                 }
-                let left_out = skipped.min(bytes.len());
-                skipped -= left_out;
-                let bytes = bytes.get(left_out..).unwrap_or_default();
+                let dropped = to_drop.min(bytes.len());
+                to_drop -= dropped;
+                let bytes = bytes.get(dropped..).unwrap_or_default();
                 hasher.update(bytes);
                 send(&sender, bytes);
                 Ok(())
@@ -103,7 +105,7 @@ pub(super) fn digest(
     mut stored: impl BufRead,
     payload_len: u64,
 ) -> Result<(u64, ObjectId), CodecError> {
-    let mut hasher = GitHasher::new(Kind::Sha256);
+    let mut hasher = IdHasher::new(Kind::Sha256);
     let consumed = decoder.decode_stream_from(&mut stored, payload_len, &mut |bytes| {
         hasher.update(bytes);
         Ok(())

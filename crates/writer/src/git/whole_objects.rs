@@ -16,7 +16,7 @@ use repackbench_reader::{
     },
 };
 
-use super::stream::{self, Reframed};
+use super::stream::{self, SourceChunk};
 use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
 
 /// Of a buffer that one object made larger than this, no more is kept.
@@ -139,19 +139,11 @@ impl<'a> ObjectEncoder<'a> {
     ) -> Result<StreamedChunk> {
         let LargeContent { stored, payload_len, header_len } = large;
         let mut encoder = self.encoding.streaming_encoder(object.chunk_kind())?;
-        let reframed = Reframed { skipped: header_len, header };
-        let streamed = stream::convert_reframed(
-            &mut self.decoder,
-            stored,
-            payload_len,
-            reframed,
-            &mut encoder,
-            sink,
-            self.progress,
-        )?;
+        let source = SourceChunk::new(&mut self.decoder, stored, payload_len).with_header(header_len, header);
+        let new_len = source.new_payload_len();
+        let streamed = stream::convert(source, &mut encoder, sink, self.progress)?;
         // The source's fault, if there is one, explains the encoder's.
         streamed.consumed.map_err(|error| object.damaged(&error))?;
-        let new_len = payload_len.saturating_sub(header_len as u64).saturating_add(header.len() as u64);
         Ok(StreamedChunk { len: streamed.encoded?, payload_len: new_len, digest: streamed.digest })
     }
 
@@ -245,16 +237,11 @@ impl LargeContent<'_> {
     }
 }
 
-/// What there is to say of every conversion to a store without deltas.
-pub(super) fn notes(source: &GitRepository) -> Vec<String> {
-    let mut notes = source.notes().to_vec();
-    if source.packs().iter().any(|pack| pack.promisor.is_some()) {
-        notes.push(
-            "objects that a remote promised cannot be marked so outside of packs: git takes what is not here for missing"
-                .to_owned(),
-        );
-    }
-    notes
+/// The note about marks that are lost in a store without packs.
+pub(super) fn promisor_note(source: &GitRepository) -> Option<String> {
+    let note =
+        "objects that a remote promised cannot be marked so outside of packs: git takes what is not here for missing";
+    source.packs().iter().any(|pack| pack.promisor.is_some()).then(|| note.to_owned())
 }
 
 #[cfg(test)]

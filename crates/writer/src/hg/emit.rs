@@ -22,7 +22,7 @@ use repackbench_reader::{
     hg::revlog::{ENTRY_LEN, Revlog, RevlogHeader},
 };
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, new_file::create_with_mode};
 
 /// Offsets have 48 bits.
 const MAX_OFFSET: u64 = (1 << 48) - 1;
@@ -73,7 +73,7 @@ impl NewFile {
 fn write(file: &mut Option<File>, path: &Path, mode: u32, bytes: &[u8]) -> Result<()> {
     let file = match file {
         Some(file) => file,
-        none => none.insert(super::create(path, mode)?),
+        none => none.insert(create_with_mode(path, mode)?),
     };
     file.write_all(bytes).map_err(|e| WriterError::io("write", path, e))
 }

@@ -19,7 +19,10 @@ use std::{
 
 use repackbench_reader::{ReaderError, hg::HgRepository, threads};
 
-use crate::{Encoding, Progress, ProgressUnit, Result, WriterError, copy_as_owner};
+use crate::{
+    Encoding, JobControl, ProgressUnit, Result, WriterError,
+    new_file::{copy_as_owner, create_with_mode},
+};
 
 /// Fewer folders are created sooner than threads are started.
 const WORTH_THREADS: usize = 32;
@@ -31,10 +34,10 @@ const OWNER_MAY_ALL: u32 = 0o700;
 pub(super) fn write_metadata(
     source: &HgRepository,
     encoding: &Encoding,
-    threads: usize,
     hg_dir: &Path,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<()> {
+    let JobControl { threads, progress } = control;
     let kept = source.kept_files();
     create_folders(source, kept, threads, hg_dir)?;
     write_requirements(source, encoding, hg_dir)?;
@@ -119,5 +122,5 @@ fn write_requirements_file(
         true => fs::read(&from).map_err(|e| ReaderError::io("read", &from, e))?,
         false => requirement_lines(new),
     };
-    super::create(&to, mode)?.write_all(&content).map_err(|e| WriterError::io("write", &to, e))
+    create_with_mode(&to, mode)?.write_all(&content).map_err(|e| WriterError::io("write", &to, e))
 }

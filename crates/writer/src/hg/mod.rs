@@ -1,42 +1,29 @@
-//! Mercurial repositories: [`convert`] writes a new one beside its source, [`convert_into`] one in a folder of the caller's.
+//! Mercurial repositories: [`convert`] writes a new repository beside its source, [`convert_into`] writes into a folder of the caller.
 
 mod chunks;
 mod emit;
 mod metadata;
-pub mod rechosen;
+pub mod recompute;
 mod revlogs;
 pub(crate) mod variant;
 
-use std::{
-    fs::{File, OpenOptions, Permissions},
-    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use repackbench_codec::BASE_REQUIREMENT;
 use repackbench_reader::{ReaderError, Snapshot, dictionaries::DICTIONARY_FOLDER, hg::HgRepository};
 
 use crate::{
-    Encoding, Progress, Result, WriterError,
+    ConvertJob, Encoding, JobControl, Result,
     conversion::{Conversion, build_beside, watched},
-    own_copy::OWNER_MAY_READ_AND_WRITE,
 };
 
-/// Converts the repository `source` into a new one at `target`: a folder with a `.hg` in it, and no checkout.
+/// Converts the repository `source` into a new one: a folder with a `.hg` in it, and no checkout.
 ///
 /// # Errors
-/// See [`WriterError`]; [`ReaderError::Changed`] or
-/// [`Locked`](repackbench_reader::ReaderError::Locked) when the source was written to meanwhile. Nothing is left under
-/// `target` then.
-pub fn convert(
-    source: &HgRepository,
-    encoding: &Encoding,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
-) -> Result<(Conversion, PathBuf)> {
-    build_beside(target, force, &folders(source), |out| convert_into(source, encoding, out, threads, progress))
+/// See [`WriterError`](crate::WriterError); [`ReaderError::Changed`] or [`Locked`](repackbench_reader::ReaderError::Locked) when the
+/// source was written to meanwhile. Nothing is left at the target then.
+pub fn convert(source: &HgRepository, encoding: &Encoding, job: &ConvertJob<'_>) -> Result<(Conversion, PathBuf)> {
+    build_beside(job, &folders(source), |out| convert_into(source, encoding, out, job.control))
 }
 
 /// The folders of `source`. A store may be linked in from elsewhere.
@@ -44,23 +31,22 @@ pub(crate) fn folders(source: &HgRepository) -> [PathBuf; 2] {
     [source.hg_dir().to_owned(), source.store_dir()]
 }
 
-/// Converts the repository `source` into the empty folder `out`, which the caller syncs and names, or discards on errors.
+/// Converts the repository `source` into the empty folder `out`, which the caller syncs and renames, or discards on errors.
 pub fn convert_into(
     source: &HgRepository,
     encoding: &Encoding,
     out: &Path,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Conversion> {
     watched(
         || source.snapshot().map(Snapshot::Hg),
         || {
             refuse_bases(source)?;
             let hg_dir = out.join(".hg");
-            metadata::write_metadata(source, encoding, threads, &hg_dir, progress)?;
+            metadata::write_metadata(source, encoding, &hg_dir, control)?;
             let store = hg_dir.join("store");
             encoding.write_dictionaries(&store.join(DICTIONARY_FOLDER))?;
-            let notes = revlogs::convert_revlogs(source, encoding, threads, &store, progress)?;
+            let notes = revlogs::convert_revlogs(source, encoding, &store, control)?;
             Ok(source.notes().iter().cloned().chain(notes).collect())
         },
     )
@@ -76,16 +62,4 @@ pub(crate) fn refuse_bases(source: &HgRepository) -> Result<()> {
         "converting a variant with the requirement '{BASE_REQUIREMENT}': convert the repository that it was made from"
     );
     Err(ReaderError::unsupported(source.hg_dir(), what).into())
-}
-
-/// Creates the file `path`, which must not exist, with the permission bits of `mode`, and those that its owner needs.
-fn create(path: &Path, mode: u32) -> Result<File> {
-    let mode = mode & 0o777 | OWNER_MAY_READ_AND_WRITE;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(mode);
-    let file = options.open(path).map_err(|e| WriterError::io("create", path, e))?;
-    // Whatever the user's mask takes away: in a repository for several users hg gives files the mode of their folder.
-    file.set_permissions(Permissions::from_mode(mode))
-        .map_err(|e| WriterError::io("set the permissions of", path, e))?;
-    Ok(file)
 }

@@ -28,7 +28,7 @@ use super::{
     emit::{NewFile, RevlogEmitter},
 };
 use crate::{
-    Encoding, Progress, ProgressUnit, Result, WriterError,
+    Encoding, JobControl, ProgressUnit, Result, WriterError,
     pipeline::{self, BatchConverter, EncodedBatch},
 };
 
@@ -77,10 +77,10 @@ impl<'a> SourceRevlog<'a> {
 pub(super) fn convert_revlogs(
     source: &HgRepository,
     encoding: &Encoding,
-    threads: usize,
     out: &Path,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Vec<String>> {
+    let JobControl { threads, progress } = control;
     let revlogs = threads::map(threads, source.revlogs(), SourceRevlog::new)?;
     progress.start("converting revlogs", revlogs.iter().map(SourceRevlog::bytes).sum(), ProgressUnit::Bytes);
     let (large, small): (Vec<_>, Vec<_>) = revlogs.iter().partition(|revlog| revlog.is_large());
@@ -91,7 +91,7 @@ pub(super) fn convert_revlogs(
         let (now, later) = large.split_at(round_len(large));
         // The small ones come last, where they keep all threads busy to the end.
         let small = if later.is_empty() { small.as_slice() } else { &[] };
-        Round::open(&places, encoding, now, small, progress)?.run(threads)?;
+        Round::open(&places, encoding, now, small, control)?.run()?;
         if later.is_empty() {
             break;
         }
@@ -175,7 +175,7 @@ struct Round<'a> {
     large: Vec<(&'a SourceRevlog<'a>, Revlog)>,
     small: &'a [&'a SourceRevlog<'a>],
     batches: Vec<Batch>,
-    progress: &'a dyn Progress,
+    control: JobControl<'a>,
 }
 
 impl<'a> Round<'a> {
@@ -184,9 +184,9 @@ impl<'a> Round<'a> {
         encoding: &'a Encoding,
         large: &[&'a SourceRevlog<'a>],
         small: &'a [&'a SourceRevlog<'a>],
-        progress: &'a dyn Progress,
+        control: JobControl<'a>,
     ) -> Result<Self> {
-        let mut round = Round { places, encoding, large: Vec::new(), small, batches: Vec::new(), progress };
+        let mut round = Round { places, encoding, large: Vec::new(), small, batches: Vec::new(), control };
         for (number, source) in large.iter().enumerate() {
             let revlog = Revlog::open(source.files)?;
             round.batches.extend(cut(&revlog).into_iter().map(|part| Batch::Part { large: number, part }));
@@ -196,9 +196,9 @@ impl<'a> Round<'a> {
         Ok(round)
     }
 
-    fn run(&self, threads: usize) -> Result<()> {
+    fn run(&self) -> Result<()> {
         let mut emitter = None;
-        pipeline::run(self, &self.batches, threads, self.progress, &mut |batch, encoded| match batch {
+        pipeline::run(self, &self.batches, self.control, &mut |batch, encoded| match batch {
             Batch::Part { large, part } => self.write_part(*large, part, encoded, &mut emitter),
             Batch::Small(_) => Ok(()),
         })
@@ -229,7 +229,7 @@ impl<'a> Round<'a> {
         }
         // Of the bytes of the whole, as much as this part has of the revisions.
         let share = |revisions: usize| source.bytes() * revisions as u64 / revlog.len().max(1) as u64;
-        self.progress.advance(share(part.revisions.end) - share(part.revisions.start));
+        self.control.progress.advance(share(part.revisions.end) - share(part.revisions.start));
         Ok(())
     }
 
@@ -248,7 +248,7 @@ impl<'a> Round<'a> {
         }
         encoded.clear();
         emitter.finish()?;
-        self.progress.advance(source.bytes());
+        self.control.progress.advance(source.bytes());
         Ok(())
     }
 }

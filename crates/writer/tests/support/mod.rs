@@ -15,7 +15,7 @@ use repackbench_reader::{
         hash::object_id,
     },
 };
-use repackbench_writer::{Encoding, Layout, NoProgress, StoreKind, git};
+use repackbench_writer::{ConvertJob, Encoding, JobControl, Layout, StoreKind, git};
 
 /// An object to be.
 pub(crate) type Object = (ObjectKind, Vec<u8>);
@@ -74,7 +74,8 @@ pub(crate) fn source(folder: &Path, hash: Kind, objects: &[Object]) -> GitReposi
 pub(crate) fn convert(source: &GitRepository, spec: &str, threads: usize, name: &str) -> PathBuf {
     let target = source.git_dir().with_file_name(name);
     let encoding = Encoding::plain(&spec.parse().unwrap());
-    git::convert_laid_out(source, &encoding, in_store(StoreKind::Btree), &target, true, threads, &NoProgress).unwrap();
+    let job = ConvertJob { force: true, ..ConvertJob::new(&target, JobControl::quiet(threads)) };
+    git::convert(source, &encoding, in_store(StoreKind::Btree), &job).unwrap();
     target
 }
 

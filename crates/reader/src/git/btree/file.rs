@@ -16,15 +16,22 @@ use super::{
         check_overflow,
     },
     page_cache::PageCache,
-    value::BtreePlace,
 };
 use crate::{
     Place, ReaderError, Result,
     access::{Access, AccessLog, AccessPart, FileRole},
 };
 
-/// The name of the file in its object directory.
-pub const BTREE_FILE: &str = "repackbench.btree";
+/// Where a value lies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BtreePlace {
+    /// Where it starts in the file.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub len: u64,
+    /// Whether it lies in a leaf, and not on overflow pages.
+    pub is_in_page: bool,
+}
 
 /// An open B-tree file with the pages of it that were read last. One thread's.
 pub struct BtreeFile {

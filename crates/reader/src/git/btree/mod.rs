@@ -12,7 +12,7 @@ mod value;
 mod walk;
 
 pub use self::{
-    file::{BTREE_FILE, BtreeFile},
-    value::{BtreePlace, ValueHead, write_head},
+    file::{BtreeFile, BtreePlace},
+    value::{ValueHead, write_head},
     walk::Occupancy,
 };

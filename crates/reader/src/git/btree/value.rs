@@ -4,7 +4,7 @@ use std::{fs::File, io::BufReader};
 
 use repackbench_codec::ChunkDecoder;
 
-use super::{BtreeFile, layout::PAGE_HEADER_LEN};
+use super::{BtreeFile, BtreePlace, layout::PAGE_HEADER_LEN};
 use crate::{
     ChunkKind, FileSection, ObjectKind, Place, ReaderError, Result,
     access::{Access, AccessPart, TracedDecode},
@@ -20,17 +20,6 @@ const LONGEST_HEAD: usize = 10;
 
 /// How much of a large value is read at a time, in bytes.
 const BUFFER: usize = 128 << 10;
-
-/// Where a value lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BtreePlace {
-    /// Where it starts in the file.
-    pub offset: u64,
-    /// Its length in bytes.
-    pub len: u64,
-    /// Whether it lies in a leaf, and not on overflow pages.
-    pub is_in_page: bool,
-}
 
 /// The beginning of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,7 +3,11 @@
 use gix_hash::{ObjectId, oid};
 use rustc_hash::FxHashSet;
 
-use super::{commit::parse_commit, tree_diff::parse_entry, walk::damaged};
+use super::{
+    commit::parse_commit,
+    expect::{damaged, malformed_tree},
+    tree_diff::parse_entry,
+};
 use crate::{ObjectKind, Result, TraverseVisitor, git::ObjectStore, traits::FileMode};
 
 /// Visits `commits` and the trees and blobs that they hold and their parents outside of `commits` do not, as
@@ -105,7 +109,7 @@ impl Walk {
             }
             let mut rest = self.content.as_slice();
             while !rest.is_empty() {
-                let malformed = || damaged(store, id, "a tree", "content that is no list of entries");
+                let malformed = || malformed_tree(store, id);
                 let entry = parse_entry(rest, id.kind().len_in_bytes()).ok_or_else(malformed)?;
                 let child = ObjectId::try_from(entry.id).map_err(|_| malformed())?;
                 rest = rest.get(entry.len..).unwrap_or_default();

@@ -4,9 +4,11 @@
 //! that was visited at its path before was visited with that one: only the entries between what both begin with and
 //! what both end with are new. Branches that go their own way take turns in a log, so a few trees of each path are kept.
 
-use std::{ops::Range, sync::Arc};
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
+
+use crate::common_prefix::{common_prefix, common_suffix};
 
 /// The most content that is kept, in bytes. Folders beyond it are looked at entry by entry.
 const MOST_CONTENT: usize = 64 << 20;
@@ -243,27 +245,6 @@ fn most_alike(trees: &[LastTree], content: &[u8]) -> Option<(usize, Common)> {
         }
     }
     best.map(|(_, at, common)| (at, common))
-}
-
-/// As many bytes as are compared in one go.
-const STRIDE: usize = 32;
-
-/// How many bytes `a` and `b` both begin with.
-fn common_prefix(a: &[u8], b: &[u8]) -> usize {
-    let strides = a.as_chunks::<STRIDE>().0.iter().zip(b.as_chunks::<STRIDE>().0);
-    let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
-    let rest: Range<usize> = same..a.len().min(b.len());
-    let (a, b) = (a.get(rest.clone()).unwrap_or_default(), b.get(rest).unwrap_or_default());
-    same + a.iter().zip(b).take_while(|(a, b)| a == b).count()
-}
-
-/// How many bytes `a` and `b` both end with.
-fn common_suffix(a: &[u8], b: &[u8]) -> usize {
-    let strides = a.as_rchunks::<STRIDE>().1.iter().rev().zip(b.as_rchunks::<STRIDE>().1.iter().rev());
-    let same = STRIDE * strides.take_while(|(a, b)| a == b).count();
-    let rest = |bytes: &[u8]| bytes.len() - same;
-    let (a, b) = (a.get(..rest(a)).unwrap_or_default(), b.get(..rest(b)).unwrap_or_default());
-    same + a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count()
 }
 
 #[cfg(test)]

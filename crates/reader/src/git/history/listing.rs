@@ -7,12 +7,12 @@ use rustc_hash::FxHashSet;
 
 use super::{
     GitHistory, PathNumber, PathTable, Target,
-    commit::parse_tag_target,
+    expect::{damaged, malformed_tree, read_tree, target_of_tag},
     last_trees::LastTrees,
     new_entries::{WalkedTree, for_each_new_entry},
     seen_objects::{SeenObjects, Sighting},
     tree_diff::parse_entry,
-    walk::{CommitWalk, damaged},
+    walk::CommitWalk,
 };
 use crate::{
     ObjectKind, Result,
@@ -104,16 +104,13 @@ impl GitHistory {
         let mut wanted = Some(root);
         loop {
             if let Some(id) = wanted.take().filter(|id| seen.insert(*id)) {
-                match store.read_shared(&id, None)? {
-                    Some((ObjectKind::Tree, content)) if open.len() < MAX_DEPTH => {
-                        listing.trees.push(id);
-                        open.push((id, content, 0));
-                    }
-                    Some((ObjectKind::Tree, _)) => {
-                        return Err(damaged(&store, id, "a tree", "one at the end of too many folders"));
-                    }
-                    Some((other, _)) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
-                    None => {}
+                let content = read_tree(&mut store, id, None)?;
+                if content.is_some() && open.len() >= MAX_DEPTH {
+                    return Err(damaged(&store, id, "a tree", "one at the end of too many folders"));
+                }
+                if let Some(content) = content {
+                    listing.trees.push(id);
+                    open.push((id, content, 0));
                 }
             }
             let Some((id, content, at)) = open.last_mut() else { return Ok(listing) };
@@ -124,7 +121,7 @@ impl GitHistory {
             }
             let entry = parse_entry(rest, self.hash.len_in_bytes());
             let Some((entry, child)) = entry.and_then(|entry| Some((entry, ObjectId::try_from(entry.id).ok()?))) else {
-                return Err(damaged(&store, *id, "a tree", "content that is no list of entries"));
+                return Err(malformed_tree(&store, *id));
             };
             *at += entry.len;
             if entry.is_tree() {
@@ -199,13 +196,6 @@ impl Tips {
     }
 }
 
-/// What the tag `id` names.
-fn target_of_tag(store: &mut ObjectStore, id: ObjectId, content: &mut Vec<u8>) -> Result<ObjectId> {
-    store.read_expected(&id, ObjectKind::Tag, content)?;
-    parse_tag_target(content, id.kind())
-        .ok_or_else(|| damaged(store, id, "a tag with an object line", "another beginning"))
-}
-
 /// Visits `roots` and all that is in them, each object when it is met first.
 fn list_trees(
     store: &mut ObjectStore,
@@ -229,13 +219,9 @@ fn list_trees(
                 }
                 continue;
             }
-            let content = match store.read_shared(&id, place)? {
-                None => {
-                    store.note_missing(&id)?;
-                    continue;
-                }
-                Some((ObjectKind::Tree, content)) => content,
-                Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
+            let Some(content) = read_tree(store, id, place)? else {
+                store.note_missing(&id)?;
+                continue;
             };
             if visit(store, &ListedObject { kind, id: &id, place, path }).is_break() {
                 return Ok(());

@@ -1,6 +1,7 @@
 //! A Git repository as revisions and content.
 
 mod commit;
+mod expect;
 mod finder;
 mod introduced;
 mod last_trees;
@@ -18,13 +19,13 @@ use std::collections::HashMap;
 use gix_hash::{Kind, ObjectId, oid};
 
 use self::{
-    commit::parse_tag_target,
+    expect::{damaged, read_tree, target_of_tag},
     last_trees::LastTrees,
     new_entries::{WalkedTree, for_each_new_entry},
     path_change::change_of_path,
     seen_objects::{SeenObjects, Sighting},
     tree_diff::TreeDiff,
-    walk::{CommitWalk, ParentOverrides, damaged},
+    walk::{CommitWalk, ParentOverrides},
 };
 pub use self::{
     finder::SharedObjectStore,
@@ -129,9 +130,7 @@ impl GitHistory {
                         return Ok(());
                     }
                     visit(ObjectKind::Tag, &id);
-                    store.read_expected(&id, ObjectKind::Tag, &mut self.content)?;
-                    id = parse_tag_target(&self.content, self.hash)
-                        .ok_or_else(|| damaged(&store, id, "a tag with an object line", "another beginning"))?;
+                    id = target_of_tag(&mut store, id, &mut self.content)?;
                     continue;
                 }
                 // No Git store holds them.
@@ -157,13 +156,9 @@ impl GitHistory {
                 pending.push((*root, LastTrees::ROOT, place));
             }
             while let Some((id, folder, place)) = pending.pop() {
-                let content = match store.read_shared(&id, place)? {
-                    None => {
-                        store.note_missing(&id)?;
-                        continue;
-                    }
-                    Some((ObjectKind::Tree, content)) => content,
-                    Some((other, _)) => return Err(damaged(&store, id, "a tree", &format!("a {other}"))),
+                let Some(content) = read_tree(&mut store, id, place)? else {
+                    store.note_missing(&id)?;
+                    continue;
                 };
                 visit(ObjectKind::Tree, &id);
                 let first_child = pending.len();
@@ -301,9 +296,5 @@ impl History for GitHistory {
 
     fn decode_again(&mut self, chunk: &ChunkInMemory<'_>, payload: &mut Vec<u8>) -> Result<()> {
         self.store.lock().decode_again(chunk, payload)
-    }
-
-    fn git_objects(&self) -> Option<SharedObjectStore> {
-        Some(self.objects())
     }
 }

@@ -1,13 +1,11 @@
 //! The entries of a tree that a walk has not met at its path before.
 
-use std::sync::Arc;
-
 use gix_hash::{Kind, ObjectId, oid};
 
 use super::{
+    expect::{TreeContent, malformed_tree},
     last_trees::{Folder, LastTrees},
     tree_diff::{TreeEntry, parse_entry},
-    walk::damaged,
 };
 use crate::{Result, git::ObjectStore};
 
@@ -16,7 +14,7 @@ pub(super) struct WalkedTree {
     pub(super) id: ObjectId,
     /// Where it was met.
     pub(super) folder: Folder,
-    pub(super) content: Arc<Vec<u8>>,
+    pub(super) content: TreeContent,
 }
 
 /// Calls `visit` with those entries of `tree` that no tree that was walked at its path before had, and some more, in their order;
@@ -43,10 +41,9 @@ pub(super) fn for_each_new_entry(
             at = known_to;
             continue;
         }
-        let malformed = |store: &ObjectStore| damaged(store, id, "a tree", "content that is no list of entries");
         let rest = content.get(at..).unwrap_or_default();
-        let Some(entry) = parse_entry(rest, hash.len_in_bytes()) else { return Err(malformed(store)) };
-        let Ok(child) = oid::try_from_bytes(entry.id) else { return Err(malformed(store)) };
+        let Some(entry) = parse_entry(rest, hash.len_in_bytes()) else { return Err(malformed_tree(store, id)) };
+        let Ok(child) = oid::try_from_bytes(entry.id) else { return Err(malformed_tree(store, id)) };
         if last_trees.pass(folder, &mut new, |last| entry.is_behind(last, hash)) {
             let known_to = last_trees.skip_known(folder, &mut new, &content, at, starts);
             if known_to > at {

@@ -1,14 +1,12 @@
 //! What a commit changed at one path: only the trees on the way there are read.
 
-use std::sync::Arc;
-
 use gix_hash::{Kind, ObjectId};
 
 use super::{
+    expect::{malformed_tree, read_tree_or_empty},
     tree_diff::{TreeEntry, parse_entry},
-    walk::damaged,
 };
-use crate::{Changes, ObjectKind, Result, git::ObjectStore};
+use crate::{Changes, Result, git::ObjectStore};
 
 /// Adds the change of `path` between the trees `old` and `new` to `changes`, if there is one. A tree that is not there, or missing, which
 /// the store remembers, holds nothing.
@@ -26,8 +24,8 @@ pub(super) fn change_of_path(
         if old == new {
             return Ok(());
         }
-        let old_tree = read_tree(store, old)?;
-        let new_tree = read_tree(store, new)?;
+        let old_tree = read_tree_or_empty(store, old)?;
+        let new_tree = read_tree_or_empty(store, new)?;
         let old_entry = find_entry(store, hash, old, &old_tree, name)?;
         let new_entry = find_entry(store, hash, new, &new_tree, name)?;
         if names.peek().is_none() {
@@ -43,18 +41,6 @@ pub(super) fn change_of_path(
     Ok(())
 }
 
-fn read_tree(store: &mut ObjectStore, id: Option<ObjectId>) -> Result<Arc<Vec<u8>>> {
-    let Some(id) = id else { return Ok(Arc::default()) };
-    match store.read_shared(&id, None)? {
-        Some((ObjectKind::Tree, tree)) => Ok(tree),
-        Some((other, _)) => Err(damaged(store, id, "a tree", &format!("a {other}"))),
-        None => {
-            store.note_missing(&id)?;
-            Ok(Arc::default())
-        }
-    }
-}
-
 /// The entry of `tree`, which is that of `id`, with this name.
 fn find_entry<'a>(
     store: &ObjectStore,
@@ -63,10 +49,7 @@ fn find_entry<'a>(
     tree: &'a [u8],
     name: &[u8],
 ) -> Result<Option<TreeEntry<'a>>> {
-    entry_called(tree, hash, name).map_err(|Malformed| {
-        let id = id.unwrap_or_else(|| hash.null());
-        damaged(store, id, "a tree", "content that is no list of entries")
-    })
+    entry_called(tree, hash, name).map_err(|Malformed| malformed_tree(store, id.unwrap_or_else(|| hash.null())))
 }
 
 /// What is no tree.

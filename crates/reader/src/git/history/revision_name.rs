@@ -4,8 +4,8 @@ use gix_hash::ObjectId;
 
 use super::{
     GitHistory,
-    commit::{parse_commit, parse_tag_target},
-    walk::damaged,
+    commit::parse_commit,
+    expect::{damaged, tag_target},
 };
 use crate::{ObjectKind, ReaderError, Result, git::repository::Target};
 
@@ -70,10 +70,7 @@ impl GitHistory {
         for _ in 0..MAX_TAGS {
             match store.read(&id, &mut content)? {
                 Some(ObjectKind::Commit) => return Ok(id),
-                Some(ObjectKind::Tag) => {
-                    id = parse_tag_target(&content, self.hash)
-                        .ok_or_else(|| damaged(&store, id, "a tag with an object line", "another beginning"))?;
-                }
+                Some(ObjectKind::Tag) => id = tag_target(&store, id, &content)?,
                 Some(other) => return Err(damaged(&store, id, "a commit", &format!("a {other}"))),
                 None => return Err(store.missing(&id)),
             }

@@ -3,13 +3,13 @@
 //! Trees of neighbouring revisions are mostly the same bytes, so what both begin with is skipped before any entry is
 //! compared.
 
-use std::{cmp::Ordering, sync::Arc};
+use std::cmp::Ordering;
 
 use gix_hash::{Kind, ObjectId};
 use gix_object::tree::name_order;
 
-use super::walk::damaged;
-use crate::{Changes, FileVersion, ObjectKind, Result, git::ObjectStore, traits::FileMode};
+use super::expect::{TreeContent, damaged, read_tree_or_empty};
+use crate::{Changes, FileVersion, Result, git::ObjectStore, traits::FileMode};
 
 /// git's default for `core.maxTreeDepth`. A tree that holds itself, which content that was never hashed can, ends here.
 const MAX_DEPTH: usize = 4096;
@@ -35,7 +35,7 @@ struct Level {
 #[derive(Debug)]
 struct TreeCursor {
     id: Option<ObjectId>,
-    tree: Arc<Vec<u8>>,
+    tree: TreeContent,
     at: usize,
 }
 
@@ -185,18 +185,7 @@ impl TreeDiff {
 
 impl TreeCursor {
     fn open(store: &mut ObjectStore, id: Option<ObjectId>) -> Result<Self> {
-        let tree = match id {
-            None => Arc::default(),
-            Some(id) => match store.read_shared(&id, None)? {
-                Some((ObjectKind::Tree, tree)) => tree,
-                Some((other, _)) => return Err(damaged(store, id, "a tree", &format!("a {other}"))),
-                None => {
-                    store.note_missing(&id)?;
-                    Arc::default()
-                }
-            },
-        };
-        Ok(TreeCursor { id, tree, at: 0 })
+        Ok(TreeCursor { id, tree: read_tree_or_empty(store, id)?, at: 0 })
     }
 }
 

@@ -5,8 +5,8 @@ use std::{cmp::Reverse, collections::BinaryHeap, ops::Range};
 use gix_hash::ObjectId;
 use gix_hashtable::HashMap;
 
-use super::commit::parse_commit;
-use crate::{ObjectKind, Place, ReaderError, Result, Revision, git::ObjectStore};
+use super::{commit::parse_commit, expect::damaged};
+use crate::{ObjectKind, ReaderError, Result, Revision, git::ObjectStore};
 
 /// Parents that a commit is given instead of its own: grafts, and none at a shallow boundary.
 pub(super) type ParentOverrides = HashMap<ObjectId, Vec<ObjectId>>;
@@ -109,9 +109,4 @@ impl CommitWalk {
         self.by_id.insert(id, at);
         Ok(Some(at))
     }
-}
-
-/// An object whose content is not what its place in history asks for.
-pub(super) fn damaged(store: &ObjectStore, id: ObjectId, expected: &str, found: &str) -> ReaderError {
-    ReaderError::corrupt(store.object_dir(), Place::Object(id), expected, found)
 }

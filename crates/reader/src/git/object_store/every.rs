@@ -5,7 +5,7 @@ use std::{cmp::Ordering, fs::File, io::BufReader};
 use gix_hash::{ObjectId, oid};
 use repackbench_codec::{BaseUse, ChunkDecoder};
 
-use super::ObjectStore;
+use super::{ObjectStore, Unpacked};
 use crate::{
     ChunkKind, ObjectKind, Place, ReaderError, Result,
     git::{
@@ -69,7 +69,7 @@ impl ObjectStore {
         let mut places = Vec::with_capacity(self.len().min(1 << 20));
         for (pack, number) in self.packs.iter().zip(0..BTREE) {
             if let Some(log) = pack.log() {
-                log.tables(pack);
+                log.tables();
             }
             places.extend(pack.index().iter().map(|entry| ObjectPlace {
                 id: entry.oid,
@@ -171,11 +171,11 @@ impl ObjectStore {
     pub fn read_place(&mut self, place: &ObjectPlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
         if place.is_in_btree() {
             let place = self.expect_in_btree(&place.id)?;
-            return self.read_btree(&place, content);
+            return self.read_unpacked(Unpacked::Btree(place), content);
         }
         match (place.in_pack(), usize::try_from(place.at)) {
             (Some((pack, offset)), _) => self.read_packed(pack, offset, content),
-            (None, Ok(at)) => self.read_loose(at, content),
+            (None, Ok(at)) => self.read_unpacked(Unpacked::Loose(at), content),
             (None, Err(_)) => {
                 let place = Place::Object(place.id);
                 Err(ReaderError::corrupt(&self.object_dir, place, "a loose object", "none"))

@@ -4,7 +4,7 @@ use std::{io::BufRead, path::Path};
 
 use repackbench_codec::{BLOCK_LEN, CodecError, PayloadSink};
 
-use super::{ObjectPlace, ObjectStore, unpacked};
+use super::{ObjectPlace, ObjectStore, Unpacked};
 use crate::{
     ChunkKind, Content, ObjectKind, Result,
     git::{
@@ -75,7 +75,7 @@ impl ObjectStore {
         content: &mut Vec<u8>,
         visit: &mut VisitContent<'_>,
     ) -> Result<Option<ObjectKind>> {
-        let key = unpacked::key_of_value(place);
+        let key = Unpacked::Btree(*place).key();
         if let Some(kind) = self.packed.copy_kept(key, content) {
             return Ok(Some(kind));
         }
@@ -112,7 +112,7 @@ impl ObjectStore {
         content: &mut Vec<u8>,
         visit: &mut VisitContent<'_>,
     ) -> Result<Option<ObjectKind>> {
-        let key = unpacked::key_of_loose(at);
+        let key = Unpacked::Loose(at).key();
         if let Some(kind) = self.packed.copy_kept(key, content) {
             return Ok(Some(kind));
         }

@@ -9,7 +9,7 @@ use std::{
 
 use gix_hash::{ObjectId, Prefix, oid};
 
-use super::{Location, ObjectStore};
+use super::ObjectStore;
 use crate::{
     ChunkKind, ObjectKind, Result,
     access::{Access, AccessPart, FileRole, TracedDecode},
@@ -24,14 +24,23 @@ use crate::{
 const LOOSE: usize = usize::MAX;
 const BTREE: usize = usize::MAX - 1;
 
-/// The key of the loose object number `at`.
-pub(super) fn key_of_loose(at: usize) -> Key {
-    (LOOSE, at as u64)
+/// Where an object is that is in no pack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unpacked {
+    /// A value of the B-tree.
+    Btree(BtreePlace),
+    /// The loose object with this number.
+    Loose(usize),
 }
 
-/// The key of the value at `place` of the B-tree.
-pub(super) fn key_of_value(place: &BtreePlace) -> Key {
-    (BTREE, place.offset)
+impl Unpacked {
+    /// Its key in the cache of decoded objects.
+    pub(super) fn key(self) -> Key {
+        match self {
+            Unpacked::Btree(place) => (BTREE, place.offset),
+            Unpacked::Loose(at) => (LOOSE, at as u64),
+        }
+    }
 }
 
 impl ObjectStore {
@@ -47,19 +56,36 @@ impl ObjectStore {
         Ok((path, loaded))
     }
 
-    pub(super) fn read_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let key = key_of_loose(at);
-        if let Some(kind) = self.packed.copy_kept(key, content) {
+    /// Reads the object at `place` into `content`, through the cache.
+    pub(super) fn read_unpacked(&mut self, place: Unpacked, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        if let Some(kind) = self.packed.copy_kept(place.key(), content) {
             return Ok(kind);
         }
-        let kind = self.decode_loose(at, content)?;
-        self.packed.keep(key, kind, content);
+        let kind = self.decode_unpacked(place, content)?;
+        self.packed.keep(place.key(), kind, content);
         Ok(kind)
     }
 
-    fn decode_loose(&mut self, at: usize, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let (path, file) = self.load_loose(at)?;
-        self.decode_loaded(&path, file, content)
+    /// The object at `place`, for a caller that does not change its content.
+    pub(super) fn read_unpacked_shared(&mut self, place: Unpacked) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
+        if let Some(found) = self.packed.shared(place.key()) {
+            return Ok(found);
+        }
+        let mut content = Vec::new();
+        let kind = self.decode_unpacked(place, &mut content)?;
+        let content = Arc::new(content);
+        self.packed.keep_shared(place.key(), kind, &content);
+        Ok((kind, content))
+    }
+
+    fn decode_unpacked(&mut self, place: Unpacked, content: &mut Vec<u8>) -> Result<ObjectKind> {
+        match place {
+            Unpacked::Btree(place) => self.decode_btree(&place, content),
+            Unpacked::Loose(at) => {
+                let (path, file) = self.load_loose(at)?;
+                self.decode_loaded(&path, file, content)
+            }
+        }
     }
 
     /// Decodes the loose object that was opened last, `file` at `path`, into `content`.
@@ -92,40 +118,9 @@ impl ObjectStore {
         });
     }
 
-    pub(super) fn read_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
-        let key = key_of_value(place);
-        if let Some(kind) = self.packed.copy_kept(key, content) {
-            return Ok(kind);
-        }
-        let kind = self.decode_btree(place, content)?;
-        self.packed.keep(key, kind, content);
-        Ok(kind)
-    }
-
     pub(super) fn decode_btree(&mut self, place: &BtreePlace, content: &mut Vec<u8>) -> Result<ObjectKind> {
         let Some(btree) = &self.btree else { return Err(self.no_pack()) };
         btree.read(place, self.packed.decoder(), &mut self.btree_value, content)
-    }
-
-    /// The object at `location`, which is in no pack, for one who does not change its content.
-    pub(super) fn read_unpacked_shared(&mut self, location: Location) -> Result<(ObjectKind, Arc<Vec<u8>>)> {
-        let key = match location {
-            Location::Loose { at } => key_of_loose(at),
-            Location::Btree(place) => key_of_value(&place),
-            Location::Pack { .. } => return Err(self.no_pack()),
-        };
-        if let Some(found) = self.packed.shared(key) {
-            return Ok(found);
-        }
-        let mut content = Vec::new();
-        let kind = match location {
-            Location::Loose { at } => self.decode_loose(at, &mut content)?,
-            Location::Btree(place) => self.decode_btree(&place, &mut content)?,
-            Location::Pack { .. } => return Err(self.no_pack()),
-        };
-        let content = Arc::new(content);
-        self.packed.keep_shared(key, kind, &content);
-        Ok((kind, content))
     }
 
     pub(super) fn find_in_btree(&self, id: &oid) -> Result<Option<BtreePlace>> {

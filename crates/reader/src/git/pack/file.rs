@@ -1,7 +1,7 @@
 //! One pack with its index, both mapped.
 
 use std::{
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -9,19 +9,18 @@ use std::{
 use gix_hash::{ObjectId, oid};
 
 use super::{
+    PACK_HEADER_LEN,
     entry::{EntryHeaderError, PackEntryHeader},
-    log::PackLog,
+    log::{IndexLayout, PackLog},
     search,
 };
 use crate::{
     Place, ReaderError, Result,
-    access::AccessLog,
-    git::{delta::DeltaError, hash::GitHasher, repository::PackFiles},
+    access::{AccessLog, FileRole},
+    git::{delta::DeltaError, repository::PackFiles},
+    hash::IdHasher,
     memory::{self, TooLarge},
 };
-
-/// Length of `PACK`, version and entry count at the head of a pack.
-pub const PACK_HEADER_LEN: u64 = 12;
 
 /// A pack and its index, opened and checked against each other.
 pub struct PackFile {
@@ -185,7 +184,7 @@ impl PackFile {
 
     /// Compares the bytes of the pack with its trailing checksum.
     pub fn check_pack_checksum(&self) -> Result<()> {
-        let mut hasher = GitHasher::new(self.hash_kind);
+        let mut hasher = IdHasher::new(self.hash_kind);
         hasher.update(self.pack.entry_slice(0..self.end).unwrap_or_default());
         let (recorded, found) = (self.trailer()?, hasher.finish());
         if recorded == found {
@@ -197,32 +196,41 @@ impl PackFile {
     /// Compares the bytes of the index with its own trailing checksum. Ids are covered by nothing else until objects are
     /// hashed.
     pub fn check_index_checksum(&self) -> Result<()> {
-        let mut file =
-            std::fs::File::open(&self.index_path).map_err(|e| ReaderError::io("open", &self.index_path, e))?;
+        let file = std::fs::File::open(&self.index_path).map_err(|e| ReaderError::io("open", &self.index_path, e))?;
         let recorded = self.index.index_checksum();
         let length = file.metadata().map_err(|e| ReaderError::io("inspect", &self.index_path, e))?.len();
-        let mut left = length.saturating_sub(self.hash_kind.len_in_bytes() as u64);
-        let place = Place::Offset(left);
-        let mut hasher = GitHasher::new(self.hash_kind);
-        let mut buffer = vec![0; 1 << 18];
-        while left > 0 {
-            let wanted = buffer.len().min(usize::try_from(left).unwrap_or(usize::MAX));
-            let piece = buffer.get_mut(..wanted).unwrap_or_default();
-            file.read_exact(piece).map_err(|e| ReaderError::io("read", &self.index_path, e))?;
-            hasher.update(piece);
-            left -= wanted as u64;
+        let end = length.saturating_sub(self.hash_kind.len_in_bytes() as u64);
+        let mut hasher = IdHasher::new(self.hash_kind);
+        let failed = |error| ReaderError::io("read", &self.index_path, error);
+        if hasher.update_from(&mut file.take(end)).map_err(failed)? < end {
+            return Err(failed(io::ErrorKind::UnexpectedEof.into()));
         }
         let found = hasher.finish();
         if recorded == found {
             return Ok(());
         }
         let expected = format!("the checksum {found} of the bytes before it");
-        Err(ReaderError::corrupt(&self.index_path, place, expected, format!("{recorded}")))
+        Err(ReaderError::corrupt(&self.index_path, Place::Offset(end), expected, format!("{recorded}")))
     }
 
     /// Records accesses in `log` from now on, beginning with those that opening took; `None` ends that.
     pub(crate) fn set_log(&mut self, log: Option<&Arc<AccessLog>>) {
-        self.log = log.map(|log| PackLog::new(self, Arc::clone(log)));
+        self.log = log.map(|log| {
+            let index_len = std::fs::metadata(&self.index_path).map_or(0, |metadata| metadata.len());
+            let pack = log.file(&self.path, FileRole::Pack, self.len());
+            let index = log.file(&self.index_path, FileRole::PackIndex, index_len);
+            let pack_log = PackLog::new(Arc::clone(log), pack, index, self.index_layout());
+            pack_log.opened(self.end, index_len);
+            pack_log
+        });
+    }
+
+    fn index_layout(&self) -> IndexLayout {
+        IndexLayout {
+            has_header: self.index.version() != gix_pack::index::Version::V1,
+            id_len: self.hash_kind.len_in_bytes() as u64,
+            entries: self.entry_count().into(),
+        }
     }
 
     /// Where accesses are recorded, while they are.
@@ -243,7 +251,7 @@ impl PackFile {
         }
         let offset = self.index.pack_offset_at_index(position);
         if let Some(log) = &self.log {
-            log.offset(self, position);
+            log.offset(position);
         }
         Some(offset)
     }
@@ -259,14 +267,14 @@ impl PackFile {
     #[cold]
     fn position_logged(&self, id: &oid, log: &PackLog) -> Option<u32> {
         let id_at = |at| {
-            log.id(self, at);
+            log.id(at);
             self.index.oid_at_index(at)
         };
         if !log.searches_as_git() {
             return search::position(self.index.num_objects(), id_at, id);
         }
         let first_byte = id.first_byte();
-        log.fan_out(self, first_byte);
+        log.fan_out(first_byte);
         let range = search::fan_out(self.index.num_objects(), |at| self.index.oid_at_index(at), first_byte);
         search::position_by_halving(range, id_at, id)
     }

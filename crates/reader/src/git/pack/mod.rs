@@ -1,6 +1,7 @@
 //! Pack files and their indexes.
 
 mod entry;
+mod entry_place;
 mod file;
 mod log;
 mod search;
@@ -8,7 +9,11 @@ mod stored_entry;
 mod table;
 
 pub use entry::{EntryHeaderError, EntryKind, PackEntryHeader, write_offset_distance, write_type_and_size};
-pub use file::{PACK_HEADER_LEN, PackFile};
+pub(crate) use entry_place::EntryPlace;
+pub use file::PackFile;
 pub(crate) use log::DecodedChunk;
 pub use stored_entry::StoredEntry;
 pub use table::{DeltaBase, DeltaForest, EntryTable};
+
+/// Length of `PACK`, version and entry count at the head of a pack.
+pub const PACK_HEADER_LEN: u64 = 12;

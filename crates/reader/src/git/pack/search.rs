@@ -79,7 +79,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::git::hash::GitHasher;
+    use crate::hash::IdHasher;
 
     fn check(ids: &[ObjectId], wanted: &oid) {
         let found = position(ids.len() as u32, |at| &ids[at as usize], wanted);
@@ -149,7 +149,7 @@ mod tests {
             looks.get()
         };
         let hash = |number: u32| {
-            let mut hasher = GitHasher::new(gix_hash::Kind::Sha1);
+            let mut hasher = IdHasher::new(gix_hash::Kind::Sha1);
             hasher.update(&number.to_le_bytes());
             hasher.finish()
         };

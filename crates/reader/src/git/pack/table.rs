@@ -2,10 +2,7 @@
 
 use std::sync::OnceLock;
 
-use super::{
-    entry::EntryKind,
-    file::{PACK_HEADER_LEN, PackFile},
-};
+use super::{PACK_HEADER_LEN, entry::EntryKind, file::PackFile};
 use crate::{ObjectKind, Place, ReaderError, Result};
 
 /// What an entry's payload depends on, as a position in file order.

@@ -2,10 +2,10 @@
 
 use std::{fs, io, path::PathBuf};
 
-use crate::{
-    error::{Place, ReaderError, Result},
-    git::btree::BTREE_FILE,
-};
+use crate::error::{Place, ReaderError, Result};
+
+/// The name of a B-tree file in its object directory.
+pub const BTREE_FILE: &str = "repackbench.btree";
 
 /// The B-tree file of the repository's own object directory, the first of `object_dirs`.
 ///

@@ -32,6 +32,7 @@ use repackbench_codec::{ChunkDecoder, Decoders, Dictionaries};
 
 pub use self::{
     alternates::MissingAlternate,
+    btree_listing::BTREE_FILE,
     format::{RepositoryFormat, VariantMark},
     loose_listing::{LooseObject, LooseObjects},
     pack_listing::PackFiles,

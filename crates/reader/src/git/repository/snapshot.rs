@@ -12,12 +12,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{GitRepository, location::Location, loose_listing, pack_listing, references};
+use super::{BTREE_FILE, GitRepository, location::Location, loose_listing, pack_listing, references};
 use crate::{
     bounds::Bounds,
     error::{ReaderError, Result},
     file_state::{FileState, Seen, first_difference, look_at_file},
-    git::btree::BTREE_FILE,
 };
 
 /// The state of every file that a conversion reads, at one moment.

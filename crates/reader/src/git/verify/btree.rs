@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use gix_hash::ObjectId;
 use repackbench_codec::{BLOCK_LEN, Dictionaries};
 
-use super::{Verification, Worker, in_parallel};
+use super::Verification;
 use crate::{
-    Place, ReaderError, Result,
+    Place, Result,
     git::{
         GitRepository,
         btree::{BtreeFile, BtreePlace},
-        hash::{GitHasher, object_id},
+        hash::{object_hasher, object_id},
+        object_walk::{Worker, check_id, no_visitors, run_workers},
     },
 };
 
@@ -30,7 +31,7 @@ pub(super) fn verify(
         Ok(())
     })?;
     let next = AtomicUsize::new(0);
-    found.add_damage(in_parallel(threads, dictionaries, |worker| {
+    found.add_damage(run_workers(no_visitors(threads), dictionaries, |worker| {
         let btree = match BtreeFile::open(path, hash) {
             Ok(btree) => btree,
             Err(error) => return worker.damage.push(error),
@@ -52,7 +53,7 @@ impl Worker<'_> {
         let head = btree.head(place)?;
         let hash = id.kind();
         let found = if head.payload_len > BLOCK_LEN as u64 {
-            let mut hasher = GitHasher::for_object(hash, head.kind, head.payload_len);
+            let mut hasher = object_hasher(hash, head.kind, head.payload_len);
             let mut stored = btree.chunk_reader(place, &head)?;
             let result = self.decoder.decode_stream_from(&mut stored, head.payload_len, &mut |piece| {
                 hasher.update(piece);
@@ -70,10 +71,6 @@ impl Worker<'_> {
             self.recycle(content);
             found?
         };
-        if found == *id {
-            return Ok(());
-        }
-        let (expected, found) = (format!("the object {id}"), format!("content whose id is {found}"));
-        Err(ReaderError::corrupt(btree.path(), Place::Offset(place.offset), expected, found))
+        check_id(btree.path(), Place::Offset(place.offset), id, found)
     }
 }

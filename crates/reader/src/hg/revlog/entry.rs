@@ -116,6 +116,11 @@ impl Entry {
         }
     }
 
+    /// Where its chunk ends among all chunks, in bytes.
+    pub fn end(&self) -> u64 {
+        self.offset + u64::from(self.stored_len)
+    }
+
     /// Its flags, but for those that describe its delta.
     pub fn flags_of_revision(&self) -> u16 {
         self.flags & !OF_DELTA

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::{Revlog, end_of};
+use super::{Entry, Revlog};
 use crate::{
     ChunkKind,
     access::{Access, AccessLog, AccessPart, FileRole, TracedDecode},
@@ -28,7 +28,7 @@ impl RevlogLog {
         let index = log.file(&files.index, FileRole::RevlogIndex, len);
         let chunks = match revlog.header() {
             Some(header) if !header.is_inline() => {
-                let data_len = revlog.entries().last().map_or(0, end_of);
+                let data_len = revlog.entries().last().map_or(0, Entry::end);
                 log.file(&files.data, FileRole::RevlogData, data_len)
             }
             _ => index,
@@ -51,7 +51,7 @@ impl RevlogLog {
                 self.access(AccessPart::Gap, None, gap, entry.offset - gap);
             }
             self.access(AccessPart::Chunk, Some(kind(revlog, *revision)), entry.offset, u64::from(entry.stored_len));
-            end = Some(end_of(entry));
+            end = Some(entry.end());
         }
     }
 

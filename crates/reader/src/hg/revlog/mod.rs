@@ -2,6 +2,7 @@
 
 mod entry;
 mod log;
+mod revision_place;
 mod text;
 
 use std::{
@@ -17,6 +18,7 @@ use gix_hash::{ObjectId, oid};
 use repackbench_codec::{CodecError, RevlogDecoder};
 
 use self::log::RevlogLog;
+pub(crate) use self::revision_place::RevisionPlace;
 pub use self::{
     entry::{ENTRY_LEN, Entry, RevlogHeader},
     text::{TextReader, node_of},
@@ -226,7 +228,7 @@ impl Revlog {
     /// # Errors
     /// [`ReaderError::Io`] when the data file cannot be read, [`ReaderError::Corrupt`] for revisions that are not there.
     pub fn chunks<'a>(&'a self, first: usize, last: usize, buffer: &'a mut Vec<u8>) -> Result<ChunkRun<'a>> {
-        let (start, end) = (self.entry(first)?.offset, end_of(self.entry(last)?));
+        let (start, end) = (self.entry(first)?.offset, self.entry(last)?.end());
         match &self.chunks {
             Chunks::Inline(_) => Ok(ChunkRun { revlog: self, start, bytes: &[] }),
             Chunks::Split(file) => {
@@ -364,10 +366,6 @@ fn read_index(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(failed)
 }
 
-fn end_of(entry: &Entry) -> u64 {
-    entry.offset + u64::from(entry.stored_len)
-}
-
 /// How many bytes of entries lie before the chunk of `revision` in an inline revlog.
 fn inline_header_bytes(revision: usize) -> u64 {
     (revision as u64 + 1) * ENTRY_LEN as u64
@@ -410,7 +408,7 @@ fn inline_entries(files: &RevlogFiles, index: &[u8]) -> Result<Vec<Entry>> {
             return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
         };
         rest = after;
-        offset = end_of(&entry);
+        offset = entry.end();
         entries.push(entry);
     }
     Ok(entries)
@@ -429,7 +427,7 @@ fn split_entries(files: &RevlogFiles, index: &[u8]) -> Result<(Vec<Entry>, u64)>
             let (expected, found) = (format!("the chunk's offset {data_len} or more"), entry.offset.to_string());
             return Err(ReaderError::corrupt(&files.index, Place::Offset(at), expected, found));
         }
-        data_len = end_of(&entry);
+        data_len = entry.end();
         entries.push(entry);
     }
     Ok((entries, data_len))

@@ -7,7 +7,7 @@ use sha1::{Digest, Sha1};
 use super::{Entry, Revlog};
 use crate::{
     ChunkInMemory, Place, ReaderError, Result,
-    delta_base_cache::{CacheLookups, DEFAULT_LIMIT, DeltaBaseCache},
+    delta_base_cache::{CacheLookups, DeltaBaseCache},
     hg::delta::{DeltaApplier, Deltas},
     memory,
 };
@@ -52,7 +52,7 @@ impl TextReader {
     pub fn new(decoder: RevlogDecoder) -> Self {
         TextReader {
             decoder,
-            cache: DeltaBaseCache::new(DEFAULT_LIMIT),
+            cache: DeltaBaseCache::new(memory::DEFAULT_CACHE_LIMIT),
             applier: DeltaApplier::default(),
             chain: Vec::new(),
             stored: Vec::new(),
@@ -290,13 +290,12 @@ fn run_len(revlog: &Revlog, chain: &[usize]) -> Result<usize> {
     let mut run: Option<(u64, u64)> = None;
     for (len, revision) in chain.iter().enumerate() {
         let entry = revlog.entry(*revision)?;
-        let ends = super::end_of(entry);
         if run.is_some_and(|(start, end)| {
-            entry.offset.saturating_sub(end) > WORTH_READING || ends.saturating_sub(start) > MOST_STORED
+            entry.offset.saturating_sub(end) > WORTH_READING || entry.end().saturating_sub(start) > MOST_STORED
         }) {
             return Ok(len);
         }
-        run = Some((run.map_or(entry.offset, |(start, _)| start), ends));
+        run = Some((run.map_or(entry.offset, |(start, _)| start), entry.end()));
     }
     Ok(chain.len())
 }

@@ -5,6 +5,7 @@ mod side_files;
 use std::{
     collections::{BTreeMap, HashSet},
     fmt,
+    path::PathBuf,
     sync::{
         Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
@@ -95,23 +96,7 @@ pub fn compare(
     let repositories = [first, second];
     let empty = repositories.map(side_files::empty_revlogs);
     side_files::compare(repositories, empty.each_ref(), on_difference)?;
-    let mut pairs: BTreeMap<(ObjectKind, &[u8]), [Option<&RevlogFiles>; 2]> = BTreeMap::new();
-    for (side, (repository, empty)) in repositories.into_iter().zip(&empty).enumerate() {
-        for (subject, files) in side_files::by_subject(repository, empty) {
-            if let Some(place) = pairs.entry(subject).or_default().get_mut(side) {
-                *place = Some(files);
-            }
-        }
-    }
-    let mut jobs = Vec::new();
-    for [left, right] in pairs.into_values() {
-        match (left, right) {
-            (Some(left), Some(right)) => jobs.push((left, right)),
-            (Some(only), None) => on_difference(HgDifference::OnlyIn { which: 'A', name: only.name() }),
-            (None, Some(only)) => on_difference(HgDifference::OnlyIn { which: 'B', name: only.name() }),
-            (None, None) => {}
-        }
-    }
+    let jobs = pair_revlogs(repositories, empty.each_ref(), on_difference);
     let mut read_dictionaries = |which, repository: &HgRepository| {
         repository.dictionaries().unwrap_or_else(|error| {
             on_difference(HgDifference::Damaged { which, error });
@@ -142,6 +127,32 @@ pub fn compare(
     }
     differences.into_iter().for_each(|(_, difference)| on_difference(difference));
     Ok(verified)
+}
+
+/// The revlogs that both repositories have, in pairs. `empty` are the revlogs of each that hold nothing.
+fn pair_revlogs<'a>(
+    repositories: [&'a HgRepository; 2],
+    empty: [&'a HashSet<PathBuf>; 2],
+    on_difference: &mut dyn FnMut(HgDifference),
+) -> Vec<(&'a RevlogFiles, &'a RevlogFiles)> {
+    let mut pairs: BTreeMap<(ObjectKind, &[u8]), [Option<&RevlogFiles>; 2]> = BTreeMap::new();
+    for (side, (repository, empty)) in repositories.into_iter().zip(empty).enumerate() {
+        for (subject, files) in side_files::by_subject(repository, empty) {
+            if let Some(place) = pairs.entry(subject).or_default().get_mut(side) {
+                *place = Some(files);
+            }
+        }
+    }
+    let mut both = Vec::new();
+    for [left, right] in pairs.into_values() {
+        match (left, right) {
+            (Some(left), Some(right)) => both.push((left, right)),
+            (Some(only), None) => on_difference(HgDifference::OnlyIn { which: 'A', name: only.name() }),
+            (None, Some(only)) => on_difference(HgDifference::OnlyIn { which: 'B', name: only.name() }),
+            (None, None) => {}
+        }
+    }
+    both
 }
 
 fn is_too_large(difference: &HgDifference) -> bool {

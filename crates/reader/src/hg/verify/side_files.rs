@@ -4,7 +4,6 @@ use std::{
     collections::{BTreeMap, BTreeSet, HashSet},
     ffi::OsStr,
     fs::{self, File},
-    io::Read,
     os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
 };
@@ -14,7 +13,7 @@ use gix_hash::ObjectId;
 use super::HgDifference;
 use crate::{
     ObjectKind, Place, ReaderError, Result,
-    git::hash::GitHasher,
+    hash::IdHasher,
     hg::{
         HgRepository, file_index, read_if_there,
         revlog::{Revlog, RevlogFiles},
@@ -265,16 +264,10 @@ fn outside_content(repository: &HgRepository) -> Result<OutsideContent> {
 }
 
 fn hash(path: &Path, kind: gix_hash::Kind) -> Result<ObjectId> {
-    const STEP: usize = 64 << 10;
-    let failed = |e| ReaderError::io("read", path, e);
-    let (mut file, mut hasher) = (File::open(path).map_err(failed)?, GitHasher::new(kind));
-    let mut buffer = vec![0; STEP];
-    loop {
-        match file.read(&mut buffer).map_err(failed)? {
-            0 => return Ok(hasher.finish()),
-            len => hasher.update(buffer.get(..len).unwrap_or_default()),
-        }
-    }
+    let mut hasher = IdHasher::new(kind);
+    let hashed = File::open(path).and_then(|mut file| hasher.update_from(&mut file));
+    hashed.map_err(|error| ReaderError::io("read", path, error))?;
+    Ok(hasher.finish())
 }
 
 /// The revlogs of a repository that hold something, by what they belong to.

@@ -1,19 +1,42 @@
 //! The page's middle: charts by section, and all tables.
 
-use repackbench_analysis::Results;
-
 use super::table::PageTable;
 use crate::{
     chart::{ChartKind, Figure, Width},
-    document::{Article, SectionKind},
+    document::{Article, Section, SectionKind},
 };
 
-/// The figures of one kind.
+/// A section: figures, then articles.
 #[derive(Debug)]
-pub(super) struct FigureSection {
+pub(super) struct PageSection {
+    /// Unique in the page.
     pub(super) id: &'static str,
     pub(super) title: &'static str,
+    /// Its title in the table of contents.
+    pub(super) short_title: &'static str,
+    /// What holds for all of it.
+    pub(super) about: Option<&'static str>,
     pub(super) figures: Vec<PageFigure>,
+    pub(super) articles: Vec<PageArticle>,
+}
+
+impl PageSection {
+    fn of_figures(kind: ChartKind) -> Self {
+        let (id, title) = (kind.slug(), kind.title());
+        PageSection { id, title, short_title: title, about: None, figures: Vec::new(), articles: Vec::new() }
+    }
+
+    pub(super) fn of(section: &Section) -> Self {
+        let kind = section.kind;
+        PageSection {
+            id: kind.slug(),
+            title: kind.heading(),
+            short_title: kind.short_heading(),
+            about: section.about,
+            figures: Vec::new(),
+            articles: section.articles.iter().map(|article| PageArticle::of(kind, article)).collect(),
+        }
+    }
 }
 
 /// A figure, and its data as a table of the page.
@@ -47,20 +70,18 @@ impl PageFigure {
 }
 
 /// The figures by section, in the order in which they come; those of experiments stand elsewhere.
-pub(super) fn sections(figures: Vec<Figure>) -> Vec<FigureSection> {
-    let mut sections: Vec<(ChartKind, FigureSection)> = Vec::new();
+pub(super) fn figure_sections(figures: Vec<Figure>) -> Vec<PageSection> {
+    let mut sections: Vec<PageSection> = Vec::new();
     for figure in figures.into_iter().filter(|figure| figure.section != ChartKind::Experiments) {
-        let section = figure.section;
-        let figure = PageFigure::new(figure);
-        match sections.iter_mut().find(|(known, _)| *known == section) {
-            Some((_, section)) => section.figures.push(figure),
-            None => {
-                let heading = FigureSection { id: section.slug(), title: section.title(), figures: vec![figure] };
-                sections.push((section, heading));
-            }
+        let kind = figure.section;
+        if sections.last().is_none_or(|section| section.id != kind.slug()) {
+            sections.push(PageSection::of_figures(kind));
+        }
+        if let Some(section) = sections.last_mut() {
+            section.figures.push(PageFigure::new(figure));
         }
     }
-    sections.into_iter().map(|(_, section)| section).collect()
+    sections
 }
 
 /// An article of a document.
@@ -69,18 +90,38 @@ pub(super) struct PageArticle {
     pub(super) repository: Option<String>,
     pub(super) workload: Option<String>,
     pub(super) title: String,
-    pub(super) tables: Vec<PageTable>,
-    pub(super) notes: Vec<String>,
+    pub(super) blocks: Vec<PageBlock>,
+    pub(super) is_bare: bool,
 }
 
-/// The articles on one subject.
-pub(super) fn articles(kind: SectionKind, results: &Results) -> Vec<PageArticle> {
-    let article = |of: &Article| PageArticle {
-        repository: of.repository.clone(),
-        workload: of.workload.clone(),
-        title: of.title.clone(),
-        tables: of.tables().map(PageTable::from).filter(|table| !table.is_empty()).collect(),
-        notes: of.notes().cloned().collect(),
-    };
-    crate::sections::articles(kind, results).iter().map(article).collect()
+/// A part of an article.
+#[derive(Debug)]
+pub(super) enum PageBlock {
+    Table(PageTable),
+    /// Sentences.
+    Notes(Vec<String>),
+    /// Sentences below a heading, if that is not empty.
+    List(&'static str, Vec<String>),
+}
+
+impl PageArticle {
+    fn of(kind: SectionKind, article: &Article) -> Self {
+        let tables = article.tables().map(PageTable::from).filter(|table| !table.is_empty()).map(PageBlock::Table);
+        let notes: Vec<String> = article.notes().cloned().collect();
+        let blocks = match kind {
+            SectionKind::Comparisons => tables.chain([PageBlock::List("Conditions", notes)]).collect(),
+            SectionKind::Budgets => tables.chain([PageBlock::List("", notes)]).collect(),
+            SectionKind::Explanations => [PageBlock::Notes(notes)].into_iter().chain(tables).collect(),
+            SectionKind::Traces => tables.chain([PageBlock::Notes(notes)]).collect(),
+            SectionKind::Sizes => tables.take(1).collect(),
+            _ => tables.collect(),
+        };
+        PageArticle {
+            repository: article.repository.clone(),
+            workload: article.workload.clone(),
+            title: article.title.clone(),
+            blocks,
+            is_bare: matches!(kind, SectionKind::Sizes | SectionKind::Joined),
+        }
+    }
 }

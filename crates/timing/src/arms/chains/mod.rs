@@ -19,7 +19,7 @@ use repackbench_writer::{Progress, ProgressUnit};
 use self::{git::PackedChains, hg::RevlogChains};
 use crate::{
     clock::{Clock, Sample, measure},
-    session::{Arms, Schedule, Turn, repeats, run_blocks},
+    session::{Arms, BASELINE, RunLength, Schedule, Session, Slot, Stop, Turn},
 };
 
 /// The least and the most deltas of the chains in each bucket.
@@ -38,11 +38,8 @@ const SEED: u64 = 4;
 /// How many times each object is timed in each repository; the median counts.
 const ROUNDS: u32 = 3;
 
-/// A round reads an object until this much time has passed, so that the clock's grain, a microsecond, does not show.
-const SHORTEST_ROUND: Duration = Duration::from_micros(100);
-
-/// The most times that an object is read in one round.
-const MAX_ITERATIONS: u32 = 100;
+/// A round reads an object for 100 microseconds, so that the clock's grain, a microsecond, does not show, but at most 100 times.
+const ROUND_LENGTH: RunLength = RunLength::at_least(Duration::from_micros(100), 100);
 
 /// Why chains could not be compared.
 #[derive(Debug, thiserror::Error)]
@@ -66,6 +63,15 @@ pub enum ChainError {
         /// What differs.
         why: String,
     },
+}
+
+impl From<Stop> for ChainError {
+    fn from(stop: Stop) -> Self {
+        match stop {
+            Stop::Interrupted => ChainError::Interrupted,
+            Stop::Clock(source) => ChainError::Clock(source),
+        }
+    }
 }
 
 /// Where an object lies: which pack or revlog, and where in it.
@@ -181,15 +187,18 @@ pub fn compare_chains(
     check_tallies(&subjects)?;
     let sample = locate(&mut subjects, &drawn)?;
     let mut times: Vec<Times> = subjects.iter().map(|_| vec![Vec::new(); BUCKETS.len()]).collect();
-    progress.start("reading objects", sample.len() as u64, ProgressUnit::Items);
+    let session = Session::new(clock, progress);
+    let readings = sample.len() as u64 * subjects.len() as u64 * u64::from(ROUNDS);
+    progress.start("reading objects", readings, ProgressUnit::Items);
     for (number, object) in sample.iter().enumerate() {
-        if progress.is_cancelled() {
-            return Err(ChainError::Interrupted);
-        }
-        for (times, time) in times.iter_mut().zip(read_everywhere(&mut subjects, object, number, clock)?) {
+        // No repository is always read first.
+        let schedule = Schedule::rotating(subjects.len(), ROUNDS, number);
+        let mut reads = Reads::new(&mut subjects, object, clock);
+        session.run(schedule, None, &mut reads)?;
+        for (times, rounds) in times.iter_mut().zip(&mut reads.times) {
+            let time = median_duration(rounds).unwrap_or_default();
             times.get_mut(object.bucket).into_iter().for_each(|times| times.push(time));
         }
-        progress.advance(1);
     }
     progress.finish();
     snapshots.iter().try_for_each(|snapshot| snapshot.check())?;
@@ -286,72 +295,67 @@ fn locate(subjects: &mut [Subject<'_>], drawn: &Drawn) -> Result<Vec<Sampled>, C
 /// The times of one repository, by bucket.
 type Times = Vec<Vec<Duration>>;
 
-/// Reads `object`, the sample's `number`-th, in all repositories, and gives the time that one reading takes in each.
-fn read_everywhere(
-    subjects: &mut [Subject<'_>],
-    object: &Sampled,
-    number: usize,
-    clock: &dyn Clock,
-) -> Result<Vec<Duration>, ChainError> {
-    let iterations = check_content(subjects, object, clock)?;
-    // No repository is always read first.
-    let schedule = Schedule::rotating(subjects.len(), ROUNDS, number);
-    let times = vec![Vec::with_capacity(ROUNDS as usize); subjects.len()];
-    let mut reads = Reads { subjects, object, iterations, clock, content: Vec::new(), times };
-    run_blocks(schedule, &mut reads)?;
-    Ok(reads.times.iter_mut().map(|times| median_duration(times).unwrap_or_default()).collect())
-}
-
 /// The readings of one object in each repository, as arms.
 struct Reads<'a, 's> {
     subjects: &'a mut [Subject<'s>],
     object: &'a Sampled,
-    iterations: u32,
     clock: &'a dyn Clock,
+    /// How many times the object is read in a round.
+    iterations: u32,
+    /// What the first repository gives.
+    expected: Vec<u8>,
     content: Vec<u8>,
     /// The time that one reading takes, by repository, in each round.
     times: Vec<Vec<Duration>>,
 }
 
-impl Arms for Reads<'_, '_> {
-    type Error = ChainError;
+impl<'a, 's> Reads<'a, 's> {
+    fn new(subjects: &'a mut [Subject<'s>], object: &'a Sampled, clock: &'a dyn Clock) -> Self {
+        let times = vec![Vec::with_capacity(ROUNDS as usize); subjects.len()];
+        Reads { subjects, object, clock, iterations: 1, expected: Vec::new(), content: Vec::new(), times }
+    }
 
-    fn run(&mut self, turn: Turn) -> Result<(), ChainError> {
-        let arm = turn.slot.variant();
+    /// Reads the object `iterations` times from repository `arm`. Returns the time of all of them.
+    fn read(&mut self, arm: usize, iterations: u32) -> Result<Sample, ChainError> {
         let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) else {
-            return Ok(());
+            return Ok(Sample::ZERO);
         };
-        let read = || (0..self.iterations).try_for_each(|_| subject.store.read(*location, &mut self.content));
+        let read = || (0..iterations).try_for_each(|_| subject.store.read(*location, &mut self.content));
         let (result, sample) = measure(self.clock, read).map_err(ChainError::Clock)?;
         result?;
-        self.times.get_mut(arm).into_iter().for_each(|times| times.push(cpu(sample) / self.iterations));
-        Ok(())
+        Ok(sample)
     }
 }
 
-/// Reads `object` once in each repository, which brings it into memory, and holds what comes against what the first one
-/// gives. Returns how many times it is to be read in a round.
-fn check_content(subjects: &mut [Subject<'_>], object: &Sampled, clock: &dyn Clock) -> Result<u32, ChainError> {
-    let (mut expected, mut found) = (Vec::new(), Vec::new());
-    let Some((first, others)) = subjects.split_first_mut() else { return Ok(1) };
-    for (subject, location) in std::iter::once(&mut *first).chain(&mut *others).zip(&object.locations) {
-        subject.store.prepare(*location)?;
-    }
-    let mut iterations = 1;
-    if let Some(location) = object.locations.first() {
-        first.store.read(*location, &mut expected)?;
-        let read = || first.store.read(*location, &mut expected);
-        let (result, sample) = measure(clock, read).map_err(ChainError::Clock)?;
-        result?;
-        iterations = repeats(cpu(sample), SHORTEST_ROUND, MAX_ITERATIONS);
-    }
-    for (other, location) in others.iter_mut().zip(object.locations.iter().skip(1)) {
-        other.store.read(*location, &mut found)?;
-        if found != expected {
-            return Err(not_a_variant(first, other, format!("{} has another content", object.name)));
+impl Arms for Reads<'_, '_> {
+    type Error = ChainError;
+
+    /// Brings the object into memory, and compares its content with the first repository's. That one is read twice: the second time
+    /// shows how long a reading takes.
+    fn warm_up(&mut self, slot: Slot) -> Result<(), ChainError> {
+        let arm = slot.variant();
+        if let (Some(subject), Some(location)) = (self.subjects.get_mut(arm), self.object.locations.get(arm)) {
+            subject.store.prepare(*location)?;
         }
+        self.read(arm, 1)?;
+        if arm == BASELINE {
+            let sample = self.read(arm, 1)?;
+            self.iterations = ROUND_LENGTH.jobs(cpu(sample));
+            std::mem::swap(&mut self.expected, &mut self.content);
+        } else if self.content != self.expected
+            && let (Some(first), Some(other)) = (self.subjects.first(), self.subjects.get(arm))
+        {
+            return Err(not_a_variant(first, other, format!("{} has another content", self.object.name)));
+        }
+        Ok(())
     }
-    Ok(iterations)
+
+    fn run(&mut self, turn: Turn) -> Result<(), ChainError> {
+        let arm = turn.slot.variant();
+        let sample = self.read(arm, self.iterations)?;
+        self.times.get_mut(arm).into_iter().for_each(|times| times.push(cpu(sample) / self.iterations));
+        Ok(())
+    }
 }
 
 fn cpu(sample: Sample) -> Duration {

@@ -2,7 +2,7 @@
 
 use std::{fs, io, os::unix::ffi::OsStrExt, os::unix::fs::PermissionsExt, path::Path};
 
-use repackbench_reader::git::hash::GitHasher;
+use repackbench_reader::hash::IdHasher;
 use repackbench_records::ContentDigest;
 use walkdir::WalkDir;
 
@@ -49,7 +49,7 @@ impl Sink for OutputCounter {
 pub(crate) struct OutputDigester {
     counter: OutputCounter,
     form: OutputForm,
-    hasher: GitHasher,
+    hasher: IdHasher,
     sum: [u64; 4],
     /// What of a line, or of an object, was read so far.
     part: Vec<u8>,
@@ -148,8 +148,8 @@ impl Sink for OutputDigester {
     }
 }
 
-fn sha256() -> GitHasher {
-    GitHasher::new(gix_hash::Kind::Sha256)
+fn sha256() -> IdHasher {
+    IdHasher::new(gix_hash::Kind::Sha256)
 }
 
 /// The size in an object's line: `ID KIND SIZE`.

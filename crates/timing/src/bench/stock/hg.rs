@@ -6,7 +6,7 @@ use repackbench_client::check_hg;
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{Repository, hg::HgRepository};
 use repackbench_records::{Role, Variant};
-use repackbench_writer::hg::rechosen::is_hgs_own;
+use repackbench_writer::hg::recompute::is_hgs_own;
 
 use super::{
     super::{BenchError, BenchPlan, rows::Subject, runs::Session},

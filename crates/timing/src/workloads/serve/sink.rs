@@ -7,13 +7,13 @@ use std::{
 };
 
 use gix_hash::Kind;
-use repackbench_reader::git::hash::GitHasher;
+use repackbench_reader::hash::IdHasher;
 
 use crate::workloads::{WorkloadError, files_error};
 
 /// Takes the bytes of a pack.
 pub(super) struct PackSink {
-    hasher: GitHasher,
+    hasher: IdHasher,
     written: u64,
     file: Option<(PathBuf, BufWriter<File>)>,
 }
@@ -28,7 +28,7 @@ impl PackSink {
             }
             None => None,
         };
-        let mut sink = PackSink { hasher: GitHasher::new(hash), written: 0, file };
+        let mut sink = PackSink { hasher: IdHasher::new(hash), written: 0, file };
         sink.put(b"PACK\0\0\0\x02")?;
         sink.put(&entries.to_be_bytes())?;
         Ok(sink)

@@ -18,20 +18,17 @@ use crc32fast::Hasher;
 use gix_hash::{Kind, ObjectId};
 use repackbench_reader::{
     FileSection, Place, ReaderError,
-    dictionaries::DICTIONARY_FOLDER,
     git::{
         GitRepository,
-        btree::{BTREE_FILE, BtreeFile, layout::LONGEST_VALUE, write_head},
+        btree::{BtreeFile, layout::LONGEST_VALUE, write_head},
+        repository::BTREE_FILE,
         whole::WholeObject,
     },
 };
 
 use self::tree_writer::TreeWriter;
-use super::{
-    metadata,
-    whole_objects::{self, LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects},
-};
-use crate::{Encoding, Progress, ProgressUnit, Result, WriterError};
+use super::whole_objects::{LARGEST_KEPT, LargeContent, ObjectEncoder, ObjectName, ObjectSink, parts, store_objects};
+use crate::{Encoding, JobControl, Progress, ProgressUnit, Result, StoreKind, WriterError};
 
 /// How much is written or read at a time, in bytes.
 const BUFFER: usize = 256 << 10;
@@ -44,18 +41,11 @@ pub(super) fn convert_parts(
     source: &GitRepository,
     encoding: &Encoding,
     out: &Path,
-    threads: usize,
-    progress: &dyn Progress,
+    control: JobControl<'_>,
 ) -> Result<Vec<String>> {
-    // They are copied byte for byte, which would carry garbage along.
-    source.references()?;
-    let report = metadata::write_guarded_metadata(source, encoding.spec(), out)?;
-    let mut notes = whole_objects::notes(source);
-    notes.extend(report.left_aside);
-    let objects = out.join("objects");
-    let encoding = encoding.for_whole_objects();
-    encoding.write_dictionaries(&objects.join("info").join(DICTIONARY_FOLDER))?;
-    let sinks = (0..threads.max(1)).map(|_| ValueSink::new(source, &encoding, &objects, progress));
+    let (objects, notes) = super::begin(source, encoding, StoreKind::Btree, out)?;
+    let progress = control.progress;
+    let sinks = (0..control.threads.max(1)).map(|_| ValueSink::new(source, encoding, &objects, progress));
     let sinks = sinks.collect::<Result<Vec<_>>>()?;
     let sinks = store_objects(source, sinks, "encoding objects", progress)?;
     let (values, scratch) = finish(sinks, &objects)?;

@@ -14,7 +14,7 @@ use repackbench_reader::git::btree::layout::{
     overflow_pages,
 };
 
-use crate::{Result, WriterError, git::create_read_only};
+use crate::{Result, WriterError, new_file::create_read_only};
 
 /// How much is written at a time, in bytes.
 const BUFFER: usize = 1 << 20;

@@ -23,7 +23,10 @@ use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, git::GitRepository};
 
 use self::{config::VariantKind, files::Output, remotes::Remotes};
-use crate::error::{Result, WriterError};
+use crate::{
+    error::{Result, WriterError},
+    layout::StoreKind,
+};
 
 /// The codec of a repository that does not name one.
 const READ_BY_GIT: &str = "zlib:6";
@@ -39,34 +42,25 @@ pub struct MetadataReport {
     pub left_aside: Vec<String>,
 }
 
-/// Writes the metadata of `source` into the existing folder `out`, marked as a variant under `spec` if stock git cannot
-/// read what `spec` writes.
+/// Writes the metadata of `source` into the existing folder `out`, and marks it as a variant under `spec` if stock git cannot
+/// read its objects: it cannot read a B-tree, and not every codec.
 ///
 /// Nothing is synced: the caller syncs the finished repository as a whole.
 ///
 /// # Errors
 /// [`WriterError::Reader`] when the source does not parse or has changed, [`WriterError::Io`] when a file cannot be written;
 /// a file that is already there is an error too.
-pub fn write_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: true, remotes: Remotes::Named };
-    write(source, spec, kind, out)
-}
-
-/// As [`write_metadata`], for a variant all of whose objects are loose.
-///
-/// # Errors
-/// As [`write_metadata`].
-pub fn write_loose_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: spec.is_read_by_git(), has_packs: false, remotes: Remotes::Named };
-    write(source, spec, kind, out)
-}
-
-/// As [`write_metadata`], for a variant whose objects lie in a B-tree: stock git cannot read it whatever the spec.
-///
-/// # Errors
-/// As [`write_metadata`].
-pub fn write_guarded_metadata(source: &GitRepository, spec: &CodecSpec, out: &Path) -> Result<MetadataReport> {
-    let kind = VariantKind { is_read_by_git: false, has_packs: false, remotes: Remotes::Named };
+pub fn write_metadata(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    store: StoreKind,
+    out: &Path,
+) -> Result<MetadataReport> {
+    let kind = VariantKind {
+        is_read_by_git: spec.is_read_by_git() && store != StoreKind::Btree,
+        has_packs: store == StoreKind::AsFound,
+        remotes: Remotes::Named,
+    };
     write(source, spec, kind, out)
 }
 

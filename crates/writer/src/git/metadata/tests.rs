@@ -10,8 +10,8 @@ use std::{
 use repackbench_codec::CodecSpec;
 use repackbench_reader::{ReaderError, git::GitRepository};
 
-use super::{MetadataReport, write_guarded_metadata, write_loose_metadata, write_metadata};
-use crate::error::WriterError;
+use super::{MetadataReport, write_metadata};
+use crate::{StoreKind, error::WriterError};
 
 /// Runs git in `folder`, untouched by the user's configuration.
 fn try_git(folder: &Path, arguments: &[&str]) -> Output {
@@ -67,7 +67,7 @@ fn scratch(init_options: &[&str]) -> (tempfile::TempDir, PathBuf) {
 fn convert(source: &Path, spec: &str, out: &Path) -> Result<MetadataReport, WriterError> {
     let spec: CodecSpec = spec.parse().unwrap();
     fs::create_dir_all(out).unwrap();
-    write_metadata(&GitRepository::open(source)?, &spec, out)
+    write_metadata(&GitRepository::open(source)?, &spec, StoreKind::AsFound, out)
 }
 
 /// Writes the metadata and copies the objects as they are, so that stock git can read the result.
@@ -202,28 +202,25 @@ fn what_only_marks_of_packs_say_is_said_by_the_configuration_where_there_are_no_
     let (folder, source) = scratch(&[]);
     git(&source, &["repack", "-q", "-a", "-d"]);
     let spec: CodecSpec = "zlib:6".parse().unwrap();
-    type Write = fn(&GitRepository, &CodecSpec, &Path) -> Result<MetadataReport, WriterError>;
-    let stores: [(&str, Write); 3] =
-        [("pack", write_metadata), ("loose", write_loose_metadata), ("btree", write_guarded_metadata)];
-    let partial = |name: &str, write: Write| {
+    let partial = |name: &str, store: StoreKind| {
         let out = folder.path().join(name);
         fs::create_dir_all(&out).unwrap();
-        write(&GitRepository::open(&source).unwrap(), &spec, &out).unwrap();
+        write_metadata(&GitRepository::open(&source).unwrap(), &spec, store, &out).unwrap();
         GitRepository::open(&out).unwrap().format().partial_clone.as_ref().map(ToString::to_string)
     };
-    for (name, write) in stores {
-        assert_eq!(partial(&format!("whole-{name}"), write), None, "{name}");
+    for store in StoreKind::ALL {
+        assert_eq!(partial(&format!("whole-{store}"), store), None, "{store}");
     }
     let pack = GitRepository::open(&source).unwrap().packs()[0].pack.clone();
     fs::write(pack.with_extension("promisor"), "").unwrap();
-    for (name, write) in stores {
-        let expected = (name != "pack").then(|| "origin".to_owned());
-        assert_eq!(partial(name, write), expected, "{name}");
+    for store in StoreKind::ALL {
+        let expected = (store != StoreKind::AsFound).then(|| "origin".to_owned());
+        assert_eq!(partial(store.name(), store), expected, "{store}");
     }
     // What the configuration says already is not said twice.
     git(&source, &["config", "remote.origin.promisor", "true"]);
-    for (name, write) in stores {
-        assert_eq!(partial(&format!("configured-{name}"), write), None, "{name}");
+    for store in StoreKind::ALL {
+        assert_eq!(partial(&format!("configured-{store}"), store), None, "{store}");
     }
 }
 

@@ -10,13 +10,11 @@ use gix_hash::ObjectId;
 use repackbench_codec::ChunkDecoder;
 use repackbench_reader::{
     ReaderError,
-    git::{
-        hash::GitHasher,
-        pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
-    },
+    git::pack::{EntryKind, EntryTable, PackFile, StoredEntry, write_offset_distance, write_type_and_size},
+    hash::IdHasher,
 };
 
-use crate::{Result, WriterError};
+use crate::{Result, WriterError, new_file::create_read_only};
 
 const BUFFER: usize = 1 << 20;
 
@@ -30,7 +28,7 @@ pub(super) struct PackEmitter<'a> {
     path: PathBuf,
     file: File,
     buffer: Vec<u8>,
-    hasher: GitHasher,
+    hasher: IdHasher,
     offset: u64,
     entry_header: Vec<u8>,
     /// The new offset of each entry by position in file order, [`NOT_WRITTEN`] for those that were not written yet.
@@ -55,14 +53,14 @@ pub struct ReferenceDeltas {
 impl<'a> PackEmitter<'a> {
     /// Starts the pack at `path`, which must not exist, with the header of `pack`.
     pub(super) fn create(pack: &'a PackFile, table: &'a EntryTable, path: PathBuf) -> Result<Self> {
-        let file = crate::git::create_read_only(&path)?;
+        let file = create_read_only(&path)?;
         let mut emitter = PackEmitter {
             pack,
             table,
             path,
             file,
             buffer: Vec::with_capacity(BUFFER),
-            hasher: GitHasher::new(pack.hash_kind()),
+            hasher: IdHasher::new(pack.hash_kind()),
             offset: 0,
             entry_header: Vec::new(),
             offsets: vec![NOT_WRITTEN; table.len()],

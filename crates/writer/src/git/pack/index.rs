@@ -10,17 +10,12 @@ use std::{io::Write, path::Path};
 
 use repackbench_reader::{
     Place, ReaderError,
-    git::{
-        hash::GitHasher,
-        pack::{EntryTable, PackFile},
-    },
+    git::pack::{EntryTable, PackFile},
+    hash::IdHasher,
 };
 
 use super::emit::FinishedPack;
-use crate::{
-    Result, WriterError,
-    git::{create_read_only, order::WriteOrder},
-};
+use crate::{Result, WriterError, git::order::WriteOrder, new_file::create_read_only};
 
 /// Offsets from here on take a place in the table of 64-bit ones.
 const LARGE_OFFSET: u64 = 1 << 31;
@@ -32,13 +27,13 @@ const SIDE_FILE_HEADER: usize = 12;
 struct ChecksummedFile<'a> {
     path: &'a Path,
     file: std::io::BufWriter<std::fs::File>,
-    hasher: GitHasher,
+    hasher: IdHasher,
 }
 
 impl<'a> ChecksummedFile<'a> {
     fn create(path: &'a Path, hash: gix_hash::Kind) -> Result<Self> {
         let file = std::io::BufWriter::with_capacity(1 << 18, create_read_only(path)?);
-        Ok(ChecksummedFile { path, file, hasher: GitHasher::new(hash) })
+        Ok(ChecksummedFile { path, file, hasher: IdHasher::new(hash) })
     }
 
     fn put(&mut self, bytes: &[u8]) -> Result<()> {

@@ -19,11 +19,12 @@ use super::{
     index,
 };
 use crate::{
-    Encoding, Progress, Result, WriterError,
+    Encoding, JobControl, Progress, Result, WriterError,
     git::{
         order::{EntryOrder, WriteOrder},
-        stream,
+        stream::{self, SourceChunk},
     },
+    new_file::write_read_only,
     pipeline::{self, BatchConverter, EncodedBatch},
 };
 
@@ -50,10 +51,8 @@ pub struct PackJob<'a> {
     pub encoding: &'a Encoding,
     /// The order of entries; `None` for the one that they are found in.
     pub order: Option<&'a dyn EntryOrder>,
-    /// How many threads convert.
-    pub threads: usize,
-    /// Told of source bytes that were converted.
-    pub progress: &'a dyn Progress,
+    /// How the conversion runs. Progress counts source bytes.
+    pub control: JobControl<'a>,
 }
 
 /// Rewrites the pack of `files` as `job` says into the folder `out`, with its index and side files.
@@ -62,7 +61,7 @@ pub struct PackJob<'a> {
 /// The source is damaged, a chunk does not decode to what was encoded, or `out` cannot be written. Files of unfinished
 /// packs may be left in `out`, which the caller discards.
 pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<ConvertedPack> {
-    let PackJob { encoding, threads, progress, .. } = *job;
+    let PackJob { encoding, control, .. } = *job;
     let pack = PackFile::open(files, job.hash)?;
     let table = EntryTable::new(&pack)?;
     pack.check_index_checksum()?;
@@ -84,10 +83,8 @@ pub fn convert_pack(files: &PackFiles, job: &PackJob<'_>, out: &Path) -> Result<
     let source = SourcePack { pack: &pack, table: &table, order: &order, dictionaries: job.dictionaries, structure };
     let unnamed = out.join("tmp_pack");
     let mut emitter = PackEmitter::create(&pack, &table, unnamed)?;
-    let pipeline = Pipeline { source: &source, encoding, progress };
-    pipeline::run(&pipeline, &batches, threads, progress, &mut |batch, encoded| {
-        pipeline.write(batch, encoded, &mut emitter)
-    })?;
+    let pipeline = Pipeline { source: &source, encoding, progress: control.progress };
+    pipeline::run(&pipeline, &batches, control, &mut |batch, encoded| pipeline.write(batch, encoded, &mut emitter))?;
     if let Some(error) = broken {
         return Err(error.into());
     }
@@ -133,7 +130,7 @@ fn name_and_index(
     for (mark, extension) in [(&files.keep, "keep"), (&files.promisor, "promisor")] {
         if let Some(mark) = mark {
             let content = std::fs::read(mark).map_err(|e| ReaderError::io("read", mark, e))?;
-            crate::git::write_file(&sibling(extension), &content)?;
+            write_read_only(&sibling(extension), &content)?;
         }
     }
     let FinishedPack { checksum, reference_deltas, .. } = finished;
@@ -206,7 +203,8 @@ impl Pipeline<'_> {
         let mut decoder = self.source.decoder();
         let payload_len = entry.header.payload_len;
         let (streamed, range) = emitter.streamed_entry(position, &entry, |sink| {
-            let streamed = stream::convert(&mut decoder, entry.stored, payload_len, &mut encoder, sink, self.progress)?;
+            let source = SourceChunk::new(&mut decoder, entry.stored, payload_len);
+            let streamed = stream::convert(source, &mut encoder, sink, self.progress)?;
             // The source's fault, if there is one, explains the encoder's.
             entry.check_consumed(self.source.pack, streamed.consumed)?;
             Ok((streamed.encoded?, streamed.digest))

@@ -2,8 +2,7 @@
 
 use std::{fs, os::unix::fs::PermissionsExt};
 
-use super::*;
-use crate::git::btree::BTREE_FILE;
+use super::{super::BTREE_FILE, *};
 
 /// Takes a snapshot of the repository, lets `change` happen, and returns what the check says.
 fn after(path: &Path, change: impl FnOnce()) -> Option<PathBuf> {

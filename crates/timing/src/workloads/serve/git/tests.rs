@@ -1,6 +1,6 @@
 use std::{fs, process::Command};
 
-use repackbench_writer::{Layout, NoProgress, StoreKind, convert};
+use repackbench_writer::{ConvertJob, JobControl, Layout, StoreKind, convert};
 
 use super::*;
 
@@ -34,7 +34,7 @@ fn values_of_a_b_tree_are_found_beforehand_sent_by_id_and_decoded_where_they_wer
     let source = Repository::open(&path).unwrap();
     let layout = Layout { store: StoreKind::Btree, ..Layout::default() };
     let target = folder.path().join("btree");
-    convert(&source, &"zstd:3".parse().unwrap(), layout, &target, false, 1, &NoProgress).unwrap();
+    convert(&source, &"zstd:3".parse().unwrap(), layout, &ConvertJob::new(&target, JobControl::quiet(1))).unwrap();
     let variant = Repository::open(&target).unwrap();
     let place = VariantPlace::of(&variant, Decoders::default());
     let range = HistoryRange { revision: "HEAD".to_owned(), commits: None };

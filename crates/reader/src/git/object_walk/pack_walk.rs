@@ -1,18 +1,20 @@
-//! The deltas of one pack as a forest, walked so that each entry is decoded once.
+//! All entries of one pack, each decoded once.
+//!
+//! The deltas of a pack form a forest. Each tree of it is walked from its whole entry down, so that a base is available
+//! when the deltas on it are applied.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use gix_hash::ObjectId;
 use repackbench_codec::{BLOCK_LEN, BaseUse};
 
-use super::Worker;
+use super::{WholeContent, WholeObject, Worker, check_id};
 use crate::{
-    ObjectKind, ReaderError, Result,
+    ObjectKind, Place, ReaderError, Result,
     git::{
         delta::{self, DeltaSizes},
-        hash::{GitHasher, object_id},
+        hash::{object_hasher, object_id},
         pack::{DeltaForest, EntryKind, EntryTable, PackFile, StoredEntry},
-        whole::{WholeContent, WholeObject},
     },
     memory,
 };
@@ -45,8 +47,8 @@ impl<'a> PackWalk<'a> {
         Ok(PackWalk { pack, earlier: &[], table, forest, roots, first_child, children, next_root, is_over })
     }
 
-    /// Leaves what is in `earlier` out of what visitors are handed.
-    pub(in crate::git) fn behind(mut self, earlier: &'a [PackFile]) -> Self {
+    /// The same walk, with the objects in `earlier` packs kept from visitors.
+    pub(in crate::git) fn without(mut self, earlier: &'a [PackFile]) -> Self {
         self.earlier = earlier;
         self
     }
@@ -152,7 +154,9 @@ impl<'a> PackWalk<'a> {
 
     /// Hands the object at `position`, which was found sound, to the visitor, if there is one.
     fn hand_over(&self, worker: &mut Worker<'_>, position: u32, content: &[u8]) -> Result<()> {
-        let Some(visitor) = &mut worker.visitor else { return Ok(()) };
+        if worker.visitor.is_none() {
+            return Ok(());
+        }
         let entry = self.table.entry(self.pack, position as usize)?;
         let Some(kind) = self.forest.kind(position as usize) else { return Ok(()) };
         let id = self.pack.index().oid_at_index(entry.index_position);
@@ -167,7 +171,7 @@ impl<'a> PackWalk<'a> {
             false => WholeContent::Held(content),
         };
         let object = WholeObject { id: id.to_owned(), kind, path: self.pack.path(), content };
-        if visitor.visit(object).is_break() {
+        if worker.hand_over(object).is_break() {
             self.is_over.store(true, Ordering::Relaxed);
         }
         Ok(())
@@ -183,7 +187,7 @@ impl<'a> PackWalk<'a> {
         let (entry, kind) = self.entry(root)?;
         let hash = self.pack.hash_kind();
         if self.is_streamed(&entry, root) {
-            let mut hasher = GitHasher::for_object(hash, kind, entry.header.payload_len);
+            let mut hasher = object_hasher(hash, kind, entry.header.payload_len);
             let result = worker.decoder.decode_stream(entry.stored, entry.header.payload_len, &mut |piece| {
                 hasher.update(piece);
                 Ok(())
@@ -223,10 +227,7 @@ impl<'a> PackWalk<'a> {
 
     fn check_id(&self, entry: &StoredEntry<'_>, found: ObjectId) -> Result<()> {
         let expected = self.pack.index().oid_at_index(entry.index_position);
-        if found == expected {
-            return Ok(());
-        }
-        Err(self.pack.corrupt(entry.offset, format!("the object {expected}"), format!("content whose id is {found}")))
+        check_id(self.pack.path(), Place::Offset(entry.offset), expected, found)
     }
 }
 

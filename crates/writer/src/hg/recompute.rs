@@ -18,8 +18,8 @@ use repackbench_reader::{
 
 use super::{convert_into, folders, metadata::requirement_lines};
 use crate::{
-    Encoding, HgDeltas, Progress, ProgressUnit, Result, WriterError,
-    conversion::{Conversion, build_beside},
+    ConvertJob, Encoding, HgDeltas, Progress, ProgressUnit, Result, WriterError,
+    conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
 };
 
 /// Requirements, and the setting by which hg keeps each when it upgrades; without it hg follows its own defaults.
@@ -62,19 +62,16 @@ pub(crate) fn check_spec(spec: &CodecSpec) -> Result<()> {
     Err(WriterError::Spec { spec: spec.to_string(), why })
 }
 
-/// Converts `source` as [`convert`](super::convert) does, with deltas chosen again by `hg` under `spec`.
+/// Converts `source` as [`convert`](super::convert) does, with deltas that `hg` searches for again under `spec`.
 ///
 /// # Errors
-/// As [`convert`](super::convert), and [`WriterError::Program`] when hg fails, [`WriterError::Unfaithful`] when what it wrote
-/// is not the same history.
-pub fn convert_rechosen(
+/// As [`convert`](super::convert); [`WriterError::Program`] when hg fails, [`WriterError::Unfaithful`] when hg did not write the same
+/// history.
+pub fn convert_recomputed(
     source: &HgRepository,
     spec: &CodecSpec,
     hg: &dyn HgDeltas,
-    target: &Path,
-    force: bool,
-    threads: usize,
-    progress: &dyn Progress,
+    job: &ConvertJob<'_>,
 ) -> Result<(Conversion, PathBuf)> {
     if source.requirements().contains(LFS) {
         let what =
@@ -84,29 +81,28 @@ pub fn convert_rechosen(
     check_spec(spec)?;
     hg.identity(spec)?;
     let encoding = Encoding::plain(spec);
-    build_beside(target, force, &folders(source), |out| {
-        // Beside what is being built, and so on the same file system; it goes with that if the process is killed.
-        let scratch = tempfile::Builder::new()
-            .prefix("rechosen-")
-            .tempdir_in(out)
-            .map_err(|e| WriterError::io("make a folder in", out, e.kind().into()))?;
-        let first = convert_into(source, &encoding, scratch.path(), threads, progress)?;
-        rechoose(scratch.path(), spec, hg, progress)?;
-        let rechosen = HgRepository::open(scratch.path())?;
-        let second = convert_into(&rechosen, &encoding, out, threads, progress)?;
-        let path = scratch.path().to_owned();
-        scratch.close().map_err(|e| WriterError::io("remove", path, e))?;
-        check_history(source, &HgRepository::open(out)?, threads)?;
-        Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes: first.notes, ..Conversion::default() })
+    let control = job.control;
+    build_beside(job, &folders(source), |out| {
+        let conversion = in_scratch_folder(out, |scratch| {
+            let first = convert_into(source, &encoding, scratch, control)?;
+            recompute(scratch, spec, hg, control.progress)?;
+            let second = convert_into(&HgRepository::open(scratch)?, &encoding, out, control)?;
+            Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes: first.notes, ..Conversion::default() })
+        })?;
+        let recomputed = HgRepository::open(out)?;
+        check_identical(source.hg_dir(), "the history with deltas that hg chose", |found| {
+            verify::compare(source, &recomputed, control.threads, &mut |difference| found(&difference)).map(drop)
+        })?;
+        Ok(conversion)
     })
 }
 
-/// Lets `hg` choose all deltas of `repository`, which is already under `spec`, again, and write them under `spec`.
+/// Lets `hg` search for all deltas of `repository`, which is already under `spec`, again, and write them under `spec`.
 ///
 /// # Errors
-/// [`WriterError::Program`] when hg fails or leaves another format behind, [`WriterError::Interrupted`]: the repository is then
-/// to be discarded.
-pub fn rechoose(repository: &Path, spec: &CodecSpec, hg: &dyn HgDeltas, progress: &dyn Progress) -> Result<()> {
+/// [`WriterError::Program`] when hg fails or writes another format; [`WriterError::Interrupted`]. The caller must discard the
+/// repository then.
+fn recompute(repository: &Path, spec: &CodecSpec, hg: &dyn HgDeltas, progress: &dyn Progress) -> Result<()> {
     let source = HgRepository::open(repository)?;
     let reduced = without(source.requirements(), &TAKEN_AWAY);
     write_requirements(&source, &reduced)?;
@@ -161,19 +157,4 @@ fn settings(repository: &HgRepository, spec: &CodecSpec) -> Vec<String> {
         settings.push(format!("storage.revlog.{engine}.level={level}"));
     }
     settings
-}
-
-/// Makes sure that `rechosen` holds what `source` holds.
-fn check_history(source: &HgRepository, rechosen: &HgRepository, threads: usize) -> Result<()> {
-    let mut first = None;
-    verify::compare(source, rechosen, threads, &mut |difference| {
-        first.get_or_insert_with(|| difference.to_string());
-    })?;
-    match first {
-        None => Ok(()),
-        Some(detail) => {
-            let what = "the history with deltas that hg chose".to_owned();
-            Err(WriterError::Unfaithful { path: source.hg_dir().to_owned(), what, detail })
-        }
-    }
 }

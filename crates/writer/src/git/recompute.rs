@@ -1,0 +1,116 @@
+//! Deltas chosen again by the user's own git.
+//!
+//! What a repository's packs are like depends on who packed them, with what patience, and when: a fresh search for deltas can save more
+//! than any codec. `git repack -adF` makes one, with git's defaults, on a copy that was converted before; what it leaves is converted
+//! once more, so that both arms are written by the same libraries. git chooses deltas before it compresses, so they are the same
+//! under every codec.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use repackbench_codec::CodecSpec;
+use repackbench_reader::{
+    Repository,
+    git::{GitRepository, verify},
+};
+
+use super::{convert_into, folders, refuse_bases};
+use crate::{
+    ConvertJob, Encoding, GitDeltas, JobControl, ProgressUnit, Result, WriterError,
+    conversion::{Conversion, build_beside, check_identical, in_scratch_folder},
+    dictionaries::encoding_for,
+};
+
+/// The spec of repositories that git reads.
+const READABLE: &str = "zlib:6";
+
+/// The spec under which git reads a repository, to search for deltas in it.
+pub(crate) fn readable_spec() -> Result<CodecSpec> {
+    READABLE.parse().map_err(|error| WriterError::Spec { spec: READABLE.to_owned(), why: format!("{error}") })
+}
+
+/// Converts `source` as [`convert`](super::convert) does, with deltas that `git` searches for again.
+///
+/// # Errors
+/// As [`convert`](super::convert); [`WriterError::Program`] when git fails, [`WriterError::Unfaithful`] when git did not write the same
+/// objects.
+pub fn convert_recomputed(
+    source: &GitRepository,
+    spec: &CodecSpec,
+    git: &dyn GitDeltas,
+    job: &ConvertJob<'_>,
+) -> Result<(Conversion, PathBuf)> {
+    refuse_bases(source)?;
+    let readable = readable_spec()?;
+    let control = job.control;
+    build_beside(job, &folders(source), |out| {
+        let conversion = in_scratch_folder(out, |scratch| {
+            let first = convert_into(source, &Encoding::plain(&readable), scratch, control)?;
+            let mut notes = recompute(scratch, git, control)?;
+            let (encoding, of_encoding) = encoding_for(&Repository::open(scratch)?, spec, control)?;
+            let second = convert_into(&GitRepository::open(scratch)?, &encoding, out, control)?;
+            notes.extend(first.notes.into_iter().chain(of_encoding));
+            Ok(Conversion { elapsed: first.elapsed + second.elapsed, notes, ..Conversion::default() })
+        })?;
+        let recomputed = GitRepository::open(out)?;
+        check_identical(source.git_dir(), "the objects with deltas that git chose", |found| {
+            verify::compare(source, &recomputed, control.threads, &mut |difference| found(&difference)).map(drop)
+        })?;
+        Ok(conversion)
+    })
+}
+
+/// Lets `git` search for all deltas of the packs of `repository` again. Keeps objects that nothing refers to. Returns notes.
+fn recompute(repository: &Path, git: &dyn GitDeltas, control: JobControl<'_>) -> Result<Vec<String>> {
+    let marks = promisor_marks(repository)?;
+    // git packs what a promisor sent apart, and without the names of files, by which it finds most deltas. Where nothing is missing,
+    // nothing was promised.
+    let unmark = |mark: &PathBuf| fs::rename(mark, set_aside(mark)).map_err(|e| WriterError::io("rename", mark, e));
+    marks.iter().try_for_each(unmark)?;
+    match repack(repository, git, control) {
+        Err(WriterError::Program { .. }) if !marks.is_empty() => {
+            let mark =
+                |mark: &PathBuf| fs::rename(set_aside(mark), mark).map_err(|e| WriterError::io("rename", mark, e));
+            marks.iter().try_for_each(mark)?;
+            repack(repository, git, control)?;
+            let note = "objects are missing: git chose deltas without the names of files, as it does in partial clones";
+            Ok(vec![note.to_owned()])
+        }
+        Err(error) => Err(error),
+        Ok(()) => {
+            let remove = |mark: &PathBuf| {
+                let mark = set_aside(mark);
+                fs::remove_file(&mark).map_err(|e| WriterError::io("remove", mark, e))
+            };
+            marks.iter().try_for_each(remove).map(|()| Vec::new())
+        }
+    }
+}
+
+/// The files that mark packs as sent by a promisor.
+fn promisor_marks(repository: &Path) -> Result<Vec<PathBuf>> {
+    let folder = repository.join("objects").join("pack");
+    let failed = |error| WriterError::io("list", &folder, error);
+    let mut marks = Vec::new();
+    for entry in fs::read_dir(&folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        if path.extension().is_some_and(|extension| extension == "promisor") {
+            marks.push(path);
+        }
+    }
+    Ok(marks)
+}
+
+/// Where git does not look for a mark.
+fn set_aside(mark: &Path) -> PathBuf {
+    mark.with_extension("set-aside")
+}
+
+fn repack(repository: &Path, git: &dyn GitDeltas, JobControl { threads, progress }: JobControl<'_>) -> Result<()> {
+    progress.start("letting git choose deltas", 1, ProgressUnit::Items);
+    git.recompute(repository, threads, &|| progress.is_cancelled())?;
+    progress.finish();
+    Ok(())
+}
