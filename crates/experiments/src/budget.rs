@@ -1,8 +1,8 @@
-//! How the time that the user allows is shared out among the benchmarks of an experiment.
+//! Divides the time that the user allows among the benchmarks of an experiment.
 //!
-//! A benchmark runs each row once to compare what rows see, once more to warm up, and then in blocks, the baseline twice in each. So
-//! what it takes at least is known from one run, and what does not fit is left out before it is begun: first codecs, the least
-//! important ones, then runs.
+//! A benchmark runs each row once to compare what rows see, once more to warm up, and then in blocks, the baseline twice in each. Its least
+//! time is therefore known from one run, and parts that do not fit are left out before they start: first codecs, the least important
+//! ones, then runs.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use repackbench_timing::{clock::Clock, session::Stop};
 
 use crate::ExperimentError;
 
-/// So many runs come before the first ratio, at least.
+/// The number of runs before the first ratio, at least.
 const LEAST_RUNS: f64 = 8.0;
 
-/// How long a look at a job of this weight may take, the next one of `budget`: more would not leave time for the least that says
-/// anything. `None` for no limit.
+/// The time limit of a trial run of the next job of `budget`, which has this weight: a longer one would leave too little time for the
+/// smallest useful measurement. `None` for no limit.
 pub(crate) fn time_to_look(budget: &Budget<'_>, weight: u32) -> Result<Option<Duration>, ExperimentError> {
     Ok(budget.next_share(weight)?.map(|share| share.div_f64(LEAST_RUNS)))
 }
@@ -26,28 +26,28 @@ pub(crate) fn now(clock: &(dyn Clock + Sync)) -> Result<Duration, ExperimentErro
     Ok(reading.wall)
 }
 
-/// How much of a job is done.
+/// The part of a job that is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Extent {
-    /// How many of its codecs take part, the most important ones first.
+    /// The number of its codecs, the most important ones first.
     pub(crate) codecs: usize,
-    /// How many times each row does it.
+    /// The number of runs of each row.
     pub(crate) runs: u32,
 }
 
 impl Extent {
-    /// What a benchmark of this extent takes, if `one` run does, with `other_rows` besides those of codecs.
+    /// The time of a benchmark of this extent if a run takes `one`, with `other_rows` in addition to those of codecs.
     pub(crate) fn cost(self, one: Duration, other_rows: usize) -> Duration {
         let rows = other_rows.saturating_add(self.codecs);
         let blocks = usize::try_from(self.runs).unwrap_or(usize::MAX);
-        // One of each to compare, one to see how long it takes, and then blocks, of which the first is thrown away.
+        // One run of each row to compare, one to measure the length, and then blocks, of which the first is discarded.
         let runs =
             rows.saturating_add(1).saturating_add(rows.saturating_add(1).saturating_mul(blocks.saturating_add(1)));
         one.saturating_mul(u32::try_from(runs).unwrap_or(u32::MAX))
     }
 
-    /// As much of it as fits into `share`: fewer codecs before fewer runs, since an interval takes six of those. `None` if not even
-    /// one codec once does.
+    /// The largest extent that fits into `share`: fewer codecs before fewer runs, since an interval takes six runs. `None` if not even one
+    /// run of one codec fits.
     pub(crate) fn fitting(self, one: Duration, other_rows: usize, share: Option<Duration>) -> Option<Extent> {
         let Some(share) = share else { return Some(self) };
         let fewer_codecs = (1..=self.codecs).rev().map(|codecs| Extent { codecs, ..self });
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codecs_are_left_out_before_runs_and_all_of_it_before_half_a_run() {
+    fn codecs_are_left_out_before_runs() {
         let second = Duration::from_secs(1);
         let whole = Extent { codecs: 3, runs: 6 };
         // Five rows: 5 to compare, 1 to see, 7 blocks of 6.

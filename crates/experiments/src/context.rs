@@ -1,4 +1,4 @@
-//! What every experiment works with.
+//! The surroundings of an experiment: repository, cache, clock and options.
 
 use std::{
     io,
@@ -16,21 +16,21 @@ use repackbench_timing::{
 };
 use repackbench_writer::{JobControl, Progress, cache::Cache};
 
-/// What every experiment works with.
+/// The surroundings of an experiment.
 pub struct Context<'a> {
     /// The repository.
     pub source: &'a Repository,
-    /// What tables call it.
+    /// The name that tables show.
     pub name: &'a str,
-    /// Where variants are kept, and copies are made that are removed again: on the disk to be measured.
+    /// Keeps variants and holds temporary copies, on the disk to be measured.
     pub cache: &'a Cache,
     /// The clock.
     pub clock: &'a (dyn Clock + Sync),
-    /// Told what is going on, and asked whether the user wants it to end.
+    /// Shows progress, and says whether the user wants to stop.
     pub progress: &'a dyn Progress,
-    /// What the user chose.
+    /// The options.
     pub options: &'a Options,
-    /// Told of every run of the benchmarks that an experiment is made of.
+    /// Receives the record of every run of a benchmark.
     pub recorder: &'a Mutex<dyn Recorder + Send>,
 }
 
@@ -40,56 +40,57 @@ impl Context<'_> {
         JobControl { threads: self.options.threads, progress: self.progress }
     }
 
-    /// Carries `plan` out on `source`, which tables call `name`: the repository itself, or one that was made of it.
+    /// Carries out `plan` on `source`, which tables call `name`: the repository itself, or one derived from it.
     ///
     /// # Errors
-    /// What stopped it.
+    /// The error that stopped it.
     pub(crate) fn bench(&self, source: &Repository, name: &str, plan: &BenchPlan) -> Result<Measured, Box<BenchError>> {
         let mut recorder = self.recorder.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(bench(source, name, plan, self.cache, self.clock, self.progress, &mut *recorder)?)
     }
 
-    /// Whether the whole machine's caches will be dropped: this process may, and the user has not forbidden it.
+    /// Whether the caches of the whole machine will be dropped: this process has the privilege, and the user has not forbidden it.
     pub(crate) fn may_drop_all_caches(&self) -> bool {
         !self.options.keeps_caches && may_drop_all_caches()
     }
 
-    /// Writes out what is dirty on the file system of `folder`, and drops the whole machine's caches; `false` where that must not be.
+    /// Syncs the file system of `folder` and drops the caches of the whole machine; `false` where these have to stay.
     ///
     /// # Errors
-    /// The kernel or the file system refuses what is permitted.
+    /// The kernel or the file system refuses a permitted operation.
     pub(crate) fn drop_all_caches(&self, folder: &Path) -> io::Result<bool> {
         if self.options.keeps_caches { sync_file_system(folder).map(|()| false) } else { drop_all_caches(folder) }
     }
 }
 
-/// What the user chose.
+/// The options of an experiment.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How long the measured runs of one experiment may take; what does not fit is left out, and the result says so. `None` for no limit.
+    /// The time limit of the measured runs of one experiment; parts that do not fit are left out, and the result names them. `None` for no
+    /// limit.
     pub budget: Option<Duration>,
-    /// How many times each arm is run; `None` for what the experiment takes by itself.
+    /// The number of runs of each arm; `None` for the experiment's default.
     pub runs: Option<u32>,
-    /// How long a run lasts at least; `None` for what the compared time takes to be exact.
+    /// The least length of a run; `None` for the length at which the compared time is exact.
     pub min_run_time: Option<Duration>,
-    /// The revision whose files are meant; `None` for the repository's own default.
+    /// The revision whose files are measured; `None` for the repository's default.
     pub revision: Option<String>,
-    /// Whether to measure a second baseline, too: the repository after git, or hg, has searched for deltas again.
+    /// Whether to measure a second baseline: the repository after git or hg has searched for deltas again.
     pub is_repacked: bool,
-    /// Whether the caches of the whole machine stay as they are, even where this process may drop them: then folders and inodes are warm.
+    /// Whether the caches of the whole machine are kept even where this process may drop them. Folders and inodes are warm then.
     pub keeps_caches: bool,
     /// The git to run.
     pub git: PathBuf,
     /// The hg to run.
     pub hg: PathBuf,
-    /// The extension that hg needs for codecs it does not have.
+    /// The extension with which hg reads further codecs.
     pub hg_extension: Option<PathBuf>,
-    /// A program that tells the peak memory of git's and hg's commands; see [`StockPlan::meter`](repackbench_timing::arms::stock::StockPlan::meter).
+    /// A program that measures the peak memory of git's and hg's commands; see [`StockPlan::meter`](repackbench_timing::arms::stock::StockPlan::meter).
     pub meter: Option<PathBuf>,
     /// Threads for making variants.
     pub threads: usize,
     /// The seed of random orders.
     pub seed: u64,
-    /// The command that asked for it, as a shell reads it.
+    /// The command line of the experiment, quoted for a shell.
     pub command: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! What a fresh search for deltas saves, beside what zlib's levels span: `--repack`.
+//! The bytes that a new search for deltas saves, beside the span of zlib's levels: `--repack`.
 
 use repackbench_client::{GitProgram, HgProgram};
 use repackbench_reader::Repository;
@@ -13,14 +13,14 @@ use crate::{
     variants::{of_variant, spec, variant},
 };
 
-/// The ends of what zlib's levels span, and its default.
+/// zlib's lowest and highest level, and its default.
 const LEVELS: [&str; 3] = ["zlib:1", "zlib:6", "zlib:9"];
 const DEFAULT: &str = "zlib:6";
 
 /// Sizes by name.
 pub(crate) struct Deltas(Vec<(String, SizeRecord)>);
 
-/// Makes a variant of each level with the source's deltas, and one of the default with those that git, or hg, chooses now.
+/// Makes a variant of each level with the source's deltas, and one of the default level with deltas that git or hg searches for again.
 pub(crate) fn measure(context: &Context<'_>) -> Result<Deltas, ExperimentError> {
     let options = context.options;
     let recomputer = match context.source {
@@ -59,7 +59,7 @@ pub(crate) fn table(deltas: &Deltas) -> ExperimentTable {
     }
 }
 
-/// What the table comes to.
+/// The conclusion of the table.
 pub(crate) fn note(deltas: &Deltas) -> Option<Statement> {
     let bytes = |name: &str| {
         let (_, size) = deltas.0.iter().find(|(found, _)| found == name)?;
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_search_saves_stands_beside_what_levels_span() {
+    fn note_compares_a_new_search_with_the_levels() {
         let size = |name: &str, total_bytes| (name.to_owned(), SizeRecord { total_bytes, ..SizeRecord::default() });
         let sizes =
             [("as found", 1010), ("zlib:1", 1050), ("zlib:6", 1000), ("zlib:9", 990), ("zlib:6, rechosen", 720)];

@@ -10,7 +10,7 @@ use repackbench_writer::WriterError;
 /// Why an experiment stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
-    /// A benchmark that it is made of stopped.
+    /// One of its benchmarks stopped.
     #[error(transparent)]
     Bench(Box<BenchError>),
     /// The repository could not be read.
@@ -19,25 +19,25 @@ pub enum ExperimentError {
     /// A variant could not be written.
     #[error(transparent)]
     Writer(#[from] WriterError),
-    /// Something could not be read cold.
+    /// A cold read failed.
     #[error(transparent)]
     Cold(#[from] ColdError),
     /// A file could not be read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     Io {
-        /// What was tried, as an infinitive.
+        /// The operation, as an infinitive.
         action: &'static str,
         /// The file or folder.
         path: PathBuf,
-        /// The operating system's answer.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// It cannot be run on this repository, or not with these options.
+    /// The experiment cannot run on this repository, or not with these options.
     #[error("{experiment}: {why}")]
     Refused {
         /// The experiment.
         experiment: &'static str,
-        /// Why not.
+        /// The reason.
         why: String,
     },
     /// The user stopped it.
@@ -67,7 +67,7 @@ impl From<ClientError> for ExperimentError {
 }
 
 impl ExperimentError {
-    /// Whether it only says that the user stopped the work.
+    /// Whether the only cause is that the user stopped the work.
     pub(crate) fn is_interruption(&self) -> bool {
         match self {
             ExperimentError::Interrupted

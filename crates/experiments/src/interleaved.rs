@@ -1,4 +1,4 @@
-//! Runs that are no benchmark's: every arm once in each run, in an order drawn anew, as long as there is time.
+//! Interleaved runs outside of benchmarks: every arm once in each run, in a random order, as long as there is time.
 
 use std::time::Duration;
 
@@ -9,30 +9,30 @@ use repackbench_writer::ProgressUnit;
 
 use crate::{Context, ExperimentError};
 
-/// How far runs went.
+/// The number of runs that were made, and the reasons for missing ones.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Runs {
-    /// How many are whole.
+    /// The number of complete runs.
     pub(crate) done: u32,
-    /// Why there are not as many as were wanted, in a sentence.
+    /// Why there are fewer than wanted.
     pub(crate) left_out: Vec<StoredStatement>,
     /// Whether the user stopped them.
     pub(crate) is_interrupted: bool,
 }
 
 impl Runs {
-    /// No runs, and why.
+    /// No runs, for the reason `why`.
     pub(crate) fn left_out(why: Statement) -> Self {
         Runs { done: 0, left_out: vec![why.into()], is_interrupted: false }
     }
 }
 
-/// Calls `one` with the number of the run and the arm, for every arm in each of `wanted` runs. No run is begun that would, by the one
-/// before it, end later than `share` of time from now; the first one is begun whatever it takes. What `one` returns
-/// [`ExperimentError::Interrupted`] from is no whole run, and ends them.
+/// Calls `one` with the number of the run and the arm, for every arm in each of `wanted` runs. A run starts only if it ends within `share`
+/// from now when it takes as long as the run before; the first one always starts. A run in which `one` returns
+/// [`ExperimentError::Interrupted`] is incomplete and the last.
 ///
 /// # Errors
-/// What `one` returns, and what the clock does.
+/// Errors of `one` and of the clock.
 pub(crate) fn interleaved(
     context: &Context<'_>,
     what: &str,
@@ -71,7 +71,7 @@ pub(crate) fn interleaved(
     Ok(Runs { done, left_out, is_interrupted: false })
 }
 
-/// The arms of [`interleaved`], and how many runs of all of them are whole.
+/// The arms of [`interleaved`], and the number of complete runs.
 struct Interleaved<'a> {
     one: &'a mut dyn FnMut(u32, usize) -> Result<(), ExperimentError>,
     done: u32,
@@ -90,13 +90,13 @@ impl Arms for Interleaved<'_> {
     }
 }
 
-/// What became of a part that comes after others: whatever it stopped with is a sentence, so that the figures before it are not lost.
+/// The outcome of a part that follows others. Its error becomes a statement, so that the figures of earlier parts are not lost.
 pub(crate) fn part(context: &Context<'_>, what: &str, result: Result<Runs, ExperimentError>) -> Runs {
     let error = match result {
         Ok(runs) => return runs,
         Err(error) => error,
     };
-    // A program that the terminal stopped as well fails in its own words.
+    // A program that the terminal stopped at the same time fails with a message of its own.
     let is_interrupted = error.is_interruption() || context.progress.is_cancelled();
     context.progress.finish();
     let left_out = if is_interrupted {
@@ -107,7 +107,7 @@ pub(crate) fn part(context: &Context<'_>, what: &str, result: Result<Runs, Exper
     Runs { done: 0, left_out: vec![left_out.into()], is_interrupted }
 }
 
-/// One value as a multiple of another in each run that has both.
+/// The values of one arm as multiples of those of another, in each run that has both.
 pub(crate) fn ratio_of(one: &[f64], other: &[f64]) -> Option<Ratio> {
     let logs = one.iter().zip(other).map(|(one, other)| (one / other).ln());
     let mut logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
@@ -123,7 +123,7 @@ mod tests {
     use crate::tests::{Setting, words};
 
     #[test]
-    fn what_a_later_part_stops_with_is_a_sentence() {
+    fn errors_of_later_parts_become_statements() {
         let outcome = Setting::new(&[], 1).run(|context| {
             let stopped = part(context, "copying", Err(repackbench_writer::WriterError::Interrupted.into()));
             assert!(stopped.is_interrupted);

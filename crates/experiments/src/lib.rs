@@ -1,10 +1,10 @@
-//! Experiments that were published once, run again whole on any repository and machine.
+//! Published experiments, run again whole on any repository and machine.
 //!
-//! What was published lies in the data file of [`repackbench_records::published`]. An experiment here measures what the published
-//! one did, and says of each claim whether it holds; see [`repackbench_records::Experiment`].
+//! The published figures and claims are in the data file of [`repackbench_records::published`]. An experiment measures what the published one
+//! did and judges each claim; see [`repackbench_records::Experiment`] for its result.
 //!
-//! - [`registry`](experiments()): which experiments there are, by name, and on which repositories;
-//! - `measuring`: benchmarks within what the user allows to take, and what did not fit;
+//! - [`registry`](experiments()): the experiments by name, and the repositories that they run on;
+//! - `measuring`: benchmarks within the user's budget, and what did not fit;
 //! - [`repackbench_analysis`]: figures of records, and verdicts by rules that are the same for all experiments;
 //! - a module for each experiment.
 

@@ -1,4 +1,4 @@
-//! The benchmarks that an experiment is made of.
+//! The benchmarks of an experiment.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,14 +21,14 @@ use crate::{
     probe::Probe,
 };
 
-/// How many times each arm does a job unless the user says otherwise: as few as give an interval.
+/// The default number of runs of each arm: the fewest that give an interval.
 pub(crate) const DEFAULT_RUNS: u32 = 6;
 
-/// By how much runs may turn out longer than the one that was looked at, as they do where others use the machine: a job that is cut
-/// short before its sixth run has no interval, and a smaller one has.
+/// The factor by which runs may be longer than the trial run, as on a machine that others use: a job that is cut short before its sixth run
+/// has no interval, whereas a smaller job has one.
 const MARGIN: f64 = 1.2;
 
-/// What a codec's rows do.
+/// The work of a codec's rows.
 #[derive(Debug, Clone)]
 pub(crate) enum Work {
     /// Replays in-process.
@@ -37,28 +37,28 @@ pub(crate) enum Work {
     Commands(Vec<StockWorkload>),
 }
 
-/// Something to measure.
+/// A job to measure.
 pub(crate) struct Job<'a> {
     /// The subject of statements about it.
     pub(crate) what: StatementValue,
-    /// What is done.
+    /// The work.
     pub(crate) work: Work,
-    /// Codecs besides the baseline, the most important ones first.
+    /// Codecs other than the baseline, the most important ones first.
     pub(crate) codecs: &'a [CodecSpec],
-    /// The most commits that are looked at, or the newest ones that come anew.
+    /// The number of newest commits that the workloads are limited to, or that arrive.
     pub(crate) commits: Option<u64>,
-    /// Its part of the budget.
+    /// The weight of its share of the budget.
     pub(crate) weight: u32,
-    /// How long one run takes, all of the job's workloads together; what is not known is taken to be short.
+    /// The time of one run of all of the job's workloads; an unknown one is taken to be short.
     pub(crate) one: Probe,
-    /// Rows of each workload besides those of `codecs`.
+    /// Rows of each workload other than those of `codecs`.
     pub(crate) other_rows: usize,
     /// Rows of each codec.
     pub(crate) rows_of_codec: usize,
 }
 
 impl<'a> Job<'a> {
-    /// A job of whose time nothing is known, on all of history, with two rows besides those of `codecs`, one of each.
+    /// A job of unknown time, on all of history, with two rows besides one of each of `codecs`.
     pub(crate) fn new(what: impl Into<StatementValue>, work: Work, weight: u32, codecs: &'a [CodecSpec]) -> Self {
         Job {
             what: what.into(),
@@ -82,25 +82,25 @@ impl<'a> Job<'a> {
         Job { one, ..self }
     }
 
-    /// This job on the newest commits alone.
+    /// This job on only the newest commits.
     pub(crate) fn of_newest(self, commits: u64) -> Self {
         Job { commits: Some(commits), ..self }
     }
 
-    /// This job with so many rows besides those of codecs, and so many of each codec.
+    /// This job with `other_rows` besides those of codecs, and `rows_of_codec` of each codec.
     pub(crate) fn with_rows(self, other_rows: usize, rows_of_codec: usize) -> Self {
         Job { other_rows, rows_of_codec, ..self }
     }
 }
 
-/// What was measured on one repository, and what was not.
+/// The measurement of one repository, and what it leaves out.
 pub(crate) struct Measuring<'a> {
     pub(crate) context: &'a Context<'a>,
-    /// The repository, or one that was made of it.
+    /// The repository, or one derived from it.
     pub(crate) source: &'a Repository,
-    /// What tables call it.
+    /// The name that tables show.
     pub(crate) name: String,
-    /// What the others are compared with.
+    /// The codec that others are compared with.
     pub(crate) baseline: CodecSpec,
     /// Every run.
     pub(crate) records: Vec<Record>,
@@ -119,7 +119,7 @@ impl<'a> Measuring<'a> {
     /// Measures as much of `job` as fits into its share.
     ///
     /// # Errors
-    /// What no other job would get around, such as a damaged repository.
+    /// Errors that would stop every other job as well, such as a damaged repository.
     pub(crate) fn measure(&mut self, job: &Job<'_>, budget: &mut Budget<'_>) -> Result<(), ExperimentError> {
         if self.is_interrupted {
             return Ok(());
@@ -152,7 +152,7 @@ impl<'a> Measuring<'a> {
         }
     }
 
-    /// How much of `job` fits; what does not is named.
+    /// The extent of `job` that fits; notes what does not.
     fn extent(&mut self, job: &Job<'_>, share: Option<Duration>) -> Option<Extent> {
         let wanted = Extent { codecs: job.codecs.len(), runs: self.context.options.runs.unwrap_or(DEFAULT_RUNS) };
         if share.is_some_and(|share| share.is_zero()) {
@@ -160,7 +160,7 @@ impl<'a> Measuring<'a> {
             return None;
         }
         let Some(one) = job.one.time() else { return Some(wanted) };
-        // Each codec may have several rows, and those of zlib have as many others.
+        // Each codec may have several rows; the other rows are converted to that unit.
         let one_row = one.saturating_mul(u32::try_from(job.rows_of_codec).unwrap_or(1));
         let other_rows = job.other_rows.div_ceil(job.rows_of_codec.max(1));
         let fitting = safely_fitting(wanted, one_row, other_rows, share);
@@ -231,7 +231,7 @@ impl<'a> Measuring<'a> {
     }
 }
 
-/// As much of `wanted` as fits into `share` though runs take longer than `one`, or as it does if they do not.
+/// The extent of `wanted` that fits into `share` even if runs take longer than `one`, or else the one that fits if they do not.
 fn safely_fitting(wanted: Extent, one: Duration, other_rows: usize, share: Option<Duration>) -> Option<Extent> {
     let safe = share.map(|share| share.div_f64(MARGIN));
     wanted.fitting(one, other_rows, safe).or_else(|| wanted.fitting(one, other_rows, share))
@@ -259,7 +259,7 @@ mod tests {
     use crate::tests::{blocks, words};
 
     #[test]
-    fn runs_may_take_longer_than_foreseen_where_that_leaves_anything_at_all() {
+    fn extent_leaves_a_margin_for_longer_runs() {
         let (wanted, second) = (Extent { codecs: 3, runs: 6 }, Duration::from_secs(1));
         let fitting = |share: Duration| safely_fitting(wanted, second, 2, Some(share));
         let whole = wanted.cost(second, 2);
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_workload_with_fewer_runs_than_were_planned_is_named() {
+    fn workloads_with_fewer_runs_are_named() {
         let mut records = blocks("traverse", "zlib:6", "zstd:3", 0.5);
         records.extend(blocks("encode", "zlib:6", "zstd:3", 0.5).into_iter().filter(|record| record.place.block < 2));
         let expected = "encode: 2 instead of 7 runs, because its share of the budget was used up.";

@@ -1,4 +1,4 @@
-//! About how long a command of the user's own git or hg takes, before a benchmark of it is begun.
+//! Trial runs: the approximate time of a git or hg command, before a benchmark of it starts.
 
 use std::{path::Path, process::Command, time::Duration};
 
@@ -9,19 +9,19 @@ use repackbench_writer::{Progress, ProgressUnit};
 
 use crate::{Context, ExperimentError, budget::now};
 
-/// What is known of the time that one run takes.
+/// What is known about the time of one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Probe {
     /// Nothing.
     Unknown,
-    /// About so much.
+    /// About this long.
     Took(Duration),
-    /// More than this, which is all that there was time for.
+    /// Longer than this, the limit of the trial.
     TooLong(Duration),
 }
 
 impl Probe {
-    /// The same of something that takes `part` of the time.
+    /// The time of work that takes `part` as long.
     pub(crate) fn scaled(self, part: f64) -> Self {
         match self {
             Probe::Unknown => Probe::Unknown,
@@ -30,7 +30,7 @@ impl Probe {
         }
     }
 
-    /// The time, which may be more.
+    /// The time, or a lower bound of it.
     pub(crate) fn time(self) -> Option<Duration> {
         match self {
             Probe::Unknown => None,
@@ -49,7 +49,7 @@ impl Probe {
     }
 }
 
-/// Ends a command that takes longer than there is time for.
+/// Ends a command that exceeds its time limit.
 struct Limited<'a> {
     progress: &'a dyn Progress,
     clock: &'a (dyn Clock + Sync),
@@ -69,7 +69,7 @@ impl Progress for Limited<'_> {
     }
 }
 
-/// Runs `command`, which messages call `name`, once, for `limit` at most. One that fails tells nothing: the benchmark will say why.
+/// Runs `command`, which messages call `name`, once, for at most `limit`. A failure is not an error here: the benchmark reports it.
 pub(crate) fn time_of(
     context: &Context<'_>,
     command: Command,
@@ -102,7 +102,7 @@ pub(crate) fn git(context: &Context<'_>, git_dir: &Path) -> Command {
     command
 }
 
-/// The user's hg, in isolation. What it keeps beside repositories, large files say, goes to the folder `home`.
+/// The user's hg, in isolation. Files that it keeps outside of repositories, such as large files, go to the folder `home`.
 pub(crate) fn hg(context: &Context<'_>, home: &Path) -> Command {
     let mut command = isolated_hg(&context.options.hg);
     command.env("HOME", home).env_remove("XDG_CACHE_HOME");

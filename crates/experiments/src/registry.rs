@@ -1,4 +1,4 @@
-//! Which experiments there are, and on which repositories they run.
+//! The registered experiments, and the repositories that they run on.
 
 use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Published, Statement, Storage, Vcs, published_experiment};
@@ -9,18 +9,18 @@ use crate::{Context, ExperimentError, compressors_by_level, flat_vs_gzip_tree, z
 /// An experiment that can be run again.
 #[derive(Debug, Clone, Copy)]
 pub struct RegisteredExperiment {
-    /// Its name, that of its published figures.
+    /// The name, which is that of its published figures.
     pub name: &'static str,
-    /// The only system whose repositories it runs on; `None` for either.
+    /// The only system whose repositories it runs on; `None` for both.
     pub vcs: Option<Vcs>,
-    /// Whether it reads packs or revlogs, and so has something to say of deltas that are searched for again.
+    /// Whether it reads packs or revlogs, so that a new search for deltas matters.
     reads_deltas: bool,
-    /// Whether times of making many files are among its figures.
+    /// Whether it times the creation of many files.
     makes_files: bool,
     run: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
 }
 
-/// All of them, in the order of their dates. One more is one more entry.
+/// All experiments in the order of their dates.
 const EXPERIMENTS: &[RegisteredExperiment] = &[
     RegisteredExperiment {
         name: flat_vs_gzip_tree::NAME,
@@ -56,17 +56,17 @@ pub fn experiment(name: &str) -> Option<&'static RegisteredExperiment> {
 }
 
 impl RegisteredExperiment {
-    /// What was published of it.
+    /// Its published figures and claims.
     pub fn published(&self) -> Option<&'static Published> {
         published_experiment(self.name)
     }
 
-    /// Whether it runs on such a repository.
+    /// Whether it runs on `source`.
     pub fn fits(&self, source: &Repository) -> bool {
         self.vcs.is_none_or(|vcs| vcs == vcs_of(source))
     }
 
-    /// Runs it. What was measured before the user stopped it is a result, too.
+    /// Runs the experiment. Stopped by the user, it returns what was measured until then.
     ///
     /// # Errors
     /// See [`ExperimentError`]; [`ExperimentError::Refused`] for a repository that it does not run on.
@@ -87,7 +87,7 @@ impl RegisteredExperiment {
     }
 }
 
-/// Gives verdicts on claims that one repository does not decide: `results` are those of several.
+/// Judges the claims that take several repositories, in the `results` of several.
 pub fn compare_repositories(results: &mut [Experiment]) {
     let _ = results;
 }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn every_experiment_has_published_figures_and_a_name_of_its_own() {
+    fn names_are_unique_and_have_published_figures() {
         let names: BTreeSet<&str> = experiments().iter().map(|experiment| experiment.name).collect();
         assert_eq!(names.len(), experiments().len());
         for registered in experiments() {

@@ -1,4 +1,4 @@
-//! A repository of one revision, without what came before it: its history would be copied many times and never be read.
+//! A repository of one revision without its history, which would be copied many times and never read.
 
 use std::{fs, os::unix::fs::MetadataExt, path::Path};
 
@@ -9,16 +9,16 @@ use walkdir::WalkDir;
 
 use crate::{Context, ExperimentError, probe};
 
-/// The branch that is the revision.
+/// The branch that points to the revision.
 pub(crate) const BRANCH: &str = "main";
 
-/// Lets the user's git fetch the revision `id` of the repository into a new one at `target`.
+/// Fetches the revision `id` of the repository into a new one at `target`, with the user's git.
 pub(crate) fn fetch_alone(context: &Context<'_>, id: &str, target: &Path) -> Result<(), ExperimentError> {
     let Repository::Git(source) = context.source else {
         return fetch_from(context, context.source.folder(), id, target);
     };
     GitProgram::new(&context.options.git)?.check_owner(source.git_dir())?;
-    // git serves it, and somebody else may have written its configuration.
+    // git serves the source, and somebody else may have written its configuration.
     let isolated = target.with_extension("isolated");
     isolate(source, &isolated)?;
     let fetched = fetch_from(context, &isolated, id, target);
@@ -44,21 +44,21 @@ pub(crate) fn fetch_from(context: &Context<'_>, source: &Path, id: &str, target:
     run(&["update-ref", &format!("refs/heads/{BRANCH}"), id], "git update-ref")
 }
 
-/// A word for a shell.
+/// `word` quoted for a shell.
 fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', "'\\''"))
 }
 
-/// What files take.
+/// The bytes of files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct DiskUse {
     /// Their lengths.
     pub(crate) bytes: u64,
-    /// What they take of the disk.
+    /// Their disk space.
     pub(crate) allocated: u64,
 }
 
-/// What the files below `folder` take, together.
+/// The bytes of all files below `folder`.
 pub(crate) fn disk_use(folder: &Path) -> Result<DiskUse, ExperimentError> {
     let mut sum = DiskUse::default();
     for entry in WalkDir::new(folder) {
@@ -66,7 +66,7 @@ pub(crate) fn disk_use(folder: &Path) -> Result<DiskUse, ExperimentError> {
         let metadata = metadata.map_err(|error| ExperimentError::io("list", folder, error.into()))?;
         if metadata.is_file() {
             sum.bytes += metadata.len();
-            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            // `st_blocks` counts units of 512 bytes on every file system (stat(2)).
             sum.allocated += metadata.blocks() * 512;
         }
     }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_a_quoted_word_as_it_is() {
+    fn quoted_words_survive_a_shell() {
         for word in ["git", "/a b/git", "it's", "$(x)"] {
             let output = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output();
             assert_eq!(String::from_utf8(output.unwrap().stdout).unwrap(), word);
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_added_up_with_and_without_their_blocks() {
+    fn disk_use_adds_lengths_and_blocks() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("sub")).unwrap();
         fs::write(folder.path().join("a"), [1; 100]).unwrap();

@@ -1,4 +1,4 @@
-//! What a result says of its surroundings.
+//! The machine and the repository of a result.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -11,7 +11,7 @@ use repackbench_writer::fingerprint;
 
 use crate::{Context, ExperimentError};
 
-/// What was published under this name.
+/// The published experiment of this name.
 pub(crate) fn published(name: &'static str) -> Result<&'static Published, ExperimentError> {
     let refused = || ExperimentError::Refused { experiment: name, why: "nothing was published of it".to_owned() };
     published_experiment(name).ok_or_else(refused)
@@ -46,7 +46,7 @@ pub(crate) fn begin(context: &Context<'_>, published: &Published) -> Result<Expe
     })
 }
 
-/// Completes what is known of machine and repository by what `records` and the size of the repository as found say.
+/// Completes machine and repository with the facts of `records` and the size of the repository as found.
 pub(crate) fn complete(experiment: &mut Experiment, records: &[Record], as_found: &SizeRecord) {
     if let Some(record) = records.first() {
         experiment.host = record.host.clone();

@@ -1,4 +1,4 @@
-//! What the tables of all experiments have in common.
+//! Helpers for the tables of all experiments.
 
 use repackbench_records::{ExperimentColumn, ExperimentRow, Unit};
 
@@ -7,7 +7,7 @@ pub(crate) fn column(name: &str, unit: Unit) -> ExperimentColumn {
     ExperimentColumn { name: name.to_owned(), unit }
 }
 
-/// Whether anything of a row was measured.
+/// Whether a row has any measured figure.
 pub(crate) fn has_figure(row: &ExperimentRow) -> bool {
     row.measured.iter().any(Option::is_some)
 }

@@ -12,16 +12,16 @@ use repackbench_writer::{
 
 use crate::{Context, ExperimentError};
 
-/// A codec, and its variant's size.
+/// A codec's variant and its size.
 pub(crate) struct Sized {
     pub(crate) spec: CodecSpec,
     pub(crate) size: SizeRecord,
-    /// Kept from being pruned.
+    /// Protects it from being pruned.
     pub(crate) variant: VariantDir,
 }
 
 impl Sized {
-    /// The variant of `source` under a spec of this crate.
+    /// The variant of `source` under the spec `text`.
     pub(crate) fn make(context: &Context<'_>, source: &Repository, text: &str) -> Result<Self, ExperimentError> {
         let spec = spec(text)?;
         let variant = variant_of(context, source, &spec)?;
@@ -30,12 +30,12 @@ impl Sized {
     }
 }
 
-/// A spec of this crate.
+/// Parses a spec that this crate names.
 pub(crate) fn spec(text: &str) -> Result<CodecSpec, ExperimentError> {
     text.parse().map_err(|error| WriterError::Spec { spec: text.to_owned(), why: format!("{error}") }.into())
 }
 
-/// The variant of the repository under a codec, made now or taken from the cache.
+/// The variant of the repository under a codec, from the cache or newly made.
 pub(crate) fn variant(context: &Context<'_>, spec: &CodecSpec) -> Result<VariantDir, ExperimentError> {
     variant_of(context, context.source, spec)
 }

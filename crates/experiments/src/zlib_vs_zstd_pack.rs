@@ -1,7 +1,7 @@
-//! What zstd in place of zlib changes for `repack`, `rev-list`, `log -S` and the size of a pack: the experiment of 2016.
+//! zstd instead of zlib in packs: `repack`, `rev-list`, `log -S` and sizes, as published in 2016.
 //!
-//! Its stock git was patched; here it is not, and a preloaded library stands in for the functions of zlib, which is what its wrapper
-//! was. The deltas of all variants are the source's, so that sizes and reads differ by the codec alone; `repack` searches anew.
+//! The published git was patched. Here git is unpatched, and a preloaded library stands in for the functions of zlib, like the wrapper of
+//! 2016. All variants have the deltas of the source, so that sizes and reads differ only by the codec; `repack` searches for deltas again.
 
 mod claims;
 mod tables;
@@ -30,22 +30,22 @@ use crate::{
 
 pub(crate) const NAME: &str = "zlib-vs-zstd-pack";
 
-/// What all are compared with.
+/// The baseline.
 const BASELINE: &str = "zlib:6";
-/// The levels that were published, those that claims are about first.
+/// The published levels, those of the claims first.
 const CODECS: [&str; 6] = ["zstd:3", "zstd:1", "zstd:5", "zstd:7", "zstd:9", "zstd:11"];
-/// So many of them do what people do every day.
+/// The number of [`CODECS`] that are measured in daily work.
 const DAILY: usize = 2;
 /// The string that was searched for.
 const NEEDLE: &str = "foo";
-/// How many commits come anew.
+/// The number of new commits.
 const NEW_COMMITS: u64 = 100;
-/// About what part of git's time a replay of `rev-list` or `log -S` takes.
+/// The approximate time of a replay of `rev-list` or `log -S`, as a part of git's.
 const REPLAYED: f64 = 0.65;
-/// Payload that one core decodes and compresses again by zlib in a second.
+/// Bytes of payload that one core decodes and compresses again with zlib in a second.
 const RECOMPRESSED: f64 = 25e6;
 
-/// The parts of the budget.
+/// The weights of the parts of the budget.
 mod weight {
     pub(super) const TRAVERSE: u32 = 6;
     pub(super) const PICKAXE: u32 = 14;
@@ -106,7 +106,7 @@ impl Variants {
     }
 }
 
-/// Measures what fits into the budget: reads first, then full repacks, then what people do every day.
+/// Measures what fits into the budget: reads first, then full repacks, then daily work.
 fn measure_all(measuring: &mut Measuring<'_>, variants: &Variants) -> Result<(), ExperimentError> {
     let context = measuring.context;
     let mut budget = Budget::new(context.clock, context.options.budget, weight::ALL)?;
@@ -152,7 +152,7 @@ fn command(workload: WorkloadSpec) -> Work {
     Work::Commands(vec![StockWorkload::Replayed(workload)])
 }
 
-/// What people do instead of a full repack.
+/// Incremental repacks and fetches, which are daily work where full repacks are not.
 fn measure_daily(
     measuring: &mut Measuring<'_>,
     codecs: &[CodecSpec],
@@ -164,7 +164,7 @@ fn measure_daily(
     measuring.measure(&job.of_newest(NEW_COMMITS), budget)
 }
 
-/// What a server would have to do for clients that only know zlib.
+/// Serving a clone, to clients of the codec and to clients that only know zlib.
 fn serve(
     measuring: &mut Measuring<'_>,
     variants: &Variants,
@@ -174,12 +174,12 @@ fn serve(
     let payload = variants.baseline.size.objects.sum().payload_bytes;
     let one = Probe::Took(Duration::from_secs_f64(payload as f64 / RECOMPRESSED));
     let serve = Work::Replays([Exchange::Same, Exchange::Zlib].map(WorkloadSpec::Serve).to_vec());
-    // What is zlib already is sent as it is, and takes next to nothing.
+    // Stored zlib is sent unchanged, which takes hardly any time.
     let job = Job::new(Statement::new("serving-a-clone"), serve, weight::SERVE, codecs).taking(one).with_rows(0, 1);
     measuring.measure(&job, budget)
 }
 
-/// How long a full repack of the baseline takes, in a copy whose packs are links.
+/// Trial run of a full repack of the baseline, in a copy whose packs are links.
 fn look_at_repack(
     measuring: &Measuring<'_>,
     variants: &Variants,

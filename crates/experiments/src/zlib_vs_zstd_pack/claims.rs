@@ -14,13 +14,13 @@ use super::tables::{
 const ARM: &str = "zstd:3";
 /// The other levels at which a full repack was faster.
 const UP_TO_7: [&str; 3] = ["zstd:1", "zstd:5", "zstd:7"];
-/// A smaller pack by less than this is no gain, and by twice as much it is one, as a part of 1.
+/// A pack that is smaller by less than this part of 1 is no gain; one that is smaller by twice as much is.
 const NO_GAIN: f64 = 0.005;
-/// Text and bytes of the published size at level 5 differ by less than this.
+/// The published text and the published bytes of the size at level 5 differ by less than this.
 const NEAR: f64 = 0.001;
-/// What matters much less matters at most this part.
+/// An effect is much smaller if it is at most this part of another.
 const MUCH_LESS: f64 = 0.5;
-/// Expensive is what takes more than this many times as long.
+/// Work is expensive if it takes more than this many times as long.
 const EXPENSIVE: f64 = 2.0;
 
 /// An outcome for each published claim.
@@ -91,7 +91,7 @@ fn of_two(found: &Findings<'_>, job: WorkloadKey, one: &str, other: &str) -> Opt
     Some(Ratio { estimate: between(found.records, job, &one, &other)?, floor })
 }
 
-/// What zstd:3 was published to save beside zlib says how little is the same.
+/// The margin for "the same" derives from the published saving of zstd:3 over zlib.
 fn size_does_not_read(found: &Findings<'_>) -> Judgement {
     let judge = |(what, job): (&'static str, WorkloadKey)| {
         let ratio = of_two(found, job, ARM, "zstd:1")?;
@@ -164,7 +164,7 @@ fn full_repack() -> Statement {
     Statement::new("full-repack").with("spec", ARM)
 }
 
-/// How far a ratio is from 1 at least and at most, as logarithms; none without an interval.
+/// The least and the greatest distance of a ratio from 1, as logarithms; `None` without an interval.
 fn effect(ratio: &Ratio) -> Option<[f64; 2]> {
     let [low, high] = ratio.estimate.interval?;
     let (one, other) = (low.ln().abs(), high.ln().abs());
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn every_published_claim_has_an_outcome_and_none_without_figures() {
+    fn claims_without_figures_are_undecided() {
         let published = published_experiment(NAME).unwrap();
         let found = Findings {
             published,
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_are_held_against_published_user_times() {
+    fn reads_are_compared_with_published_user_times() {
         for (part, outcome) in [(0.937, Outcome::Reproduced), (0.7, Outcome::Changed), (1.2, Outcome::NotReproduced)] {
             let records = by_client("traverse", &[("zstd:3", part)]);
             assert_eq!(judged(&records, &[], "rev-list").outcome, outcome, "{part}");
@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(judged(&records, &[], "size-does-not-read").outcome, Outcome::Reproduced);
         let records = by_client("diff:pickaxe", &[("zstd:3", 0.6), ("zstd:1", 0.8)]);
         assert_eq!(judged(&records, &[], "size-does-not-read").outcome, Outcome::NotReproduced);
-        // Most of the 6 % that zstd:3 saves of rev-list are no trifle there.
+        // zstd:3 saves 6 % of rev-list: most of that is a difference.
         let records = by_client("traverse", &[("zstd:3", 0.937), ("zstd:1", 0.98)]);
         assert_eq!(judged(&records, &[], "size-does-not-read").outcome, Outcome::NotReproduced);
     }
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn sizes_of_packs_are_judged_by_their_bytes() {
         let at_5 = |bytes| judged(&[], &[("zlib:6", 100_000), ("zstd:5", bytes)], "size-5").outcome;
-        // The published bytes are 1.0087 of zlib's: what is larger still is another figure, not another direction.
+        // The published bytes are 1.0087 of zlib's: an even larger pack changes the figure, not the direction.
         assert_eq!(
             [100_800, 99_500, 101_000, 103_000, 98_000].map(at_5),
             [Outcome::Reproduced, Outcome::Reproduced, Outcome::Changed, Outcome::Changed, Outcome::NotReproduced]
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn another_wrapper_is_told_and_not_judged() {
+    fn another_wrapper_is_shown_and_not_judged() {
         let records = by_client("traverse", &[("zlib:6", 1.5)]);
         let outcome = judged(&records, &[], "wrapper");
         assert_eq!(outcome.outcome, Outcome::NotComparable);
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_repack_has_to_be_faster_at_all_levels_up_to_7() {
+    fn repack_must_be_faster_at_all_levels_up_to_7() {
         let judge = |others: &[(&str, f64)]| {
             let codecs: Vec<(&str, f64)> = [("zstd:3", 0.93)].into_iter().chain(others.iter().copied()).collect();
             judged(&by_client("repack", &codecs), &[], "repack")
@@ -309,7 +309,7 @@ mod tests {
         let slow = with_7(1.1);
         assert_eq!(slow.outcome, Outcome::Changed);
         assert!(reason(&slow.reasons).ends_with("It is not faster under zstd:7."), "{:?}", slow.reasons);
-        // What was left out is no evidence.
+        // Codecs that were left out are no evidence.
         let alone = judge(&[]);
         assert_eq!(alone.outcome, Outcome::Undecided);
         assert!(
@@ -319,7 +319,7 @@ mod tests {
         );
     }
 
-    /// An incremental repack and a full one, each with its part of zlib's time in a block.
+    /// An incremental repack and a full one, each with its ratio to zlib's time in a block.
     fn incremental_and_full(daily: impl Fn(u32) -> f64, full: impl Fn(u32) -> f64) -> Vec<Record> {
         let mut records = by_client("repack:incremental", &[("zstd:3", 1.0)]);
         for record in &mut records {
@@ -336,13 +336,13 @@ mod tests {
     }
 
     #[test]
-    fn an_incremental_repack_is_held_against_the_full_one() {
+    fn incremental_repack_is_compared_with_the_full_one() {
         let judge = |part| judged(&incremental_and_full(|_| part, |_| 0.85), &[], "incremental").outcome;
         assert_eq!([0.97, 0.9, 0.6].map(judge), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
     }
 
     #[test]
-    fn an_incremental_repack_needs_a_full_one_that_was_measured_and_differs() {
+    fn incremental_repack_needs_a_full_one_that_differs() {
         let outcome = |records: &[Record]| judged(records, &[], "incremental").outcome;
         let both = incremental_and_full(|_| 0.97, |_| 0.85);
         let alone: Vec<Record> =
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn compressing_again_is_expensive_where_it_takes_more_than_twice_as_long() {
+    fn recompressing_is_expensive_above_twice_the_time() {
         let judge = |part| judged(&blocks("serve:zlib", "zlib:6", "zstd:3", part), &[], "recompress");
         assert_eq!(
             [5.0, 1.5, 0.9].map(|part| judge(part).outcome),

@@ -1,4 +1,4 @@
-//! The tables: what was published beside what was measured.
+//! The tables of measured figures beside the published ones.
 
 use repackbench_analysis::{
     ArmKey, ArmReader, Ratio, Ratios, WorkloadKey, best_of, command_peak, cpu, median_estimate, samples, user, wall,
@@ -31,10 +31,10 @@ pub(super) const SERVE_ZLIB: WorkloadKey = WorkloadKey::all("serve:zlib");
 const SIZE: &str = "size";
 const ALL_FILES: &str = "all files";
 
-/// So many runs had rev-list, of which the best counted.
+/// The published time of rev-list is the best of this many runs.
 const BEST_OF: usize = 5;
 
-/// What a size record comes to here.
+/// The bytes of a variant.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct VariantBytes {
     pub(super) packs: u64,
@@ -46,7 +46,7 @@ impl VariantBytes {
         VariantBytes { packs: size.pack_bytes(), total: size.total_bytes }
     }
 
-    /// What the columns of sizes are made of.
+    /// The cell of a column of sizes.
     fn cell(self, column: &str) -> Option<Estimate> {
         let bytes = match column {
             SIZE => self.packs,
@@ -57,14 +57,14 @@ impl VariantBytes {
     }
 }
 
-/// All that tables and claims are made of.
+/// The figures that underlie tables and claims.
 pub(super) struct Findings<'a> {
     pub(super) published: &'a Published,
     pub(super) records: &'a [Record],
     pub(super) ratios: Ratios,
     /// Bytes by canonical spec.
     pub(super) bytes: Vec<(String, VariantBytes)>,
-    /// Those of the repository itself.
+    /// The bytes of the repository as found.
     pub(super) as_found: VariantBytes,
 }
 
@@ -86,12 +86,12 @@ impl<'a> Findings<'a> {
         self.bytes.iter().find(|(found, _)| found == spec).map(|(_, bytes)| *bytes)
     }
 
-    /// Of stock git, to plain git on the baseline.
+    /// The time of stock git on a variant, as a multiple of plain git's on the baseline.
     pub(super) fn by_git(&self, job: WorkloadKey, spec: &str) -> Option<Ratio> {
         self.ratios.get(job, &arm(ArmReader::ClientWithLibrary, spec)?)
     }
 
-    /// Of a replay, to that of the baseline.
+    /// The time of a replay on a variant, as a multiple of that on the baseline.
     pub(super) fn in_process(&self, job: WorkloadKey, spec: &str) -> Option<Ratio> {
         self.ratios.get(job, &arm(ArmReader::Replay, spec)?)
     }
@@ -101,12 +101,12 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// A codec of this experiment, and who reads it.
+/// The arm of a reader and a codec of this experiment.
 pub(super) fn arm(reader: ArmReader, text: &str) -> Option<ArmKey> {
     spec(text).ok().map(|spec: CodecSpec| ArmKey::new(reader, spec.canonical()))
 }
 
-/// Which arm of ours a published one is.
+/// The arm that corresponds to a published one.
 fn arm_of(label: &str) -> Option<ArmKey> {
     match label {
         "zlib" => arm(ArmReader::Client, super::BASELINE),
@@ -115,7 +115,7 @@ fn arm_of(label: &str) -> Option<ArmKey> {
     }
 }
 
-/// What is different from the published set-up.
+/// Where the set-up differs from the published one.
 pub(super) fn differences(experiment: &Experiment) -> Vec<StoredStatement> {
     let repository = &experiment.repository;
     let name = Statement::new("another-repository").with("name", repository.name.as_str());
@@ -141,7 +141,7 @@ pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
     commands(found).into_iter().chain(others).filter(|table| !table.rows.is_empty()).collect()
 }
 
-/// The published table, and beside it what stock git took.
+/// The published table beside the times of stock git.
 fn commands(found: &Findings<'_>) -> Option<ExperimentTable> {
     let published = found.commands()?;
     let more = [column("rev-list, median", Unit::Seconds), column(ALL_FILES, Unit::Bytes)];
@@ -184,7 +184,7 @@ fn ratios(found: &Findings<'_>) -> ExperimentTable {
     let rows = rows.filter_map(|row| {
         let arm = arm_of(&row.label)?;
         let replayed = ArmKey { reader: ArmReader::Replay, ..arm.clone() };
-        // By this program zlib is read by itself alone.
+        // Replays read zlib without a wrapper.
         let is_wrapped = arm.spec == arm_of("zlib").and_then(|arm| arm.spec);
         let of_git = by_git.iter().map(|(_, job)| found.ratios.get(*job, &arm));
         let of_replays = replays.iter().map(|(_, job)| found.ratios.get(*job, &replayed).filter(|_| !is_wrapped));
@@ -210,7 +210,7 @@ pub(super) fn published_user_ratio(found: &Findings<'_>, label: &str, command: &
     Some(table.value(label, &column)? / table.value("zlib", &column)?)
 }
 
-/// What people do every day, and what a server would do.
+/// Daily work, and serving.
 fn daily(found: &Findings<'_>) -> ExperimentTable {
     let by_git = [
         ("repack -d", INCREMENTAL),
@@ -258,7 +258,7 @@ fn memory(found: &Findings<'_>) -> ExperimentTable {
     }
 }
 
-/// The rows of what was not published.
+/// The labels of rows without published figures.
 fn labels() -> impl Iterator<Item = &'static str> {
     ["zlib", "zlib, wrapped"].into_iter().chain(super::CODECS)
 }
