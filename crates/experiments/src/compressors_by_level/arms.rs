@@ -19,7 +19,7 @@ use crate::{
     interleaved::{Runs, interleaved},
 };
 
-/// The arms of the published table in its order, each with the codec that stands for it.
+/// The arms of the published table in its order, each with its codec here.
 pub(super) const ARMS: [(&str, &str); 10] = [
     ("gzip 9", "zlib:9"),
     ("gzip 6", "zlib:6"),
@@ -33,27 +33,27 @@ pub(super) const ARMS: [(&str, &str); 10] = [
     ("lzop 3", "lzo:3"),
 ];
 
-/// What one arm took: sizes, and times in seconds, one for each run.
+/// The figures of one arm: sizes, and times in seconds, one for each run.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Timings {
-    /// What the compressed files take of the disk.
+    /// The disk space of the compressed files.
     pub(super) allocated: Option<u64>,
     /// Their lengths.
     pub(super) stored: Option<u64>,
-    /// Elapsed: each file read, compressed, written beside the old one, which then goes.
+    /// Elapsed time: each file is read, compressed and written beside the old one, which is then removed.
     pub(super) compress: Vec<f64>,
-    /// The same the other way round.
+    /// Elapsed time of the way back.
     pub(super) uncompress: Vec<f64>,
-    /// Processor time: all files compressed from memory to memory.
+    /// CPU time: all files are compressed from memory to memory.
     pub(super) compress_cpu: Vec<f64>,
-    /// The same the other way round.
+    /// CPU time of the way back.
     pub(super) uncompress_cpu: Vec<f64>,
-    /// Elapsed: the compressed files written from memory.
+    /// Elapsed time of writing the compressed files from memory.
     pub(super) write: Vec<f64>,
 }
 
 impl Timings {
-    /// Whether there is no whole run.
+    /// Whether there is no complete run.
     pub(super) fn is_empty(&self) -> bool {
         self.compress.is_empty()
     }
@@ -71,7 +71,7 @@ impl Timings {
     }
 }
 
-/// Times every arm on `corpus`, in a new folder at `folder`. `what` is for messages.
+/// Times every arm on `corpus`, in a new folder at `folder`. Messages call the part `what`.
 pub(super) fn time_compressors(
     context: &Context<'_>,
     what: &str,
@@ -118,7 +118,7 @@ impl Coder {
     }
 }
 
-/// What memory the runs need, taken and touched before the clock starts.
+/// The memory of the runs, allocated and touched before the clock starts.
 struct Buffers {
     stored: Vec<u8>,
     lengths: Vec<usize>,
@@ -126,13 +126,13 @@ struct Buffers {
 }
 
 impl Buffers {
-    /// So much more than its content may a file take that nothing compresses.
+    /// The most bytes by which an incompressible file exceeds its content.
     const FRAME: usize = 1 << 10;
 
     fn new(corpus: &Corpus) -> Self {
         let touched = |len: usize| {
             let mut buffer = Vec::new();
-            // Another value than that of pages that the kernel hands out untouched.
+            // Not zero: the kernel hands out zeroed pages without allocating them.
             buffer.resize(len, 1);
             buffer.clear();
             buffer
@@ -152,7 +152,7 @@ struct Bench<'a> {
     corpus: &'a Corpus,
     root: PathBuf,
     names: Vec<PathBuf>,
-    /// Where compressed files are written from memory.
+    /// The folder for compressed files that are written from memory.
     made: PathBuf,
     buffers: Buffers,
 }
@@ -169,7 +169,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// As the programs do it, and back.
+    /// Compresses in place like the programs, and back.
     fn in_place(&self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
         let (root, names, clock) = (&self.root, &self.names, self.context.clock);
         let (stored, sample) =
@@ -177,12 +177,12 @@ impl Bench<'_> {
                 .map_err(clock_error)?;
         timings.stored = Some(stored?);
         timings.compress.push(sample.wall.as_secs_f64());
-        // A file system may give files their blocks only when it writes them out.
+        // A file system may allocate blocks only when it writes files out.
         sync_file_system(root).map_err(|error| ExperimentError::io("write out", root, error))?;
         timings.allocated = Some(self.allocated(coder.form)?);
         let limit = self.corpus.files.iter().map(|(_, content)| content.len()).max().unwrap_or_default();
         let (content, sample) = measure(clock, || {
-            // Stopping half-way would leave files of both kinds, which nobody reads again.
+            // Stopping half-way would leave files of both kinds.
             in_place::uncompress(root, names, coder.form, &mut coder.decoder, limit, &NoProgress)
         })
         .map_err(clock_error)?;
@@ -195,7 +195,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Whether every file on the disk holds what the corpus does.
+    /// Checks that every file on the disk has the content of the corpus.
     fn is_as_it_was(&self) -> Result<bool, ExperimentError> {
         for (name, content) in &self.corpus.files {
             let path = self.root.join(name);
@@ -206,19 +206,19 @@ impl Bench<'_> {
         Ok(true)
     }
 
-    /// What the compressed files take of the disk.
+    /// The disk space of the compressed files.
     fn allocated(&self, form: FileForm) -> Result<u64, ExperimentError> {
         let mut sum = 0;
         for name in &self.names {
             let path = in_place::with_suffix(&self.root.join(name), form.suffix());
             let metadata = fs::metadata(&path).map_err(|error| ExperimentError::io("look up", &path, error))?;
-            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            // `st_blocks` counts units of 512 bytes on every file system (stat(2)).
             sum += metadata.blocks() * 512;
         }
         Ok(sum)
     }
 
-    /// The processor's part alone, and then that of the file system.
+    /// Measures the CPU time of coding, and then the time of the file system.
     fn in_memory(&mut self, mut coder: Coder, timings: &mut Timings) -> Result<(), ExperimentError> {
         let (clock, files) = (self.context.clock, &self.corpus.files);
         let failed = |error| ExperimentError::from(repackbench_writer::WriterError::Codec(error));
@@ -245,7 +245,7 @@ impl Bench<'_> {
         .map_err(clock_error)?;
         decoded.map_err(failed)?;
         if timings.uncompress_cpu.is_empty() {
-            // Once, and while no clock runs.
+            // Checked once, while no clock runs.
             for (stored, (_, expected)) in pieces(stored, lengths).zip(files) {
                 content.clear();
                 coder.decoder.decode(stored, expected.len(), content).map_err(failed)?;
@@ -261,7 +261,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Writes compressed files from memory into one folder, and removes them again; the elapsed time of writing.
+    /// Writes compressed files from memory into one folder and removes them; returns the elapsed time of writing.
     fn write(&self) -> Result<f64, ExperimentError> {
         let (made, Buffers { stored, lengths, .. }) = (&self.made, &self.buffers);
         fs::create_dir_all(made).map_err(|error| ExperimentError::io("make", made, error))?;
@@ -279,7 +279,7 @@ impl Bench<'_> {
     }
 }
 
-/// Pieces of `bytes` of these lengths, one behind the other.
+/// Consecutive pieces of `bytes` of these lengths.
 fn pieces<'a>(bytes: &'a [u8], lengths: &'a [usize]) -> impl Iterator<Item = &'a [u8]> {
     let mut rest = bytes;
     lengths.iter().map(move |length| {

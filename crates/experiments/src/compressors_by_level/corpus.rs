@@ -1,4 +1,4 @@
-//! Which files are compressed.
+//! The files that are compressed.
 
 use std::path::PathBuf;
 
@@ -9,13 +9,13 @@ use repackbench_writer::files::{LeftOutFiles, RevisionFiles};
 
 use crate::{Context, ExperimentError, setting::published};
 
-/// How many bytes at most are held in memory for each of the published corpora.
+/// The most bytes that are held in memory for each of the published corpora.
 const MOST_BYTES: [u64; 2] = [512 << 20, 1 << 30];
 
-/// What messages call the second one.
+/// The name of the second corpus in messages.
 pub(super) const SECOND_CORPUS: &str = "compressors on the larger corpus";
 
-/// A second corpus is worth its time if it has so many times as many files as the first.
+/// A second corpus is measured if it has at least this many times as many files as the first.
 const WORTH_IT: usize = 2;
 
 /// Files in memory, by their names in the revision.
@@ -29,9 +29,9 @@ pub(super) struct Corpus {
 pub(super) struct Corpora {
     /// The revision's id.
     pub(super) revision: String,
-    /// One or two.
+    /// One or two corpora.
     pub(super) all: Vec<Corpus>,
-    /// What was left out, a sentence each.
+    /// What was left out.
     pub(super) left_out: Vec<StoredStatement>,
 }
 
@@ -76,24 +76,24 @@ impl Corpus {
     }
 }
 
-/// How many files the published corpora had.
+/// The numbers of files of the published corpora.
 fn published_files() -> Result<Vec<usize>, ExperimentError> {
     let table = published(super::NAME)?.table("corpora");
     let rows = table.into_iter().flat_map(|table| table.rows.iter().map(|row| table.value(&row.label, "files")));
-    // A count: the file has numbers of one kind only.
+    // A count, which the data file holds as a float like all numbers.
     Ok(rows.flatten().map(|files| files as usize).collect())
 }
 
-/// Which of the files of these lengths are taken: at most `most`, evenly, and no more than `bytes` of them together.
+/// Chooses among files of these lengths: at most `most`, evenly, of at most `bytes` in all.
 fn choose(lengths: &[u64], most: usize, bytes: u64) -> Vec<bool> {
     let total: u64 = lengths.iter().sum();
-    // By bytes as by files: what is too much of either is thinned out.
+    // Too many files and too many bytes are thinned out alike.
     let by_bytes =
         if total > bytes { (lengths.len() as u64 as f64 * bytes as f64 / total as f64) as usize } else { most };
     let most = most.min(by_bytes).max(1);
     let mut held = 0_u64;
     let is_chosen = |(number, len): (usize, &u64)| {
-        // The first of each run of files that share a place among `most`.
+        // The first of each run of files that share an index among `most`.
         let place = |number: usize| number.saturating_mul(most) / lengths.len().max(1);
         let is_first = lengths.len() <= most || number == 0 || place(number) != place(number - 1);
         let is_taken = is_first && held.saturating_add(*len) <= bytes;
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn the_published_counts_are_those_of_the_data_file() {
+    fn published_counts_come_from_the_data_file() {
         assert_eq!(published_files().unwrap(), [5_435, 35_000]);
     }
 
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_memory_cannot_hold_is_thinned_out() {
+    fn large_corpora_are_thinned_out() {
         let chosen = choose(&[100; 1000], 1000, 10_000);
         assert_eq!(count(&chosen), 100);
         let mut lengths = [1_u64; 10];

@@ -1,4 +1,4 @@
-//! A repository of a few of a revision's files, which the user's git makes.
+//! A repository of a few of a revision's files, made by the user's git.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use crate::{
     revision_alone::{fetch_alone, fetch_from},
 };
 
-/// Who made the commit, and when: any will do, but always the same.
+/// The author and the date of the commit, fixed so that ids are.
 const WHO: [(&str, &str); 6] = [
     ("GIT_AUTHOR_NAME", "repackbench"),
     ("GIT_AUTHOR_EMAIL", "repackbench@localhost"),
@@ -24,11 +24,11 @@ const WHO: [(&str, &str); 6] = [
     ("GIT_COMMITTER_DATE", "1114467438 +0000"),
 ];
 
-/// Makes a repository at `target` of one commit with `count` of the files that `revision` has in the repository `alone`, which holds it
-/// alone, taken evenly among its paths, each with its own name and folders. `false`, and no repository, if the revision has no more files
-/// than that.
+/// Makes a repository at `target` of one commit with `count` of the files of `revision`, taken evenly among its paths, each with its own name
+/// and folders. Returns `false` and makes no repository if the revision has no more files than that. The repository `alone` holds only
+/// this revision.
 ///
-/// Nothing is written to `alone`, all of whose objects are measured: the new trees and their commit are made in a second one.
+/// All objects of `alone` are measured, so nothing is written to it: the new trees and their commit are made in a second repository.
 pub(super) fn fetch_few(
     context: &Context<'_>,
     alone: &Path,
@@ -46,7 +46,7 @@ pub(super) fn fetch_few(
     };
     let ask = |arguments: &[&str], input: Stdio| ask_in(&source, arguments, input);
     let entries = ask_in(alone, &["ls-tree", "-r", "-z", "--full-tree", revision], Stdio::null())?;
-    // Links and commits of other repositories are no files.
+    // Links and commits of other repositories are not files.
     let files: Vec<&[u8]> =
         entries.split_inclusive(|byte| *byte == 0).filter(|entry| entry.starts_with(b"100")).collect();
     if files.len() <= count {
@@ -57,7 +57,7 @@ pub(super) fn fetch_few(
     fs::write(&list, chosen).map_err(|error| ExperimentError::io("write", &list, error))?;
     let input = File::open(&list).map_err(|error| ExperimentError::io("open", &list, error))?;
     ask(&["update-index", "-z", "--index-info"], input.into())?;
-    // Names that it refuses, such as git~1, are left out with a warning.
+    // git leaves out names that it refuses, such as git~1, with a warning.
     let taken = ask(&["ls-files", "-z"], Stdio::null())?.iter().filter(|byte| **byte == 0).count();
     if taken != count {
         let why = format!("it takes {taken} of {count} paths");
@@ -70,16 +70,16 @@ pub(super) fn fetch_few(
     Ok(true)
 }
 
-/// `count` of `items`, which are more, at even distances.
+/// `count` of `items`, which are more, evenly spaced.
 fn evenly<'a, T: Copy>(items: &'a [T], count: usize) -> impl Iterator<Item = T> + 'a {
     (0..count).filter_map(move |number| items.get(number.saturating_mul(items.len()) / count).copied())
 }
 
-/// What git prints, which soon ends: a user who wants to stop is heard then.
+/// The output of git, which ends soon; cancellation is checked afterwards.
 fn answer(context: &Context<'_>, mut command: Command, arguments: &[&str]) -> Result<Vec<u8>, ExperimentError> {
     let name = format!("git {}", arguments.first().copied().unwrap_or_default());
     let failed = |why: String| WriterError::Program { command: name.clone(), why };
-    // In a group of its own, where the terminal does not stop it as well.
+    // In a process group of its own, which the terminal does not stop.
     let output = command.process_group(0).output().map_err(|error| failed(error.to_string()))?;
     if context.progress.is_cancelled() {
         return Err(ExperimentError::Interrupted);
@@ -91,7 +91,7 @@ fn answer(context: &Context<'_>, mut command: Command, arguments: &[&str]) -> Re
     Ok(output.stdout)
 }
 
-/// The id in a line of git's.
+/// The id in a line of git's output.
 fn id(line: Vec<u8>) -> String {
     String::from_utf8_lossy(&line).trim().to_owned()
 }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_files_are_a_repository_of_their_own() {
+    fn few_files_make_a_repository() {
         let mut files = files_of(40);
         files.push(("a \"name\"\nof two lines".to_owned(), b"content\n".to_vec()));
         let outcome = Setting::new(&files, 1).run(|context| {
@@ -124,7 +124,7 @@ mod tests {
             fetch_alone(context, &revision, &alone)?;
             assert!(!fetch_few(context, &alone, &revision, 41, &few)?, "there are no more");
             assert!(!few.exists());
-            // The first one, which has the odd name, is among them.
+            // The first one, which has the unusual name, is among them.
             let objects = || git(&alone, &["count-objects", "-v"]);
             let before = objects();
             assert!(fetch_few(context, &alone, &revision, 7, &few)?);

@@ -1,9 +1,10 @@
-//! What little memory costs: files written and read twice, without a limit and in a memory group that may hold a part of them.
+//! The cost of little memory: files are written and read twice, without a limit and in a memory group that may hold a part of them.
 //!
-//! The original speaks of a machine whose file system's cache is too small for the set. A group limits what this process may hold of that
-//! cache, so that the machine's own memory does not have to be filled. What the process needs itself is taken before it enters the group.
+//! The original describes a machine whose file system's cache is too small for the set. A group limits the part of the page cache that this
+//! process may hold, so that the machine's memory does not have to be filled. The memory that the process needs itself is allocated before it
+//! enters the group.
 //!
-//! Writing is over when all is on the device, with a limit and without: else whoever has room would leave that work to others.
+//! Writing ends when all is on the device, with a limit and without one; otherwise runs with enough memory would not count that work.
 
 use std::{
     fs::{self, File},
@@ -28,27 +29,27 @@ use crate::{
     interleaved::{Runs, interleaved},
 };
 
-/// What messages call this part.
+/// The name of this part in messages.
 pub(super) const WHAT: &str = "files with little memory";
 
-/// A group may hold this part of the pages that flat files take.
+/// The part of the pages of flat files that a group may hold.
 pub(super) const PART: u64 = 4;
 
-/// And at least so much for each file, in bytes: the kernel's records of it, inode, name, buffers and index of pages, take up to 2 KiB of
-/// the group's memory and stay there until a journal has been written, and where nothing can be forgotten the kernel ends the process.
+/// The least limit for each file, in bytes. The kernel's own data on it (inode, name, buffers, index of pages) takes up to 2 KiB of the
+/// group's memory and stays until a journal has been written; where nothing can be reclaimed the kernel kills the process.
 const RECORDS: u64 = 3 << 10;
 
-/// Smaller sets are written several times over, in bytes of pages: a group that holds a part of less has no room for the kernel's own
-/// records.
+/// The least size of a set, in bytes of pages. Smaller ones are written several times over: a group that holds a part of less has no room for
+/// the kernel's own data.
 const LEAST_SET: u64 = 64 << 20;
 
-/// So many files are written to foresee what all of them take.
+/// The number of files that are written to predict the time of all.
 const SAMPLE: usize = 200;
 
-/// Where groups are looked for.
+/// Finds the memory groups of this process.
 pub(super) type FindGroups = fn() -> Result<MemoryGroups, NoGroup>;
 
-/// The arms: each with its codec, and whether memory is little. One without a limit stands before its like.
+/// The arms, each with its codec and whether memory is limited. The arm without a limit precedes the limited one of the same codec.
 pub(super) const ARMS: [(&str, &str, bool); 4] = [
     ("files", "store", false),
     ("files, little memory", "store", true),
@@ -56,24 +57,24 @@ pub(super) const ARMS: [(&str, &str, bool); 4] = [
     ("gzip 6, little memory", "zlib:6", true),
 ];
 
-/// What one arm took, one value for each run: seconds, and what the kernel tells.
+/// The figures of one arm, one for each run: seconds, and the kernel's counters.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct MemoryTimes {
     pub(super) write: Vec<f64>,
     pub(super) read: Vec<f64>,
     pub(super) read_again: Vec<f64>,
-    /// What came from the device meanwhile, in bytes.
+    /// The bytes read from the device.
     pub(super) from_device: Vec<f64>,
-    /// Which part of the files' pages was cached at the end.
+    /// The part of the files' pages that was cached at the end.
     pub(super) cached: Vec<f64>,
     /// The most that the group held, in bytes.
     pub(super) peak: Vec<f64>,
-    /// How many times the limit stood in the way.
+    /// The number of times that the limit was reached.
     pub(super) limit_hits: Vec<u64>,
 }
 
 impl MemoryTimes {
-    /// All three passes together.
+    /// The sum of all three passes.
     pub(super) fn total(&self) -> Vec<f64> {
         let reads = self.read.iter().zip(&self.read_again);
         self.write.iter().zip(reads).map(|(write, (read, again))| write + read + again).collect()
@@ -105,18 +106,18 @@ impl MemoryTimes {
     }
 }
 
-/// What was measured.
+/// The measured figures.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct LittleMemory {
-    /// How many files were written.
+    /// The number of files written.
     pub(super) files: u64,
-    /// How many times the files of the revision are among them.
+    /// The number of copies of each file of the revision among them.
     pub(super) copies: u64,
-    /// The pages that they take when flat, in bytes.
+    /// Their pages when flat, in bytes.
     pub(super) set_bytes: u64,
-    /// What the limited groups may hold, in bytes.
+    /// The limit of the limited groups, in bytes.
     pub(super) limit: u64,
-    /// One for each of [`ARMS`]; none if nothing was measured.
+    /// One for each of [`ARMS`]; empty if nothing was measured.
     pub(super) arms: Vec<MemoryTimes>,
     /// Why nothing could be measured.
     pub(super) refused: Option<StatementValue>,
@@ -135,7 +136,7 @@ pub(super) fn measure_little_memory(
         let runs = Runs::left_out(Statement::new("left-out-because").with("what", WHAT).with("why", why.clone()));
         Ok((LittleMemory { refused: Some(why), ..LittleMemory::default() }, runs))
     };
-    // Where the group cannot forget what was written, the kernel would end this process.
+    // Where the group cannot reclaim written pages, the kernel would kill this process.
     if !can_be_forgotten(root)? {
         return refused(Statement::new("files-stay-in-memory").with("folder", root.display().to_string()).into());
     }
@@ -177,13 +178,13 @@ pub(super) fn measure_little_memory(
     })?;
     found.arms.iter_mut().for_each(|times| times.truncate(runs.done));
     if runs.done == 0 {
-        // Tables and differences tell of a limit only where something was measured under it.
+        // Tables and differences mention a limit only where something was measured under it.
         found.arms.clear();
     }
     Ok((found, runs))
 }
 
-/// Whether the page cache forgets a file in the folder `root`, as it does if a device holds it.
+/// Whether the page cache can evict a file in the folder `root`, as it can if a device holds it.
 fn can_be_forgotten(root: &Path) -> Result<bool, ExperimentError> {
     let path = root.join("page");
     let failed = |action| move |error| ExperimentError::io(action, root, error);
@@ -194,27 +195,27 @@ fn can_be_forgotten(root: &Path) -> Result<bool, ExperimentError> {
     Ok(left.is_cold())
 }
 
-/// What the three passes took, and what came from the device meanwhile.
+/// The times of the three passes, and the bytes read from the device.
 struct Passes {
     times: [Duration; 3],
     from_device: Option<u64>,
 }
 
-/// The files of a corpus, as often as it takes, and the memory that coding them takes.
+/// The files of a corpus, as many times as needed, and the memory for coding them.
 struct Set<'a> {
-    /// Those that take pages, each at least one: so there are never many more copies than pages.
+    /// The files that take at least one page each, which bounds the number of copies.
     contents: Vec<&'a [u8]>,
     root: &'a Path,
     names: Vec<PathBuf>,
     copies: u64,
-    /// Of the pages that flat files take.
+    /// The pages of flat files, in bytes.
     bytes: u64,
     stored: Vec<u8>,
     content: Vec<u8>,
 }
 
 impl<'a> Set<'a> {
-    /// Every file that is not empty so many times that all take `least` bytes of pages, of `page_len` bytes each; `None` if there is none.
+    /// Repeats every file that is not empty until all take `least` bytes of pages, of `page_len` bytes each; `None` if all are empty.
     fn new(corpus: &'a Corpus, root: &'a Path, least: u64, page_len: u64) -> Option<Self> {
         let contents = corpus.files.iter().map(|(_, content)| content.as_slice());
         let contents: Vec<&[u8]> = contents.filter(|content| !content.is_empty()).collect();
@@ -229,12 +230,12 @@ impl<'a> Set<'a> {
         Some(Set { contents, root, names, copies, bytes: once.saturating_mul(copies), stored, content })
     }
 
-    /// What a group may hold that has little memory, in bytes.
+    /// The limit of a group with little memory, in bytes.
     fn limit(&self) -> u64 {
         (self.bytes / PART).max(self.names.len() as u64 * RECORDS)
     }
 
-    /// What one run of all arms takes at least: all that writing takes by what a sample of the files does.
+    /// The least time of one run of all arms, extrapolated from writing a sample of the files.
     fn predicted(&mut self, context: &Context<'_>) -> Result<Duration, ExperimentError> {
         let mut coder = Coder::new("store")?;
         self.prepare(&mut coder)?;
@@ -247,7 +248,7 @@ impl<'a> Set<'a> {
         Ok(Duration::try_from_secs_f64(taken.wall.as_secs_f64() * times).unwrap_or(Duration::MAX))
     }
 
-    /// Makes the folders, takes all the memory that `coder` and the files will need, and leaves nothing dirty.
+    /// Makes the folders, allocates all memory that `coder` and the files need, and leaves nothing dirty.
     fn prepare(&mut self, coder: &mut Coder) -> Result<(), ExperimentError> {
         for folder in (0..self.copies).map(|copy| self.root.join(format!("copy{copy}"))) {
             fs::create_dir_all(&folder).map_err(|error| ExperimentError::io("make", &folder, error))?;
@@ -257,7 +258,7 @@ impl<'a> Set<'a> {
             self.content.clear();
             coder.encoder.encode(longest, &mut self.stored).map_err(WriterError::from)?;
             coder.decoder.decode(&self.stored, longest.len(), &mut self.content).map_err(WriterError::from)?;
-            // Room for what does not compress, touched: other pages would be charged to the group.
+            // Touched now, with room for incompressible files: later pages would be charged to the group.
             self.stored.resize(longest.len() + longest.len() / 64 + (64 << 10), 1);
         }
         sync_file_system(self.root).map_err(|error| ExperimentError::io("write out", self.root, error))
@@ -309,7 +310,7 @@ impl<'a> Set<'a> {
         Ok(())
     }
 
-    /// Which part of the files' pages is cached.
+    /// The part of the files' pages that is cached.
     fn cached(&self) -> Result<f64, ExperimentError> {
         let (mut pages, mut resident) = (0, 0);
         for name in &self.names {
@@ -342,7 +343,7 @@ mod tests {
     use super::*;
     use crate::tests::{Setting, files_of, words};
 
-    /// Each look at it is a second after the one before.
+    /// Each reading is a second after the one before.
     struct SteppingClock(AtomicU64);
 
     impl Clock for SteppingClock {
@@ -366,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn small_sets_are_written_several_times_over() {
+    fn small_sets_are_written_several_times() {
         let root = Path::new("/r");
         let three = corpus(&[1, 4096, 0, 4097]);
         let set = Set::new(&three, root, 40_000, 4096).unwrap();
@@ -384,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_files_are_not_written_over_and_over() {
+    fn empty_files_are_not_repeated() {
         let mut lengths = vec![0; 5_000];
         lengths.push(1);
         let corpus = corpus(&lengths);
@@ -392,7 +393,7 @@ mod tests {
         assert_eq!((set.copies, set.names.len() as u64), (LEAST_SET / 4096, LEAST_SET / 4096));
     }
 
-    /// The passes without a group: what is written comes back, is cached, and goes.
+    /// The passes without a group: files are written, read back, cached and removed.
     #[test]
     fn files_are_written_read_twice_and_removed() {
         let outcome = Setting::new(&files_of(30), 1).run(|context| {
@@ -406,11 +407,11 @@ mod tests {
                 let mut coder = Coder::new(spec)?;
                 set.prepare(&mut coder)?;
                 let passes = set.passes(context, &mut coder)?;
-                // All of it as a rule; a machine that is short of memory forgets what it likes.
+                // All of it as a rule; a machine that is short of memory may evict some.
                 assert!(set.cached()? > 0.0);
                 let usage = GroupUsage { peak_bytes: Some(9), ..GroupUsage::default() };
                 times.push(&passes, 1.0, usage);
-                // The contents, and not their lengths alone.
+                // Compares contents as well as lengths.
                 for (name, (_, content)) in set.names.iter().zip(corpora.all[0].files.iter().cycle()) {
                     let mut back = Vec::new();
                     coder.decoder.decode(&fs::read(name).unwrap(), content.len(), &mut back).unwrap();
@@ -446,18 +447,18 @@ mod tests {
         assert!(outcome.is_err_and(|error| error.is_interruption()));
     }
 
-    /// The least set is sixteen thousand files here.
+    /// The least set has sixteen thousand files here.
     #[test]
-    fn what_does_not_fit_its_share_is_not_begun() {
+    fn set_that_exceeds_its_share_is_not_started() {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {
             let corpora = Corpus::choose(context)?;
             let folder = crate::on_disk::folder();
             let root = folder.path().join("set");
             let clock = SteppingClock(AtomicU64::new(0));
             let context = &Context { clock: &clock, ..*context };
-            // Without a group: all of this process would be in it, and so its other tests.
+            // Without a group, which would contain all of this process, including its other tests.
             let mut set = Set::new(&corpora.all[0], &root, LEAST_SET, 4096).unwrap();
-            // Each of the four arms writes as many times what the sample does, which takes a second by this clock.
+            // Each of the four arms takes the time of the sample, a second by this clock, times the ratio of sizes.
             let samples = set.names.len() as f64 / SAMPLE as f64;
             let predicted = set.predicted(context)?;
             assert!(samples > 1.0 && predicted == Duration::from_secs_f64(samples * 4.0) && !root.exists());
@@ -468,7 +469,7 @@ mod tests {
         assert!(outcome.is_err_and(|error| error.is_interruption()));
     }
 
-    /// The kernel ends a process in a group that is full of what it cannot forget.
+    /// The kernel kills a process in a group that is full of pages that it cannot reclaim.
     #[test]
     fn rejects_file_systems_in_memory() {
         let outcome = Setting::new(&files_of(3), 1).run(|context| {

@@ -1,10 +1,10 @@
-//! `compressors-by-level` (Suetterlin, 2005): which compressor and level suits a store of one file per object, with a warm cache, and
-//! whether compression matters beside the file system.
+//! `compressors-by-level` (Suetterlin, 2005): the best compressor and level for a store of one file per object, with a warm
+//! cache, and whether compression matters compared with the file system.
 //!
-//! - [`corpus`]: which files;
-//! - [`arms`]: which compressors, timed in place as the programs were, and from memory to memory;
-//! - [`phases`]: what opening, writing and closing files takes, each;
-//! - [`commits`]: the processor time of a big commit by level;
+//! - [`corpus`]: the files;
+//! - [`arms`]: the compressors, timed in place like the published programs, and from memory to memory;
+//! - [`phases`]: the times of opening, writing and closing files;
+//! - [`commits`]: the CPU time of a big commit by level;
 //! - [`stores`]: a B-tree beside files, of all of them and of [a few](few_files);
 //! - [`little_memory`]: the same work with too little memory for the page cache;
 //! - [`verdicts`]: the verdict on each claim;
@@ -40,18 +40,18 @@ use crate::{
 /// The experiment's name.
 pub(crate) const NAME: &str = "compressors-by-level";
 
-/// How many times each compressor is run unless the user says otherwise: as few as give an interval.
+/// The default number of runs of each compressor: the fewest that give an interval.
 const DEFAULT_RUNS: u32 = 6;
 
-/// The parts of the budget: compressors, the same on the second corpus, little memory, phases, commits, stores.
+/// The weights of the parts of the budget: compressors, the same on the second corpus, little memory, phases, commits, stores.
 const WEIGHTS: [u32; 6] = [6, 3, 2, 1, 2, 1];
 
-/// All that was measured.
+/// All measured figures.
 #[derive(Debug, Default)]
 struct Figures {
     /// The revision's id.
     revision: String,
-    /// For each corpus its name, its extent, and what each arm took.
+    /// The extent of each corpus and the figures of each arm on it.
     compressors: Vec<Compressors>,
     little_memory: little_memory::LittleMemory,
     phases: phases::Phases,
@@ -61,7 +61,7 @@ struct Figures {
     left_out: Vec<StoredStatement>,
 }
 
-/// What compressors made of one corpus.
+/// The figures of the compressors on one corpus.
 #[derive(Debug)]
 struct Compressors {
     files: u64,
@@ -75,7 +75,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     run_with(context, phases::MANY, MemoryGroups::find)
 }
 
-/// Runs it with so many files in the phases, and in memory groups that `groups` finds.
+/// Runs the experiment with `many` files in the phases, and in memory groups that `groups` finds.
 fn run_with(
     context: &Context<'_>,
     many: u32,
@@ -101,7 +101,7 @@ fn run_with(
     Ok(experiment)
 }
 
-/// Measures one part after another; says whether the user stopped it.
+/// Measures one part after another; returns whether the user stopped it.
 fn measure(
     context: &Context<'_>,
     many: u32,
@@ -152,7 +152,7 @@ fn measure(
     Ok(keep(figures, part(context, stores::WHAT, taken)))
 }
 
-/// Times the compressors on each corpus, and hands the first one back; `None` if the user stopped it.
+/// Times the compressors on each corpus and returns the first corpus; `None` if the user stopped it.
 fn compressors(
     context: &Context<'_>,
     corpora: Vec<Corpus>,
@@ -191,18 +191,18 @@ fn compressors(
     Ok(first)
 }
 
-/// Why a further corpus is not begun: one run of it, by the time of one of an `earlier` corpus, is longer than its share.
+/// Why a further corpus is not started: one run of it is predicted, from a run of an `earlier` corpus, to take longer than its share.
 fn too_long(earlier: Option<(&Corpus, Duration)>, corpus: &Corpus, share: Option<Duration>) -> Option<Statement> {
     let ((earlier, one_run), share) = earlier.zip(share)?;
     let ratio = |of: u64, to: u64| of as f64 / to.max(1) as f64;
-    // Compressing takes time by bytes, opening and closing by files, and which prevails depends on the file system.
+    // Compression time grows with bytes, opening and closing with files; the file system decides which prevails.
     let times =
         ratio(corpus.bytes(), earlier.bytes()).max(ratio(corpus.files.len() as u64, earlier.files.len() as u64));
     let predicted = Duration::try_from_secs_f64(one_run.as_secs_f64() * times).unwrap_or(Duration::MAX);
     does_not_fit(predicted, share)
 }
 
-/// Why a part is not begun of which one run is `predicted` to take longer than its share; the statement lacks the part's name.
+/// Why a part is not started: one run is `predicted` to take longer than its share. The caller adds the part's name as `what`.
 fn does_not_fit(predicted: Duration, share: Duration) -> Option<Statement> {
     let seconds = |time: Duration| Figure::seconds(time.as_secs_f64());
     let statement = Statement::new("left-out-does-not-fit").with("predicted", seconds(predicted));
@@ -215,7 +215,7 @@ fn keep(figures: &mut Figures, runs: Runs) -> bool {
     runs.is_interrupted
 }
 
-/// The place of an arm among [`ARMS`].
+/// The index of an arm in [`ARMS`].
 fn arm(label: &str) -> Option<usize> {
     ARMS.iter().position(|(known, _)| *known == label)
 }

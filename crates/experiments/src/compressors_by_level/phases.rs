@@ -1,4 +1,4 @@
-//! What opening, writing and closing files takes, each: many and few files, of 10,000 bytes and of none.
+//! The times of opening, writing and closing files: many and few files, of 10,000 bytes and of none.
 
 use std::{
     fs::{self, File},
@@ -14,7 +14,7 @@ use crate::{
     interleaved::{Runs, interleaved},
 };
 
-/// What messages call this part.
+/// The name of this part in messages.
 pub(super) const WHAT: &str = "opening, writing and closing files";
 
 /// The published numbers of files.
@@ -24,7 +24,7 @@ pub(super) const FEW: u32 = 1_000;
 /// The published length of a file.
 pub(super) const LENGTH: usize = 10_000;
 
-/// What is written: numbers of files are those of [`MANY`], or fewer where the budget is short, and [`FEW`].
+/// The files of an arm and their times. The number of files is [`MANY`], or fewer where the budget is short, or [`FEW`].
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct PhaseTimes {
     pub(super) files: u32,
@@ -40,13 +40,13 @@ impl PhaseTimes {
         PhaseTimes { files, length, open: Vec::new(), write: Vec::new(), close: Vec::new() }
     }
 
-    /// All three together.
+    /// The sum of all three.
     pub(super) fn total(&self) -> Vec<f64> {
         let opened_and_closed = self.open_and_close();
         opened_and_closed.iter().zip(&self.write).map(|(rest, write)| rest + write).collect()
     }
 
-    /// Opening and closing.
+    /// The sum of opening and closing.
     pub(super) fn open_and_close(&self) -> Vec<f64> {
         self.open.iter().zip(&self.close).map(|(open, close)| open + close).collect()
     }
@@ -57,7 +57,7 @@ impl PhaseTimes {
     }
 }
 
-/// What was measured: many full, many empty, few full, few empty.
+/// The measured arms: many full files, many empty, few full, few empty.
 #[derive(Debug, Default)]
 pub(super) struct Phases(pub(super) Vec<PhaseTimes>);
 
@@ -97,17 +97,17 @@ pub(super) fn time_phases(
     Ok((Phases(phases), runs))
 }
 
-/// How many files fit into `share`, if [`FEW`] of them take `few`; more than [`FEW`], so that there is something to compare.
+/// The number of files that fits into `share` if [`FEW`] of them take `few`; always more than [`FEW`], for a comparison.
 fn fitting(few: Duration, wanted: u32, share: Option<Duration>) -> u32 {
     let Some(share) = share else { return MANY };
-    // Full and empty ones, in each run, and the few ones beside them.
+    // Each run writes full and empty ones, and the few ones as well.
     let runs = f64::from(wanted) * 2.0;
     let files = share.as_secs_f64() / few.as_secs_f64().max(1e-9) / runs * f64::from(FEW);
-    // A float that does not fit is held at the largest number.
+    // The cast saturates.
     (files as u32).clamp(FEW * 2, MANY)
 }
 
-/// Writes the files of `times` into the new folder `folder`, which is removed again, and adds what that took. Removing is not timed.
+/// Writes the files of `times` into the new folder `folder`, which is removed again, and adds the times. Removing is not timed.
 fn write_files(folder: &Path, times: &mut PhaseTimes, content: &[u8]) -> Result<(), ExperimentError> {
     fs::create_dir_all(folder).map_err(|error| ExperimentError::io("make", folder, error))?;
     let names: Vec<PathBuf> = (0..times.files).map(|number| folder.join(format!("file{number}"))).collect();

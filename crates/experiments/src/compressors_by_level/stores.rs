@@ -1,6 +1,6 @@
-//! A B-tree beside files: the objects of the revision, and of [a few](FEW) of its files, uncompressed, as loose objects and in one B-tree.
+//! A B-tree compared with files: the objects of the revision, and of [a few](FEW) of its files, uncompressed, as loose objects and in one B-tree.
 //!
-//! Berkeley DB is no part of this program, so that no figure here says anything of the published one.
+//! This program does not include Berkeley DB, so no figure here says anything about the published one.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -16,38 +16,38 @@ use crate::{
     revision_alone::{DiskUse, disk_use, fetch_alone},
 };
 
-/// What messages call this part.
+/// The name of this part in messages.
 pub(super) const WHAT: &str = "a B-tree beside files";
 
-/// Uncompressed, as the published store was.
+/// Uncompressed, like the published store.
 const SPEC: &str = "store";
 
 /// The stores.
 pub(super) const STORES: [(&str, StoreKind); 2] = [("files", StoreKind::Loose), ("B-tree", StoreKind::Btree)];
 
-/// What one store took.
+/// The figures of one store.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct StoreTimes {
     pub(super) size: Option<DiskUse>,
-    /// Seconds of reading the source, decoding and encoding it, verifying that, and writing; one for each run.
+    /// Seconds of reading, decoding, encoding, verifying and writing; one for each run.
     pub(super) make: Vec<f64>,
     /// Seconds until all of it was on the disk.
     pub(super) sync: Vec<f64>,
 }
 
 impl StoreTimes {
-    /// Both: a store that leaves its writing to the sync gains nothing.
+    /// The sum of both: a store that leaves its writing to the sync gains nothing.
     pub(super) fn make_and_sync(&self) -> Vec<f64> {
         self.make.iter().zip(&self.sync).map(|(make, sync)| make + sync).collect()
     }
 }
 
-/// What was measured.
+/// The measured stores.
 #[derive(Debug, Default)]
 pub(super) struct Stores {
-    /// For each of [`STORES`], with all objects of the revision; none if nothing was measured.
+    /// Each of [`STORES`] with all objects of the revision; empty if nothing was measured.
     pub(super) all: Vec<StoreTimes>,
-    /// The same with the objects of [`FEW`] of its files; none if it has no more.
+    /// Each with the objects of [`FEW`] of its files; empty if it has no more files.
     pub(super) few: Vec<StoreTimes>,
 }
 
@@ -84,7 +84,7 @@ pub(super) fn measure_stores(
                 sources.push(Repository::open(&few)?);
                 stores.few = vec![StoreTimes::default(); STORES.len()];
             }
-            // git refuses some names, and what has all files is measured all the same.
+            // git refuses some names; all files are measured nevertheless.
             Err(ExperimentError::Writer(error @ WriterError::Program { .. })) => {
                 let failed = Statement::new("few-files-failed").with("what", WHAT).with("files", Figure::count(FEW));
                 without_few = Some(failed.with("error", error.to_string()).into());

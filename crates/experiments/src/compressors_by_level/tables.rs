@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{interleaved::ratio_of, tables::column};
 
-/// The columns that the published table has.
+/// The columns of the published table.
 const PUBLISHED: [(&str, Unit); 3] =
     [("size", Unit::Bytes), ("compress", Unit::Seconds), ("uncompress", Unit::Seconds)];
 
@@ -23,7 +23,7 @@ const PUBLISHED: [(&str, Unit); 3] =
 pub(super) fn tables(published: &Published, figures: &Figures) -> Vec<ExperimentTable> {
     let mut tables = Vec::new();
     for (number, corpus) in figures.compressors.iter().enumerate() {
-        // Published figures of the second corpus are in words alone.
+        // The second corpus was published without a table.
         let of = published.table("compressors").filter(|_| number == 0);
         tables.push(compressor_table(of, corpus));
         tables.push(processor_table(corpus));
@@ -56,7 +56,7 @@ fn exact(bytes: Option<u64>) -> Option<Estimate> {
     bytes.map(|bytes| Estimate::exact(bytes as f64))
 }
 
-/// The published table: the disk that files take, and elapsed times of programs that replace files.
+/// The published table: disk space, and elapsed times of programs that replace files.
 fn compressor_table(published: Option<&PublishedTable>, corpus: &Compressors) -> ExperimentTable {
     let rows = ARMS.iter().zip(&corpus.timings).map(|((label, _), timings)| {
         let mut row: Vec<Option<f64>> =
@@ -76,7 +76,7 @@ fn compressor_table(published: Option<&PublishedTable>, corpus: &Compressors) ->
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
-/// The processor apart from the file system.
+/// CPU time, without the file system.
 fn processor_table(corpus: &Compressors) -> ExperimentTable {
     let first = corpus.timings.first();
     let rows = ARMS.iter().zip(&corpus.timings).map(|((label, _), timings)| {
@@ -191,11 +191,11 @@ fn store_table(what: Statement, stores: &[StoreTimes]) -> ExperimentTable {
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
-/// The same work with and without a limit.
+/// Work with a limit on memory and without one.
 fn memory_table(found: &LittleMemory) -> ExperimentTable {
     let rows =
         little_memory::ARMS.iter().zip(&found.arms).enumerate().map(|(number, ((label, _, is_limited), times))| {
-            // The like of it without a limit stands before it.
+            // The arm without a limit precedes it.
             let free = number.checked_sub(1).and_then(|before| found.arms.get(before)).filter(|_| *is_limited);
             let to_free = |of: &dyn Fn(&little_memory::MemoryTimes) -> Vec<f64>| {
                 free.and_then(|free| ratio_of(&of(times), &of(free))).map(|found| found.estimate)

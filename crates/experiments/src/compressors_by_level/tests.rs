@@ -11,11 +11,11 @@ use crate::tests::{Setting, assert_all_worded, files_of, git, outcome_of, reason
 #[test]
 fn every_arm_is_measured_and_every_claim_judged() {
     let mut files = files_of(80);
-    // What compressing in place must not trip over.
+    // Names and contents that compressing in place must survive.
     files.push(("sub-0/file 0.c.gz".to_owned(), b"no gzip file\n".to_vec()));
     files.push(("empty".to_owned(), Vec::new()));
     let setting = Setting::new(&files, 2);
-    // All threads of a process enter a group, and those of other tests would be short of memory, too.
+    // All threads of a process enter a group, including those of other tests.
     let experiment =
         setting.run(|context| run_with(context, 2 * phases::FEW, || Err(NoGroup::because("this is a test")))).unwrap();
     assert_all_worded(&experiment);
@@ -52,7 +52,7 @@ fn every_arm_is_measured_and_every_claim_judged() {
     assert_eq!(setting.left_in_cache(), 0, "what was written is removed again");
 }
 
-/// A first run is begun whatever it takes, and on ten times the files that would be ten times as long.
+/// The first corpus always starts; ten times the files are predicted to take ten times as long.
 #[test]
 fn further_corpus_starts_only_if_one_run_fits() {
     let corpus = |files: usize, len: usize| Corpus { files: vec![("a".into(), vec![b'a'; len]); files] };
@@ -75,7 +75,7 @@ fn rejects_revisions_without_files() {
     assert!(error.contains("has no files"), "{error}");
 }
 
-/// Git itself writes no such trees, and anyone can forge them.
+/// git does not write such trees, but anyone can forge them.
 #[test]
 fn rejects_paths_that_lead_elsewhere() {
     let setting = Setting::new(&files_of(2), 1);
@@ -87,7 +87,7 @@ fn rejects_paths_that_lead_elsewhere() {
         fs::write(folder.join("blob"), "evil\n").unwrap();
         let blob = git(source, &["hash-object", "-w", "../blob"]);
         let id = (0..20).map(|at| u8::from_str_radix(&blob[2 * at..2 * at + 2], 16).unwrap());
-        // For a name that begins with a slash, join forgets the folder that it is asked to join it to.
+        // `Path::join` drops the folder for a name that begins with a slash.
         let entry = [b"100644 ", victim.as_os_str().as_bytes(), b"\0"].concat().into_iter().chain(id);
         fs::write(&tree, entry.collect::<Vec<u8>>()).unwrap();
         let forged = git(source, &["hash-object", "-w", "-t", "tree", "--literally", "../tree"]);

@@ -1,20 +1,19 @@
 //! The verdict on each claim, by rules. Ratios of times are taken within runs; sizes are exact.
 //!
-//! - `gzip-6`: level 9 gains no more than [`LITTLE`] in size and takes longer, and level 3 is larger by more than that: **reproduced** if it
-//!   saves no more than half of the time, **changed** if it saves more. **Not reproduced** where level 9 gains more, or takes no longer, or
-//!   level 3 is as small.
-//!   Sizes are what files take of the disk, as published.
-//! - `bzip2-small`: bzip2 -9 saves no more of what gzip -6 takes of the disk than the published sizes may mean, which are [rounded](ROUNDING),
-//!   and takes at least [`SEVERAL`] times as long: **reproduced**; one of the two: **changed**; neither: **not reproduced**.
-//! - `factor-of-two`: how many times as long full files take as empty ones. Wholly at most the published figure is **reproduced** where
+//! - `gzip-6`: level 9 saves no more than [`LITTLE`] of the size and takes longer, and level 3 is larger by more than that: **reproduced** if
+//!   level 3 saves no more than half of the time, **changed** if it saves more. **Not reproduced** where level 9 saves more, or takes no
+//!   longer, or level 3 is as small. Sizes are disk space, as published.
+//! - `bzip2-small`: bzip2 -9 saves no more of the disk space of gzip -6 than the published, [rounded](ROUNDING) sizes allow, and
+//!   takes at least [`SEVERAL`] times as long: **reproduced**; one of the two: **changed**; neither: **not reproduced**.
+//! - `factor-of-two`: the time of full files as a multiple of that of empty ones. Wholly at most the published figure is **reproduced** where
 //!   opening and closing takes as long as writing, within a factor of two, and **changed** where not; wholly above it is **not
 //!   reproduced**.
-//! - `little-memory`: by the rule for times, on flat files that are written and read twice, with a limit beside without one; wholly slower than
-//!   the published instance is **reproduced**, too. Undecided where no limit could be set, or none stood in the way.
+//! - `little-memory`: by the rule for times, on flat files that are written and read twice, with a limit and without one; wholly slower than
+//!   the published instance is **reproduced** as well. Undecided where no limit could be set, or it was never reached.
 //! - `level-3`: wholly below the published figure is **reproduced**, wholly between it and 1 **changed**, wholly above the published
-//!   figure otherwise **not reproduced**: less than half is refuted, and nothing is left of the direction.
-//! - Claims on times of lzo: on processor time from memory to memory, by the rule for times; on its sizes, which were published as those of
-//!   what it puts out and not by `du`, on lengths by that for sizes. That levels make no difference: by the rule for equal times.
+//!   figure otherwise **not reproduced**: less than half is refuted, and so is the direction.
+//! - Claims on times of lzo: CPU time from memory to memory, by the rule for times. On its sizes, which were published as lengths and not by
+//!   `du`: lengths, by the rule for sizes. That levels make no difference: the rule for equal times.
 //! - Claims on a B-tree are about Berkeley DB: another engine is **not comparable**.
 //! - Claims whose figures have no interval are undecided, as are those that were not measured.
 
@@ -31,7 +30,7 @@ use super::{
 };
 use crate::interleaved::ratio_of;
 
-/// A size that differs by no more is as good.
+/// Sizes that differ by no more are equally good.
 const LITTLE: f64 = 0.01;
 /// A published size may be off by this many bytes: `du -h` prints whole MB.
 const ROUNDING: f64 = 524_288.0;
@@ -96,7 +95,7 @@ pub(super) fn claims(published: &Published, figures: &Figures) -> Vec<ClaimOutco
     claim_outcomes(published, judgements)
 }
 
-/// What was measured on the first corpus.
+/// The figures of the first corpus.
 struct Found<'a> {
     timings: &'a [Timings],
 }
@@ -111,7 +110,7 @@ impl Found<'_> {
         self.size(one, other, |timings| timings.stored)
     }
 
-    /// What one arm's files take of the disk as a multiple of what another's do.
+    /// The disk space of one arm's files as a multiple of another's.
     fn on_disk(&self, one: &str, other: &str) -> Option<f64> {
         self.size(one, other, |timings| timings.allocated)
     }

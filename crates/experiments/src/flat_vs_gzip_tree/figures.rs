@@ -37,17 +37,17 @@ impl Readings {
 /// All measured figures.
 #[derive(Debug, Default)]
 pub(super) struct Figures {
-    /// For each tree, by its label, the published reading.
+    /// The published reading of each tree, by its label.
     pub(super) raw: BTreeMap<String, Readings>,
-    /// For each kind the reading that decodes, in run r of copy r modulo [`COPIES`]; flat files have nothing to decode.
+    /// The decoding reading of each compressed kind: run r reads copy r modulo [`COPIES`].
     pub(super) decoded: BTreeMap<Kind, Readings>,
-    /// The kinds that were read as they are in the same runs, from the same copies.
+    /// The readings without decoding of the same runs and copies.
     pub(super) beside_decoded: BTreeMap<Kind, Readings>,
-    /// For each tree the published command, once.
+    /// One run of the published command on each tree.
     pub(super) by_command: BTreeMap<String, Readings>,
     pub(super) disk: BTreeMap<String, DiskReads>,
     pub(super) git: GitArm,
-    /// Whether folders and inodes are dropped, too.
+    /// Whether folders and inodes were dropped as well.
     pub(super) drops_all: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn fair_ratio(raw: &BTreeMap<String, Readings>, one: Kind, other: Kin
     ratio_over_copies(raw, one, other, |readings| readings.elapsed.clone())
 }
 
-/// The ratio of what `of` makes of the readings.
+/// The ratio of the values that `of` derives from readings.
 pub(super) fn ratio_over_copies(
     raw: &BTreeMap<String, Readings>,
     one: Kind,

@@ -1,5 +1,4 @@
-//! The caveat of the published text, closed: a real checkout, of loose objects that are flat and of others that are compressed, by git
-//! itself and replayed.
+//! The caveat of the published text, tested: real checkouts from flat and from compressed loose objects, by git and replayed.
 
 use std::{
     fs,
@@ -36,7 +35,7 @@ use crate::{
     revision_alone::{BRANCH, disk_use, fetch_alone},
 };
 
-/// Who checks out.
+/// The program that checks out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum By {
     /// The user's git.
@@ -45,18 +44,18 @@ pub(super) enum By {
     Replay,
 }
 
-/// Loose objects, and who reads them.
+/// Loose objects and their reader.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct CheckoutArm {
     pub(super) label: &'static str,
-    /// What the objects are encoded with, one of [`SPECS`]: flat, at the published level, or as git does by default today.
+    /// The spec of the objects, one of [`SPECS`]: flat, the published level, or git's default today.
     spec: &'static str,
     by: By,
-    /// Which of [`ARMS`] is the flat one that it is held against; its own number where it is that one.
+    /// The index in [`ARMS`] of the flat arm that it is compared with; its own index for the flat arm.
     pub(super) flat: usize,
 }
 
-/// All of them. No git reads objects without a frame of zlib's, so that its flat ones have that frame, and nothing in it is compressed.
+/// All arms. git reads only objects in a zlib frame, so its flat ones are stored blocks in such a frame.
 pub(super) const ARMS: [CheckoutArm; 6] = [
     CheckoutArm { label: "git, zlib 0, which is flat", spec: "zlib:0", by: By::Git, flat: 0 },
     CheckoutArm { label: "git, zlib 9", spec: "zlib:9", by: By::Git, flat: 0 },
@@ -66,18 +65,18 @@ pub(super) const ARMS: [CheckoutArm; 6] = [
     CheckoutArm { label: "replayed, zlib 1", spec: "zlib:1", by: By::Replay, flat: 3 },
 ];
 
-/// That of [`ARMS`] which decides on the claim: the published level, by git.
+/// The index in [`ARMS`] of the arm that decides the claim: the published level, by git.
 pub(super) const DECIDING: usize = 1;
 
-/// What messages call this part.
+/// The name of this part in messages.
 pub(super) const WHAT: &str = "checking out of loose objects, cold";
 
-/// What was measured.
+/// The measured figures.
 #[derive(Debug, Default)]
 pub(super) struct GitArm {
-    /// For each of [`ARMS`] the readings, in run r of copy r modulo [`COPIES`].
+    /// The readings of each of [`ARMS`]: run r reads copy r modulo [`COPIES`].
     pub(super) readings: Vec<Readings>,
-    /// For each the lengths of its loose objects, together.
+    /// The total length of the loose objects of each.
     pub(super) bytes: Vec<u64>,
 }
 
@@ -87,7 +86,7 @@ impl GitArm {
         self.readings.get(arm).filter(|readings| !readings.elapsed.is_empty())
     }
 
-    /// The elapsed time of that arm as a multiple of that of the flat one that it is held against.
+    /// The elapsed time of that arm as a multiple of that of its flat arm.
     pub(super) fn to_flat(&self, arm: usize) -> Option<Estimate> {
         let flat = ARMS.get(arm)?.flat;
         if flat == arm { None } else { by_copy(&self.get(arm)?.elapsed, &self.get(flat)?.elapsed) }
@@ -150,15 +149,15 @@ pub(super) fn measure_checkouts(
     Ok((arm, runs))
 }
 
-/// What loose objects of the arms are encoded with, each once.
+/// The specs of the arms, each once.
 const SPECS: [&str; 4] = ["zlib:0", "zlib:9", "zlib:1", "store"];
 
-/// Which of [`SPECS`] that is.
+/// The index of `spec` in [`SPECS`].
 fn place_of(spec: &str) -> usize {
     SPECS.iter().position(|found| *found == spec).unwrap_or(SPECS.len())
 }
 
-/// A repository of that revision alone for each of [`SPECS`], in `root`.
+/// A repository of only that revision for each of [`SPECS`], in `root`.
 fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result<Vec<PathBuf>, ExperimentError> {
     let alone = root.join("revision.git");
     fetch_alone(context, &revision.revision, &alone)?;
@@ -175,7 +174,7 @@ fn variants(context: &Context<'_>, revision: &Descriptor, root: &Path) -> Result
     Ok(variants)
 }
 
-/// Lets the user's git check the revision out of `copy`, of which nothing is in memory, into the new `folder`.
+/// Checks the revision out of the cold `copy` into the new `folder`, with the user's git.
 fn check_out_by_git(
     context: &Context<'_>,
     copy: &Path,
@@ -184,7 +183,7 @@ fn check_out_by_git(
     drops_all: bool,
 ) -> Result<Sample, ExperimentError> {
     let run = |mut command: Command| {
-        // A Ctrl-C ends what is measured between two checkouts, and is not git's.
+        // A Ctrl-C ends the measurement between two checkouts, and must not reach git.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null());
         command.output().map_err(|error| ExperimentError::io("start", command.get_program(), error))
     };
@@ -213,13 +212,13 @@ fn check_out_by_git(
     Ok(sample)
 }
 
-/// Brings git itself, and what it is linked with, into memory, where they are when somebody works with it.
+/// Brings git and its libraries into memory, where they are in daily work.
 fn bring_in_program(
     context: &Context<'_>,
     copy: &Path,
     run: impl Fn(Command) -> Result<Output, ExperimentError>,
 ) -> Result<(), ExperimentError> {
-    // What cannot be read here says so when it is started.
+    // An error here shows again when git starts.
     if let Ok(program) = find_program(context.options.git.as_os_str()) {
         let _ = fs::read(program);
     }
@@ -228,8 +227,7 @@ fn bring_in_program(
     run(command).map(drop)
 }
 
-/// Checks the revision out of `copy`, of which nothing is in memory, into `folder`. Opening the repository is part of the time, as it
-/// is for git.
+/// Checks the revision out of the cold `copy` into `folder`. Opening the repository is part of the time, as it is for git.
 fn check_out(
     context: &Context<'_>,
     copy: &Path,

@@ -1,9 +1,9 @@
-//! `flat-vs-gzip-tree` (Molnar, 2005): every file of a tree read from a cold disk, flat against compressed one by one.
+//! `flat-vs-gzip-tree` (Molnar, 2005): reading every file of a tree from a cold disk, flat or each compressed.
 //!
-//! - [`trees`]: what is read, and how it comes to lie where it does;
-//! - [`reading`]: the published reading, which decompresses nothing, and one that does;
+//! - [`trees`]: the trees, and how they are laid out on the disk;
+//! - [`reading`]: the published reading, which decompresses nothing, and one that decompresses;
 //! - [`git_arm`]: loose objects of a real checkout, flat and compressed;
-//! - [`seeks`]: where the files lie, and what the device model makes of that;
+//! - [`seeks`]: the places of the files, and their modelled reading time;
 //! - [`figures`]: all measured figures and the ratios of them; [`copies`]: ratios over several copies;
 //! - [`verdicts`]: the verdict on each claim;
 //! - [`tables`]: the figures beside the published ones.
@@ -38,10 +38,10 @@ use crate::{
 /// The experiment's name.
 pub(crate) const NAME: &str = "flat-vs-gzip-tree";
 
-/// How many times each tree is read unless the user says otherwise: as often as there are published values.
+/// The default number of readings of each tree, which is that of the published values.
 const DEFAULT_RUNS: u32 = 12;
 
-/// The parts of the budget: the published reading, one that decodes, the published command once, and checkouts.
+/// The weights of the parts of the budget: the published reading, one that decodes, the published command once, and checkouts.
 const WEIGHTS: [u32; 4] = [6, 3, 1, 6];
 
 /// Runs the experiment.
@@ -49,7 +49,7 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     run_with(context, context.may_drop_all_caches())
 }
 
-/// Runs it, and with `drops_all` lets the kernel drop the caches of the whole machine before each reading.
+/// Runs the experiment; with `drops_all` the kernel drops the caches of the whole machine before each reading.
 fn run_with(context: &Context<'_>, drops_all: bool) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
@@ -94,18 +94,18 @@ fn keep(runs: Runs, left_out: &mut Vec<StoredStatement>) -> bool {
     runs.is_interrupted
 }
 
-/// Adds to the figures.
+/// A part that adds to the figures.
 type Measure = fn(&Context<'_>, &Trees, &mut Budget<'_>, &mut Figures) -> Result<Runs, ExperimentError>;
 
-/// What comes after the published reading, which stands without it.
+/// The parts after the published reading, which does not depend on them.
 const LATER_PARTS: [(&str, Measure); 3] =
     [(DECODING, read_decoding), (COMMAND, read_as_published), (git_arm::WHAT, check_out)];
 
-/// What messages call these parts.
+/// The names of these parts in messages.
 const DECODING: &str = "reading cold and decompressing";
 const COMMAND: &str = "find | xargs cat, cold";
 
-/// The published reading of every tree but those of zstd.
+/// The published reading of every tree except those of zstd.
 fn read_published(
     context: &Context<'_>,
     trees: &Trees,
@@ -128,7 +128,7 @@ fn read_published(
     Ok(runs)
 }
 
-/// Reading and decompressing, of one copy in each run; and beside it the same copies as they are.
+/// Reading and decompressing one copy in each run, and reading the same copies without decompressing.
 fn read_decoding(
     context: &Context<'_>,
     trees: &Trees,
@@ -159,7 +159,7 @@ fn read_decoding(
     Ok(runs)
 }
 
-/// The command as it was published, once.
+/// The published command, once.
 fn read_as_published(
     context: &Context<'_>,
     trees: &Trees,
@@ -190,7 +190,7 @@ fn read_as_published(
     Ok(runs)
 }
 
-/// The Git arm.
+/// The checkouts.
 fn check_out(
     context: &Context<'_>,
     trees: &Trees,

@@ -1,4 +1,4 @@
-//! Reading every file of a tree of which nothing is in memory.
+//! Reading every file of a cold tree.
 
 use std::{
     fs::File,
@@ -18,23 +18,22 @@ use walkdir::WalkDir;
 use super::trees::{Amount, Tree};
 use crate::ExperimentError;
 
-/// How much `cat` reads at a time.
+/// The bytes that `cat` reads at a time.
 const BUFFER: usize = 128 << 10;
 
-/// What is done with the bytes of a file.
+/// The treatment of a file's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum How {
-    /// Nothing: what `find . -type f | xargs cat > /dev/null` does.
+    /// None, as in `find . -type f | xargs cat > /dev/null`.
     Raw,
-    /// They are decoded.
+    /// Decoding.
     Decoded,
 }
 
-/// Makes sure that nothing of the files below `folder` is in memory, and with `drops_all` nothing of folders and inodes either, of the
-/// whole machine.
+/// Makes the files below `folder` cold; with `drops_all` also the folders and inodes of the whole machine.
 pub(super) fn chill(folder: &Path, drops_all: bool) -> Result<(), ExperimentError> {
     make_cold(folder)?;
-    // Looking brought in the inodes, so that what drops them comes last.
+    // Checking the pages loads the inodes, so these are dropped last.
     let failed = |error| ExperimentError::io("drop all caches for", folder, error);
     if drops_all && !drop_all_caches(folder).map_err(failed)? {
         return Err(failed(io::ErrorKind::PermissionDenied.into()));
@@ -42,8 +41,7 @@ pub(super) fn chill(folder: &Path, drops_all: bool) -> Result<(), ExperimentErro
     Ok(())
 }
 
-/// Reads every file of the cold `tree`, in the order in which its folders list them, as `find` does. What was read must be all
-/// that the tree holds.
+/// Reads every file of the cold `tree` in the order in which its folders list them, as `find` does, and checks the amount.
 pub(super) fn read_cold(tree: &Tree, how: How, clock: &dyn Clock) -> Result<Sample, ExperimentError> {
     let mut reader = Reader::new(tree, how);
     let (result, sample) = measure(clock, || reader.read_all()).map_err(clock_error)?;
@@ -51,7 +49,7 @@ pub(super) fn read_cold(tree: &Tree, how: How, clock: &dyn Clock) -> Result<Samp
     Ok(sample)
 }
 
-/// Refuses another amount than that of the tree.
+/// Fails if `found` is not the amount of the tree.
 pub(super) fn check(tree: &Tree, how: How, found: Amount) -> Result<(), ExperimentError> {
     let expected = match how {
         How::Raw => Amount { content: tree.holds.stored, ..tree.holds },
@@ -64,7 +62,7 @@ pub(super) fn check(tree: &Tree, how: How, found: Amount) -> Result<(), Experime
     Err(ExperimentError::Refused { experiment: super::NAME, why })
 }
 
-/// Buffers and contexts, which are there before the clock starts.
+/// Buffers and contexts, allocated before the clock starts.
 struct Reader {
     root: PathBuf,
     buffer: Vec<u8>,
@@ -120,7 +118,7 @@ impl Reader {
             None => stored,
             Some(Decoding { decoder, stored, content }) => {
                 content.clear();
-                // The program wrote these files itself, and removes them again.
+                // No limit: this program wrote these files itself.
                 let len = decoder.decode(stored, usize::MAX, content).map_err(io::Error::other)?;
                 std::hint::black_box(content.as_slice());
                 len as u64
@@ -130,14 +128,14 @@ impl Reader {
     }
 }
 
-/// Runs the published command on the cold `tree`; `None` where it is not to be had. Names with blanks would break it as it was published,
-/// so they end in a NUL byte here.
+/// Runs the published command on the cold `tree`; `None` where a program is missing. Names end in a NUL byte here, as blanks in them would
+/// break the command as published.
 pub(super) fn read_by_command(tree: &Tree, clock: &dyn Clock) -> Result<Option<Sample>, ExperimentError> {
     let (is_read, sample) = measure_children(clock, || is_read_by_command(tree))?;
     Ok(is_read.then_some(sample))
 }
 
-/// Whether the command was there and came to its end.
+/// Whether the programs exist and succeeded.
 fn is_read_by_command(tree: &Tree) -> Result<bool, ExperimentError> {
     let mut find = Command::new("find");
     find.args([".", "-type", "f", "-print0"]).current_dir(tree.files()).stdin(Stdio::null()).stdout(Stdio::piped());
@@ -150,14 +148,14 @@ fn is_read_by_command(tree: &Tree) -> Result<bool, ExperimentError> {
         Ok(Some(cat)) => cat.wait().map(|status| status.success()),
         _ => Ok(false),
     };
-    // find ends with the pipe that it writes to.
+    // find ends when its pipe closes.
     let is_listed = find.wait().map(|status| status.success());
     started_cat?;
     let wait_error = |error| ExperimentError::io("wait for find or xargs in", tree.files(), error);
     Ok(is_read.map_err(wait_error)? && is_listed.map_err(wait_error)?)
 }
 
-/// Does `work`, and gives its elapsed time and the processor time of the programs that it waited for.
+/// Does `work`; returns its elapsed time and the CPU time of the programs that it waited for.
 pub(super) fn measure_children<T>(
     clock: &dyn Clock,
     work: impl FnOnce() -> Result<T, ExperimentError>,

@@ -1,4 +1,4 @@
-//! How many places of the disk a reading goes to, from where the files lie.
+//! The seeks of a reading, from the places of the files on the disk.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -9,26 +9,25 @@ use repackbench_writer::files::files_in_folder_order;
 use super::trees::Tree;
 use crate::ExperimentError;
 
-/// The length of a page, which is the least that is read.
+/// The length of a page, the least unit of reading.
 const PAGE: u64 = 4096;
 
-/// What a reading of all files takes of the disk.
+/// The disk reads of a reading of all files.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DiskReads {
-    /// How often the next byte is not where the last one ended, the first among them; `None` where the file system does not say where
-    /// files lie.
+    /// The number of extents that do not begin where the last one ended, including the first; `None` where the file system does not report
+    /// extents.
     pub(super) seeks: Option<u64>,
-    /// Files with any bytes, each of which is one seek at least if nothing is known of them.
+    /// Files that are not empty: the least number of seeks where extents are unknown.
     pub(super) files: u64,
     /// Whole pages, in bytes.
     pub(super) bytes: u64,
-    /// What the files take of the disk, in bytes.
+    /// The disk space of the files, in bytes.
     pub(super) allocated: u64,
 }
 
 impl DiskReads {
-    /// Those of reading the files of `tree` in the order in which its folders list them. Folders and inodes are not among them: nothing
-    /// says where those lie.
+    /// The reads of the files of `tree` in the order in which its folders list them, without folders and inodes, whose places are unknown.
     pub(super) fn of(tree: &Tree) -> Result<Self, ExperimentError> {
         let root = tree.files();
         let mut seeks = Seeks::default();
@@ -38,7 +37,7 @@ impl DiskReads {
             let failed = |error| ExperimentError::io("find the extents of", &path, error);
             let metadata = std::fs::metadata(&path).map_err(failed)?;
             let len = metadata.len();
-            // In units of 512 bytes, whatever the file system's own are (stat(2)).
+            // `st_blocks` counts units of 512 bytes on every file system (stat(2)).
             reads.allocated += metadata.blocks() * 512;
             reads.files += u64::from(len > 0);
             reads.bytes += len.div_ceil(PAGE) * PAGE;
@@ -51,14 +50,14 @@ impl DiskReads {
         Ok(reads)
     }
 
-    /// What the device model makes of them, in seconds: the latency for each seek, and the bandwidth for each byte.
+    /// The modelled time in seconds: the latency for each seek plus bytes divided by bandwidth.
     pub(super) fn modelled(&self, device: &Device) -> f64 {
         let seeks = self.seeks.unwrap_or(self.files) as f64;
         seeks * device.latency.as_secs_f64() + self.bytes as f64 / device.bytes_per_second
     }
 }
 
-/// A head that moves over the disk.
+/// Counts seeks, like a head that moves over the disk.
 #[derive(Debug)]
 struct Seeks {
     head: Option<u64>,
@@ -73,7 +72,7 @@ impl Default for Seeks {
 }
 
 impl Seeks {
-    /// Reads a stretch that begins at `physical`; what lies within an inode is read with that, and moves nothing.
+    /// Reads an extent that begins at `physical`; data inside an inode has none and moves nothing.
     fn read(&mut self, physical: Option<u64>, length: u64) {
         let Some(start) = physical else { return };
         self.count += u64::from(self.head != Some(start));
@@ -86,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_does_not_go_on_is_a_seek() {
+    fn contiguous_extents_are_no_seek() {
         let mut seeks = Seeks::default();
         for (physical, length, expected) in [
             (Some(0), 4096, 1),
@@ -103,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_counts_files_where_nothing_is_known_of_seeks() {
+    fn model_counts_files_where_seeks_are_unknown() {
         let hdd = Device::hdd();
         let reads = DiskReads { seeks: None, files: 100, bytes: 2_000_000, allocated: 0 };
         assert!((reads.modelled(&hdd) - 0.81).abs() < 1e-9);

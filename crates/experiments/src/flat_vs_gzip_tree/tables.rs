@@ -33,7 +33,7 @@ pub(super) fn tables(
     ])
 }
 
-/// The published table: every file of every tree, as it is.
+/// The published table: reading every file of every tree.
 fn reading_table(published: Option<&PublishedTable>, trees: &Trees, figures: &Figures) -> ExperimentTable {
     let devices = Device::defaults();
     let mut columns = vec![
@@ -114,7 +114,7 @@ fn ratio_row(label: String, published: Option<f64>, measured: Option<Estimate>) 
     ExperimentRow { label, published: vec![published], measured: vec![measured] }
 }
 
-/// What the published command leaves out: decompressing.
+/// Decompressing, which the published command leaves out.
 fn decoding_table(figures: &Figures) -> ExperimentTable {
     let flat = figures.beside_decoded.get(&Kind::Flat);
     let arms = [
@@ -144,7 +144,7 @@ fn decoding_table(figures: &Figures) -> ExperimentTable {
     ExperimentTable { title, columns, rows: rows.collect() }
 }
 
-/// The Git arm: what the published text leaves open.
+/// The checkouts, a question that the published text leaves open.
 fn git_table(figures: &Figures) -> ExperimentTable {
     let rows = git_arm::ARMS.iter().enumerate().map(|(number, arm)| {
         let readings = figures.git.get(number);

@@ -57,7 +57,7 @@ fn every_arm_is_measured_and_shown() {
     assert_eq!(setting.left_in_cache(), 0, "copies are removed again");
 }
 
-/// What git and this program leave out of the files of a tree, or write in another way, is the same, and no user's attributes matter.
+/// git and this program leave out the same files and convert the same contents, and no attributes of the user matter.
 #[test]
 fn git_and_replay_check_out_the_same_files() {
     let mut files = files_of(12);

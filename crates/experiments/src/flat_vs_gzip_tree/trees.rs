@@ -1,4 +1,4 @@
-//! The trees that are read, and how they come to lie where they do.
+//! The trees, and how they are laid out on the disk.
 
 use std::path::{Path, PathBuf};
 
@@ -13,17 +13,17 @@ use repackbench_writer::{
 
 use crate::{Context, ExperimentError};
 
-/// How many copies are written side by side, each with one tree of every codec: so many give an interval that is about copies.
+/// The number of copies that are written side by side, each with one tree of every codec: enough for an interval over copies.
 pub(super) const COPIES: u32 = 4;
 
 /// The number of the copies that were written as a whole, one tree after the other.
 pub(super) const ALONE: u32 = COPIES + 2;
 
-/// The published codec, and one of today beside it.
+/// The published codec, and a current one.
 const GZIP: &str = "zlib:9";
 const ZSTD: &str = "zstd:5";
 
-/// What the files of a tree are.
+/// The kind of the files of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Kind {
     Flat,
@@ -37,7 +37,7 @@ impl Kind {
     /// The kinds that were published.
     pub(super) const PUBLISHED: [Kind; 2] = [Kind::Flat, Kind::Gzip];
 
-    /// What published tables call it, or would.
+    /// The name in published tables.
     pub(super) fn name(self) -> &'static str {
         match self {
             Kind::Flat => "flat",
@@ -60,7 +60,7 @@ impl Kind {
     }
 }
 
-/// What a reading comes to.
+/// The amount of a reading.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Amount {
     pub(super) files: u64,
@@ -74,13 +74,13 @@ pub(super) struct Amount {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree {
     pub(super) kind: Kind,
-    /// Its number in the published text: 1 is the first of its kind, the others are copies, written side by side but for [`ALONE`].
+    /// Its number in the published text: 1 is the first of its kind, the others are copies, written side by side except [`ALONE`].
     pub(super) number: u32,
     /// Its folder.
     pub(super) folder: PathBuf,
     /// The form of its files.
     pub(super) form: FileForm,
-    /// What reading and decoding all of it comes to.
+    /// The amount of reading and decoding all of it.
     pub(super) holds: Amount,
 }
 
@@ -89,7 +89,7 @@ impl Tree {
         self.kind.copy(self.number)
     }
 
-    /// Where its files are.
+    /// The folder of its files.
     pub(super) fn files(&self) -> PathBuf {
         self.folder.join(FILES_FOLDER)
     }
@@ -111,10 +111,10 @@ impl Trees {
     ///
     /// - `flat-1`, from the repository;
     /// - `gzip-1`, a flat copy whose files were then compressed in place, so that its layout is sparse;
-    /// - [`COPIES`] further copies of each kind, a file of each in turn, in an order of kinds that is drawn anew for each copy;
+    /// - [`COPIES`] further copies of each kind, a file of each in turn, in a random order of kinds for each copy;
     /// - one more copy of the flat tree as a whole, and then one of the gzip tree, as with `cp -a`.
     ///
-    /// A tree of zstd is made first that the copies are taken from, and which goes again.
+    /// The copies of zstd are taken from a temporary tree.
     pub(super) fn make(context: &Context<'_>) -> Result<Self, ExperimentError> {
         let scratch = context.cache.scratch().map_err(|error| cache_error(GetOrMakeError::Cache(error)))?;
         let root = scratch.path().to_owned();
@@ -171,7 +171,7 @@ fn tree(kind: Kind, number: u32, folder: PathBuf) -> Result<Tree, ExperimentErro
     Ok(Tree { kind, number, folder, form, holds: Amount { files, stored, content } })
 }
 
-/// Makes sure that all trees hold the same as the first one, which is flat: the clock never looks at contents.
+/// Checks that all trees hold the same files as the first one, which is flat: timed readings do not look at contents.
 fn compare(context: &Context<'_>, all: &[Tree]) -> Result<(), ExperimentError> {
     let Some((flat, others)) = all.split_first() else { return Ok(()) };
     let files = files_in_folder_order(&flat.files())?;
@@ -206,7 +206,7 @@ fn cache_error(error: GetOrMakeError<repackbench_writer::WriterError>) -> Experi
     repackbench_timing::BenchError::from(error).into()
 }
 
-/// Says how much will be written before it is.
+/// Announces how much will be written.
 fn announce(context: &Context<'_>, flat: &Descriptor, root: &Path) {
     // The flat tree is the largest of its kind; compressed ones are smaller.
     let trees = u64::from(COPIES) * 3 + 5;

@@ -1,18 +1,18 @@
 //! The verdict on each claim, by rules.
 //!
-//! - `compressed-faster`: the ratio of compressed to flat over the copies that were written side by side, with copies as a level of their
-//!   own, by the common rule for times ([`takes`]).
-//! - `layout`: copies that were made alike, each compared with the second one in the same runs. **Reproduced** where some pair
+//! - `compressed-faster`: the ratio of compressed to flat over the copies that were written side by side, with copies as a level of the
+//!   statistics, by the common rule for times ([`takes`]).
+//! - `layout`: copies made the same way, each compared with the second one in the same runs. **Reproduced** where some pair
 //!   differs, by the sign test with Holm's correction, and the largest distance from 1 is at most [`TWICE`] the published one; **changed**
-//!   where that is more; **not reproduced** where all intervals lie within [`NO_LAYOUT`] of 1; else undecided.
+//!   where that is more; **not reproduced** where all intervals lie within [`NO_LAYOUT`] of 1; otherwise undecided.
 //! - `sparse`: the ratio of `gzip-1` to `flat-1`, by the rule for times.
 //! - `seeks`: **not reproduced** where the numbers of seeks differ by more than [`SAME`], over all copies or of the trees that were written
-//!   as a whole, as the published ones were: side by side nearly every file is a seek. Else the time that readings waited
-//!   decides, which is elapsed time without processor time: **undecided** unless that is [`MOST`] of the elapsed time of either kind. Its
-//!   ratio is nearer to that of seeks or to that of bytes, on a scale of factors: wholly nearer to that of seeks is **reproduced**, wholly
-//!   nearer to that of bytes **changed**, as the number is the same and does not bind.
+//!   as a whole, like the published ones: side by side nearly every file takes a seek. Otherwise the waiting time of readings, which is
+//!   elapsed time without CPU time, decides: **undecided** unless it is [`MOST`] of the elapsed time of both kinds. Its ratio is compared
+//!   with those of seeks and of bytes, as factors: wholly nearer to that of seeks is **reproduced**; wholly nearer to that of bytes is
+//!   **changed**, because the number of seeks is the same and does not bind.
 //! - `caveat`: the ratio of checkouts by git from loose objects, zlib 9 to zlib 0, beside that of trees. **Reproduced** where every ratio in the
-//!   one interval lies within [`CLOSE`] of every ratio in the other, **not reproduced** where none does, else undecided.
+//!   one interval lies within [`CLOSE`] of every ratio in the other, **not reproduced** where none does, otherwise undecided.
 
 use std::collections::BTreeMap;
 
@@ -121,27 +121,27 @@ fn differing(errors: &[LayoutError]) -> usize {
     probabilities.iter().filter(|probability| **probability <= ERROR_RATE).count()
 }
 
-/// What the compressed copies take of the disk, together, as a multiple of what the flat ones take.
+/// A sum over the compressed copies as a multiple of that over the flat ones.
 fn disk_ratio(disk: &BTreeMap<String, DiskReads>, of: fn(&DiskReads) -> Option<u64>) -> Option<f64> {
     let sum = |kind: Kind| (0..COPIES).map(|copy| disk.get(&copy_label(kind, copy)).and_then(of)).sum::<Option<u64>>();
     let (gzip, flat) = (sum(Kind::Gzip)?, sum(Kind::Flat)?);
     Some(gzip as f64 / flat as f64).filter(|ratio| ratio.is_finite())
 }
 
-/// The seeks of the compressed tree that was written as a whole, as a multiple of those of the flat one. `None` where there are fewer than
-/// [`LEAST_SEEKS`] of those.
+/// The seeks of the compressed tree that was written as a whole, as a multiple of those of the flat one. `None` where the flat one takes
+/// fewer than [`LEAST_SEEKS`].
 fn seeks_alone(disk: &BTreeMap<String, DiskReads>) -> Option<f64> {
     let seeks = |kind: Kind| disk.get(&kind.copy(ALONE))?.seeks;
     let flat = seeks(Kind::Flat).filter(|flat| *flat >= LEAST_SEEKS)?;
     Some(seeks(Kind::Gzip)? as f64 / flat as f64)
 }
 
-/// How long readings waited: for the disk, as nothing else is there to wait for.
+/// The waiting time of readings, which wait only for the disk.
 #[derive(Debug, Default)]
 struct Waits {
-    /// The compressed copies' waiting as a multiple of that of the flat ones.
+    /// The waiting time of the compressed copies as a multiple of that of the flat ones.
     ratio: Option<Ratio>,
-    /// The part of the elapsed time, of the kind that has less of it: the median over runs and copies.
+    /// The waiting time as a part of the elapsed time, of the kind for which it is smaller: the median over runs and copies.
     part: Option<f64>,
 }
 
@@ -192,7 +192,7 @@ fn judge_seeks([seeks, alone]: [Option<f64>; 2], bytes: Option<f64>, waits: &Wai
     if part <= MOST {
         return judge(Outcome::Undecided, Statement::new("seeks-do-not-bind").with("part", Figure::share(part)));
     }
-    // Half-way between what seeks alone and bytes alone would give.
+    // Half-way between the ratio if only seeks took time and the ratio if only bytes did.
     let middle = (seeks * bytes).sqrt();
     let (outcome, id) = if low > middle {
         (Outcome::Reproduced, "waiting-like-seeks")
@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(judge_layout(Some(0.03), &errors).outcome, Outcome::Reproduced);
         let sparse = ratio_of(&raw["gzip-1"].elapsed, &raw["flat-1"].elapsed).unwrap();
         assert_eq!(takes("it", &[1.4], Some(&sparse)).outcome, Outcome::Reproduced);
-        // Two pairs of copies, which differ from each other by half of the effect, say too little of others.
+        // Two pairs of copies, which differ from each other by half of the effect, say too little about others.
         let fair = fair_ratio(&raw, Kind::Gzip, Kind::Flat).unwrap();
         assert!((fair.estimate.value - 0.967).abs() < 0.002, "{fair:?}");
         assert_eq!(takes("it", &[0.97], Some(&fair)).outcome, Outcome::Undecided);
@@ -323,7 +323,7 @@ mod tests {
         };
         for (seeks, low, high, part, outcome) in [
             (1.0, 0.95, 0.99, 0.9, Outcome::Reproduced),
-            // Nothing much is waited for: that times are alike says nothing of seeks.
+            // Waiting is a small part: equal times say nothing about seeks.
             (1.0, 0.95, 0.99, 0.4, Outcome::Undecided),
             (1.0, 0.45, 0.5, 0.4, Outcome::Undecided),
             (1.0, 0.45, 0.5, 0.9, Outcome::Changed),
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn waiting_excludes_cpu_time_and_seeks_cover_all_copies() {
         let mut raw = copies([0.97, 0.97, 0.97, 0.97]);
-        // All but a second of it is the processor's, and that second is halved.
+        // All but a second is CPU time, and that second is halved.
         for (label, found) in &mut raw {
             let waited = if label.starts_with("gzip") { 0.5 } else { 1.0 };
             found.cpu = found.elapsed.iter().map(|elapsed| elapsed - waited).collect();

@@ -12,7 +12,7 @@ use crate::{
     tests::outcome_of,
 };
 
-/// Runs that agree within a percent; those of different figures do not go up and down together.
+/// Runs that agree within a percent; those of different figures do not rise and fall together.
 fn times(value: f64) -> Vec<f64> {
     let shift = (value * 10.0) as u32;
     (0..6).map(|run| value * (1.0 + 0.002 * f64::from((run * 5 + shift) % 6))).collect()
@@ -35,7 +35,7 @@ fn timings(figures: [(u64, f64, f64, f64); 10]) -> Vec<Timings> {
 /// Size, times and speed of each arm.
 type AsPublished = [(u64, f64, f64, f64); 10];
 
-/// As the text has it: sizes and times of the published table, and the claims on lzo.
+/// The sizes and times of the published table, and figures that fit the claims on lzo.
 fn as_published() -> AsPublished {
     [
         (2800, 79.0, 60.0, 3.0),
@@ -53,14 +53,14 @@ fn as_published() -> AsPublished {
 
 #[test]
 fn sizes_are_compared_as_they_were_published() {
-    // Lengths alone would say that level 9, and bzip2, save a third; in blocks all take the same.
+    // By length level 9 and bzip2 save a third; in blocks all take the same space.
     let mut found = timings(as_published());
     found[0].stored = Some(1900);
     found[4].stored = Some(1900);
     let judged = figures(found);
     assert_eq!(outcome(&judged, "gzip-6"), Outcome::Reproduced);
     assert_eq!(outcome(&judged, "bzip2-small"), Outcome::Reproduced);
-    // Those of lzo were not.
+    // The sizes of lzo were published as lengths.
     let mut found = timings(as_published());
     found[8].allocated = Some(9000);
     assert_eq!(outcome(&figures(found), "lzo-7-size"), Outcome::Reproduced);
