@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-// TODO-convert mod checkout_page_trace;
+mod checkout_page_trace;
 mod compressors_by_level;
 mod context;
 mod deltas;
@@ -29,9 +29,8 @@ mod setting;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod text;
 mod variants;
-// TODO-convert mod zlib_vs_lz4_revlog;
+mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
 
 pub use context::{Context, Options};

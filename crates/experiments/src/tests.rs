@@ -82,6 +82,11 @@ impl Setting {
         git(&path, &["commit", "-q", "-m", "more"]);
     }
 
+    /// Puts all objects into one pack.
+    pub(crate) fn repack(&self) {
+        git(&self.folder.path().join("source"), &["repack", "-a", "-d", "-q"]);
+    }
+
     fn cache(&self) -> Cache {
         Cache::open(Some(self.folder.path().join("cache"))).unwrap()
     }
@@ -89,7 +94,7 @@ impl Setting {
     /// Runs `experiment`.
     pub(crate) fn run(
         &self,
-        experiment: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
+        experiment: impl FnOnce(&Context<'_>) -> Result<Experiment, ExperimentError>,
     ) -> Result<Experiment, ExperimentError> {
         let source = Repository::open(&self.folder.path().join("source")).unwrap();
         experiment(&Context {
