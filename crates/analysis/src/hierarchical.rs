@@ -1,13 +1,13 @@
 //! Intervals for cold runs: values that come in groups.
 //!
-//! Where a file lies on a disk decides how fast it is read, and stays the same in every run: more runs of one copy do not
-//! average it out. So a variant has several physical copies, and what varies between copies is kept apart from what varies
-//! between runs of a copy. The interval is that of the mean over copies; it is as wide as so few copies deserve.
+//! Where a file lies on a disk decides how fast it is read, and stays the same in every run: more runs of one copy do
+//! not average it out. So a variant has several physical copies, and what varies between copies is kept apart from what
+//! varies between runs of a copy. The interval is that of the mean over copies; it is as wide as so few copies deserve.
 
 use std::{collections::BTreeMap, f64::consts::PI};
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
-use repackbench_records::{RatioEstimate, RatioInterval};
+use repackbench_records::{Estimate, RatioEstimate, RatioInterval};
 
 use crate::statistics::{COVERAGE, median};
 
@@ -30,15 +30,15 @@ pub struct Hierarchical {
     pub pairs: usize,
 }
 
-/// Estimates a ratio from `values`, each a block, the copy that was read in it, and the log-ratio. `None` with fewer than two
-/// copies, of which nothing can be said but of those very copies.
+/// Estimates a ratio from `values`, each a block, the copy that was read in it, and the log-ratio. `None` with fewer
+/// than two copies, of which nothing can be said but of those very copies.
 ///
-/// Copies are drawn with replacement, and from each the same number of its blocks, also with replacement. Drawing from c
-/// copies shows only (c - 1) / c of the variance between them, which is corrected, and c are few: the interval is Student's.
-/// (Percentiles of the draws themselves leave out the truth in about one of five sessions with four copies.)
+/// Copies are drawn with replacement, and from each the same number of its blocks, also with replacement. Drawing from
+/// c copies shows only (c - 1) / c of the variance between them, which is corrected, and c are few: the interval is
+/// Student's. (Percentiles of the draws themselves leave out the truth in about one of five sessions with four copies.)
 ///
-/// Values that share a physical copy have to carry the same number: runs of A and of a variant in one block read copies of the
-/// same number, and A' has copies of its own, or the noise line would not show what copies do.
+/// Values that share a physical copy have to carry the same number: runs of A and of a variant in one block read copies
+/// of the same number, and A' has copies of its own, or the noise line would not show what copies do.
 pub fn hierarchical(values: &[(u32, u32, f64)]) -> Option<Hierarchical> {
     let mut by_copy: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     for (block, copy, log_ratio) in values {
@@ -68,6 +68,30 @@ pub fn hierarchical_interval(values: &[(u32, u32, f64)]) -> Option<RatioEstimate
     hierarchical(values).map(|found| found.estimate())
 }
 
+/// The median of positive values, each from a run that read a copy of its own, so that the interval includes what
+/// varies between copies. It is [`hierarchical_interval`]'s, which is about the mean, and widened to include the
+/// median.
+pub fn estimate_of_copies(samples: Vec<f64>) -> Option<Estimate> {
+    let value = median(&mut samples.clone())?;
+    let interval = over_copies(&samples).and_then(|found| found.interval);
+    let interval = interval.map(|RatioInterval { low, high, .. }| [low.min(value), high.max(value)]);
+    Some(Estimate { value, interval, samples })
+}
+
+/// The values `of` as multiples of `to`, run by run, where each run read copies of its own.
+pub fn ratio_of_copies(of: &[f64], to: &[f64]) -> Option<Estimate> {
+    let pairs = of.iter().zip(to).filter(|(of, to)| **of > 0.0 && **to > 0.0);
+    let found = estimate_of_copies(pairs.map(|(of, to)| of / to).collect())?;
+    let value = over_copies(&found.samples).map_or(found.value, |mean| mean.ratio);
+    Some(Estimate { value, ..found })
+}
+
+/// `None` for a single value, and where a value is not positive.
+fn over_copies(samples: &[f64]) -> Option<RatioEstimate> {
+    let logs: Vec<(u32, u32, f64)> = (0..).zip(samples).map(|(run, value)| (run, run, value.ln())).collect();
+    hierarchical_interval(&logs).filter(|_| samples.iter().all(|value| *value > 0.0))
+}
+
 impl Hierarchical {
     /// The estimate with its interval.
     pub fn estimate(&self) -> RatioEstimate {
@@ -92,8 +116,8 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The probability that Student's t with so many degrees of freedom lies between -t and t. Source: Abramowitz and Stegun,
-/// 26.7.3 and 26.7.4, exact for whole degrees.
+/// The probability that Student's t with so many degrees of freedom lies between -t and t. Source: Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4, exact for whole degrees.
 fn student_within(t: f64, degrees: u32) -> f64 {
     let angle = (t / f64::from(degrees).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
@@ -157,12 +181,33 @@ mod tests {
         assert!(found.probability(0.01) < 1e-9 && found.probability(0.6) == 1.0);
     }
 
+    #[test]
+    fn values_of_copies_have_a_median_and_an_interval_about_it() {
+        let found = estimate_of_copies(vec![3.0, 1.0, 2.0]).unwrap();
+        assert_eq!((found.value, found.samples.as_slice()), (2.0, &[3.0, 1.0, 2.0][..]));
+        let [low, high] = found.interval.unwrap();
+        assert!(low < 1.0 && high > 3.0, "three copies say little: {low} {high}");
+        assert_eq!(estimate_of_copies(vec![3.0]).unwrap().interval, None, "one copy says nothing of others");
+        assert_eq!(estimate_of_copies(vec![]), None);
+        assert_eq!(estimate_of_copies(vec![0.0, 1.0, 2.0]).unwrap().interval, None);
+    }
+
+    #[test]
+    fn ratios_of_copies_pair_the_values_of_a_run() {
+        let found = ratio_of_copies(&[2.0, 40.0, 9.0], &[1.0, 20.0]).unwrap();
+        assert_eq!(found.samples, [2.0, 2.0]);
+        assert!((found.value - 2.0).abs() < 1e-12);
+        let [low, high] = found.interval.unwrap();
+        assert!((low - 2.0).abs() < 1e-9 && (high - 2.0).abs() < 1e-9, "nothing varies");
+        assert_eq!(ratio_of_copies(&[2.0, 0.0], &[0.0, 1.0]), None);
+    }
+
     fn bell(random: &mut SmallRng, width: f64) -> f64 {
         width * ((0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0)
     }
 
-    /// The rates at which two kinds of intervals leave out 1 although nothing differs but where copies lie: this module's, and
-    /// that of the sign test, which takes all blocks for equal.
+    /// The rates at which two kinds of intervals leave out 1 although nothing differs but where copies lie: this
+    /// module's, and that of the sign test, which takes all blocks for equal.
     fn false_difference_rates(blocks: u32, copies: u32, between_copies: f64, between_runs: f64) -> (f64, f64) {
         const ROUNDS: u32 = 600;
         let mut random = SmallRng::seed_from_u64(43);

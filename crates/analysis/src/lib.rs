@@ -38,7 +38,7 @@ pub use compare::{compare_records, unify_spellings, widest_half_width};
 pub use equal_budget::equal_budgets;
 pub use exactness::{is_guess, shortest_exact_run};
 pub use explain::ExplainedRows;
-pub use hierarchical::{Hierarchical, hierarchical, hierarchical_interval};
+pub use hierarchical::{Hierarchical, estimate_of_copies, hierarchical, hierarchical_interval, ratio_of_copies};
 pub use joined::{JoinedJob, JoinedVariant, joined_jobs};
 pub use outcome::{Outcome, outcomes, without_floors};
 pub use results::Results;

@@ -11,7 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod budget;
-// TODO-convert mod checkout_page_trace;
+mod checkout_page_trace;
 mod compressors_by_level;
 mod context;
 mod deltas;

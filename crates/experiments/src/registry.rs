@@ -4,7 +4,9 @@ use repackbench_reader::Repository;
 use repackbench_records::{Experiment, Published, Statement, Storage, Vcs, published_experiment};
 use repackbench_timing::record_names::vcs_of;
 
-use crate::{Context, ExperimentError, compressors_by_level, flat_vs_gzip_tree, zlib_vs_zstd_pack};
+use crate::{
+    Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_zstd_pack,
+};
 
 /// An experiment that can be run again.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +37,13 @@ const EXPERIMENTS: &[RegisteredExperiment] = &[
         reads_deltas: false,
         makes_files: true,
         run: compressors_by_level::run,
+    },
+    RegisteredExperiment {
+        name: checkout_page_trace::NAME,
+        vcs: Some(Vcs::Git),
+        reads_deltas: true,
+        makes_files: false,
+        run: checkout_page_trace::run,
     },
     RegisteredExperiment {
         name: zlib_vs_zstd_pack::NAME,

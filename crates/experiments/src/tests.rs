@@ -82,6 +82,11 @@ impl Setting {
         git(&path, &["commit", "-q", "-m", "more"]);
     }
 
+    /// Puts all objects into one pack.
+    pub(crate) fn repack(&self) {
+        git(&self.folder.path().join("source"), &["repack", "-a", "-d", "-q"]);
+    }
+
     fn cache(&self) -> Cache {
         Cache::open(Some(self.folder.path().join("cache"))).unwrap()
     }

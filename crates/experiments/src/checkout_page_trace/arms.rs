@@ -1,10 +1,11 @@
-//! What is read: the repository in several orders and as loose objects, and what each workload reads of them.
+//! The arms: the repository in several orders and as loose objects, with what each workload reads of them.
 
 use std::path::{Path, PathBuf};
 
 use repackbench_client::GitProgram;
 use repackbench_codec::{CodecSpec, Decoders};
 use repackbench_reader::{AccessPart, AccessTrace, Chunk, DEFAULT_DELTA_CACHE, FileRole, Recording, Repository};
+use repackbench_records::Statement;
 use repackbench_timing::{
     BenchError,
     trace::NEW_PAGES,
@@ -19,31 +20,32 @@ use repackbench_writer::{
 use super::history::MostChanged;
 use crate::{Context, ExperimentError};
 
-/// What every arm is compressed with: what git writes.
+/// The codec of every arm: the one that git writes.
 pub(super) const SPEC: &str = "zlib:6";
 
-/// How many commits the pickaxe looks at: enough to be read all over, few enough for many cold runs.
+/// The number of commits of the pickaxe: enough to read all over the pack, and few enough for many cold runs.
 const PICKAXE_COMMITS: u64 = 200;
 
 /// The string that it looks for.
 const NEEDLE: &str = "foo";
 
-/// What tables call the arm that git has packed anew, with deltas of its own choice.
+/// The label of the arm that git has repacked, with deltas of its own choice.
 pub(super) const REPACKED: &str = "repacked by git";
 
 /// The number of the checkout among the jobs.
 pub(super) const CHECKOUT: usize = 0;
 
-/// The number of that which reads the trees of the same revision, and no file.
+/// The number of the job that reads the trees of the same revision, and no file.
 pub(super) const TREES: usize = 1;
 
-/// The workloads, each with the name that tables give it.
+/// The workloads, each with its name in tables.
 pub(super) struct Jobs {
     jobs: Vec<(String, Box<dyn Workload>)>,
 }
 
 impl Jobs {
-    /// Those that start from `revision`; the last one is the history of the file `most_changed`, if there is one.
+    /// The workloads that start from `revision`; the last one is the history of the file `most_changed`, if there is
+    /// one.
     pub(super) fn new(revision: &str, most_changed: Option<&MostChanged>) -> Self {
         let whole = HistoryRange { revision: revision.to_owned(), commits: None };
         let some = HistoryRange { commits: Some(PICKAXE_COMMITS), ..whole.clone() };
@@ -74,8 +76,8 @@ impl Jobs {
     }
 }
 
-/// Every layout that is tried, the source's own first: each order with bases first, then those of a checkout with deltas before their bases,
-/// then a file for each object.
+/// Every layout that is tried, the source's own first: each order with bases first, then the two orders for a checkout
+/// with deltas before their bases, then a file for each object.
 fn layouts() -> Vec<Layout> {
     let mut layouts: Vec<Layout> = Order::ALL.into_iter().map(Layout::in_order).collect();
     layouts.sort_by_key(|layout| !layout.is_default());
@@ -85,7 +87,7 @@ fn layouts() -> Vec<Layout> {
     layouts
 }
 
-/// What tables call the arm of `layout`.
+/// The label of the arm of `layout`.
 fn label(layout: Layout) -> String {
     match layout {
         Layout { store: StoreKind::Loose, .. } => "loose objects".to_owned(),
@@ -96,35 +98,35 @@ fn label(layout: Layout) -> String {
 
 /// A variant of the repository.
 pub(super) struct Arm {
-    /// What tables call it.
+    /// Its name in tables.
     pub(super) label: String,
     pub(super) layout: Layout,
-    /// The folder to open it by.
+    /// The folder to open.
     pub(super) folder: PathBuf,
     pub(super) decoders: Decoders,
     pub(super) packs: PackSizes,
-    /// What each job reads of it, and what it counts; the jobs that it has no part in are left out at the end.
+    /// What each job reads of it and counts. The jobs that it takes no part in are the last ones, and are missing.
     pub(super) reads: Vec<JobReads>,
-    /// Keeps it in the cache.
+    /// Keeps the variant in the cache.
     _in_use: VariantDir,
 }
 
-/// What the packs of an arm take.
+/// The sizes of an arm's packs.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct PackSizes {
     /// The lengths of the files, in bytes.
     pub(super) bytes: u64,
     /// The headers of their entries, in bytes.
     pub(super) headers: u64,
-    /// Deltas that name their base by its id.
+    /// The number of deltas that name their base by its id.
     pub(super) reference_deltas: u64,
 }
 
 /// What one job reads of one arm.
 pub(super) struct JobReads {
-    /// What is read, as far as it matters for pages.
+    /// The reads that matter for pages.
     pub(super) trace: AccessTrace,
-    /// What the job counted.
+    /// The counts of the job.
     pub(super) counts: Counts,
 }
 
@@ -136,16 +138,17 @@ impl Arm {
     }
 }
 
-/// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and which of them are left out,
-/// a sentence each: not every repository can have every layout.
-pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<String>), ExperimentError> {
+/// The repository in every layout, the source's order first, and as git repacks it if the user wants that; and the
+/// layouts that are left out, because not every repository can have every layout.
+pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, Vec<Statement>), ExperimentError> {
     let refuse = |why: String| ExperimentError::Refused { experiment: super::NAME, why };
     let spec: CodecSpec = SPEC.parse().map_err(|error| refuse(format!("{SPEC}: {error}")))?;
     let (mut arms, mut left_out) = (Vec::new(), Vec::new());
     for layout in layouts() {
         match cached_variant(context.cache, context.source, &spec, layout, context.control()) {
             Err(GetOrMakeError::Make(error @ WriterError::Spec { .. })) if !layout.is_default() => {
-                left_out.push(format!("Left out: {}, as it cannot be made: {error}.", label(layout)));
+                let left = Statement::new("left-out-failed").with("what", label(layout));
+                left_out.push(left.with("error", error.to_string()));
             }
             made => add(&mut arms, arm(label(layout), layout, made.map_err(BenchError::from)?, &spec, jobs)?, jobs)?,
         }
@@ -162,7 +165,7 @@ pub(super) fn make(context: &Context<'_>, jobs: &mut Jobs) -> Result<(Vec<Arm>, 
     Ok((arms, left_out))
 }
 
-/// Adds an arm, which has to see what the first one does: else they are not the same repository.
+/// Adds an arm, which has to count the same as the first one: otherwise they are not the same repository.
 fn add(arms: &mut Vec<Arm>, arm: Arm, jobs: &Jobs) -> Result<(), ExperimentError> {
     if let Some(first) = arms.first() {
         check_counts(first, &arm, jobs)?;
@@ -180,7 +183,7 @@ fn check_counts(first: &Arm, arm: &Arm, jobs: &Jobs) -> Result<(), ExperimentErr
     Ok(())
 }
 
-/// That two arms, or two runs of one, counted differently.
+/// Two arms, or two runs of one, counted differently.
 pub(super) fn differs(
     job: &str,
     (reference, expected): (&str, &Counts),
@@ -196,7 +199,7 @@ pub(super) fn differs(
     error.into()
 }
 
-/// The arm of `layout` in `made`, which tables call `label`, on which the jobs are traced: of loose objects the checkout and its trees alone.
+/// The arm of `layout` in `made`, on which the jobs are traced: on loose objects only the checkout and its trees.
 fn arm(
     label: String,
     layout: Layout,
@@ -212,7 +215,7 @@ fn arm(
     for number in 0..traced {
         let Some(job) = jobs.get(number) else { break };
         let mut history = repository.history(decoders)?;
-        // Of the checkout all is told of, of the others which pages they read.
+        // Tables show every access of the checkout, and of the others only the pages that they read.
         let recording = if number == CHECKOUT { Recording::Accesses } else { NEW_PAGES };
         let (mut trace, counts) =
             record_accesses(job, history.as_mut(), &place, recording).map_err(BenchError::from)?;
@@ -224,7 +227,7 @@ fn arm(
     Ok(Arm { label, layout, folder, decoders, packs, reads, _in_use: made })
 }
 
-/// The sizes of the packs of `repository`, which lies in `folder`.
+/// The sizes of the packs of `repository`, which is in `folder`.
 fn pack_sizes(repository: &Repository, folder: &Path) -> Result<PackSizes, ExperimentError> {
     let Repository::Git(git) = repository else { return Ok(PackSizes::default()) };
     let id_len = git.object_hash().len_in_bytes() as u64;
@@ -238,7 +241,7 @@ fn pack_sizes(repository: &Repository, folder: &Path) -> Result<PackSizes, Exper
     Ok(sizes)
 }
 
-/// The lengths of the files in `folder` that end in `extension`; none where there is no folder.
+/// The length of all files in `folder` with this extension; 0 if there is no folder.
 fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> {
     let failed = |source| ExperimentError::Io { action: "list", path: folder.to_owned(), source };
     let entries = match std::fs::read_dir(folder) {
@@ -255,9 +258,9 @@ fn file_lengths(folder: &Path, extension: &str) -> Result<u64, ExperimentError> 
     Ok(bytes)
 }
 
-/// What `number` of the jobs reads of `arm` as git would read its files, without what is read when they are opened: git reads a pack's
-/// head and end by calls, which are no page faults. Of an index the fan-out stays, and ids are searched for by git's rule, which reads far more of it than this
-/// program's reader.
+/// The accesses of job `number` to `arm` as git would read its files, without those of opening them: git reads the head
+/// and the end of a pack by calls, which are no page faults. The fan-out of an index stays, and ids are searched for by
+/// git's rule, which reads far more of the index than this program's reader.
 pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<AccessTrace, ExperimentError> {
     let name = jobs.name(number).to_owned();
     let (Some(reads), Some(job)) = (arm.reads.get(number), jobs.get(number)) else {
@@ -279,7 +282,7 @@ pub(super) fn faulting(arm: &Arm, jobs: &mut Jobs, number: usize) -> Result<Acce
     Ok(AccessTrace { files, accesses, ..AccessTrace::default() })
 }
 
-/// The place of a copy of `arm`.
+/// A copy of `arm` as a place for workloads.
 pub(super) fn place_of(copy: &Path, arm: &Arm) -> VariantPlace {
     VariantPlace {
         folder: copy.to_owned(),
@@ -295,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_source_s_order_comes_first_and_loose_objects_last() {
+    fn source_order_comes_first_and_loose_objects_last() {
         let labels: Vec<String> = layouts().into_iter().map(label).collect();
         assert_eq!(
             labels,

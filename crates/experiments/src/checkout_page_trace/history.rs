@@ -1,4 +1,4 @@
-//! What the experiment has to know of the repository before anything is measured.
+//! The files of the revision and the one that changed most often, found before anything is measured.
 
 use std::collections::HashMap;
 
@@ -7,8 +7,8 @@ use repackbench_timing::workloads::HistoryRange;
 
 use crate::ExperimentError;
 
-/// How many of the newest commits the file that changes most is chosen by, and its history goes on for: all of most repositories, a few
-/// seconds of the largest.
+/// The number of newest commits in which the file that changes most is chosen, and in which its history is read: all of
+/// most repositories, and a few seconds of the largest.
 const COMMITS: u64 = 50_000;
 
 /// The file of the revision that most commits changed.
@@ -16,13 +16,13 @@ const COMMITS: u64 = 50_000;
 pub(super) struct MostChanged {
     /// Its path.
     pub(super) path: String,
-    /// How many commits, merges left out, changed it.
+    /// The number of commits that changed it, without merges.
     pub(super) changes: u64,
-    /// How many of the newest commits were looked at; `None` for all.
+    /// The number of newest commits that were looked at; `None` for all.
     pub(super) commits: Option<u64>,
 }
 
-/// The files of `revision`, and the one that changed most often, of those whose names are UTF-8.
+/// The files of the revision, and the one that changed most often among those whose names are UTF-8.
 pub(super) fn look(
     history: &mut dyn History,
     range: &HistoryRange,
@@ -59,7 +59,7 @@ pub(super) fn look(
     Ok((files, most_changed(counts, commits)))
 }
 
-/// The one with the highest count; of several the first by name.
+/// The file with the highest count; the first by name if there are several.
 fn most_changed(counts: HashMap<Vec<u8>, u64>, commits: Option<u64>) -> Option<MostChanged> {
     let (path, changes) = counts
         .into_iter()
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_file_with_the_most_changes_is_chosen_and_of_equals_the_first_by_name() {
+    fn file_with_most_changes_is_the_first_by_name_of_equals() {
         let counts = |counts: &[(&str, u64)]| {
             counts.iter().map(|(path, count)| (path.as_bytes().to_vec(), *count)).collect::<HashMap<_, _>>()
         };

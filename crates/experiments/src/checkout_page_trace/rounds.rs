@@ -8,7 +8,9 @@ use std::{
 };
 
 use rand::{Rng, SeedableRng, rngs::SmallRng};
+use repackbench_analysis::ratio_of_copies;
 use repackbench_reader::{AccessTrace, Repository};
+use repackbench_records::{Estimate, Figure, Statement};
 use repackbench_timing::{
     BenchError,
     arms::cold::{
@@ -23,26 +25,26 @@ use repackbench_writer::{ProgressUnit, cache::GetOrMakeError};
 
 use super::{
     arms::{Arm, CHECKOUT, Jobs, TREES, differs, place_of},
-    opens::{Folders, open_in_vain},
-    samples::Samples,
+    lookups::{Folders, open_missing},
 };
 use crate::{Context, ExperimentError, budget::now};
 
-/// Rounds, unless the user says otherwise; of fewer nothing is decided.
+/// Rounds, unless the user says otherwise; fewer decide nothing.
 pub(super) const ROUNDS: u32 = 5;
 
-/// The files that are looked for in every folder: what was in 2007, and what is since clients ask for attributes, too.
+/// The files that are looked for in every folder: those of 2007, and those of today's clients, which also look for
+/// attributes.
 pub(super) const LOOKED_FOR: [&[&str]; 2] = [&[".gitignore"], &[".gitignore", ".gitattributes"]];
 
 /// What is measured.
 pub(super) struct Plan<'a> {
     /// The arms; the first one is in the source's order.
     pub(super) arms: &'a [Arm],
-    /// Which of them has a file for each object.
+    /// The arm with a file for each object.
     pub(super) loose: Option<usize>,
-    /// The checkout of the first arm, every access of it, ids searched for as git does it.
+    /// Every access of the first arm's checkout, with ids searched for as git does it.
     pub(super) checkout: &'a AccessTrace,
-    /// The same of its trees alone.
+    /// The same for only its trees.
     pub(super) trees: &'a AccessTrace,
     /// The folders of the revision.
     pub(super) folders: &'a Folders,
@@ -50,63 +52,78 @@ pub(super) struct Plan<'a> {
     pub(super) revision: &'a str,
 }
 
-/// What came of it.
+/// The raw figures of all rounds. Lists have a value for each round that got so far.
 #[derive(Debug, Default)]
 pub(super) struct Measured {
-    /// The first touches of the first arm's checkout, for each round.
+    /// The first touches of the first arm's checkout.
     pub(super) touches: Vec<FirstTouches>,
-    /// Those of its trees alone.
+    /// The first touches of only its trees.
     pub(super) tree_touches: Vec<FirstTouches>,
-    /// Elapsed seconds of cold runs, by arm and job.
-    pub(super) cold: BTreeMap<(usize, usize), Samples>,
-    /// What was measured with folders and inodes cold, too, as far as that was possible.
+    /// Elapsed seconds of cold runs.
+    cold: BTreeMap<ColdStep, Vec<f64>>,
+    /// Runs with folders and inodes cold, too, if that was possible.
     pub(super) machine: MachineWide,
-    /// Why there are not as many rounds as were asked for, in a sentence.
-    pub(super) ended_early: Option<String>,
+    /// Why there are fewer rounds than were asked for.
+    pub(super) ended_early: Option<Statement>,
 }
 
-/// Checkouts and futile opens after the whole machine's caches were dropped, in elapsed seconds.
+impl Measured {
+    /// Whether anything was read cold.
+    pub(super) fn has_cold_runs(&self) -> bool {
+        !self.cold.is_empty()
+    }
+
+    /// The elapsed seconds of a job on an arm, read cold.
+    pub(super) fn cold(&self, arm: usize, job: usize) -> &[f64] {
+        self.cold.get(&ColdStep { arm, job }).map_or(&[], Vec::as_slice)
+    }
+
+    /// The same as a multiple of the job's time in the source's order.
+    pub(super) fn cold_ratio(&self, arm: usize, job: usize) -> Option<Estimate> {
+        ratio_of_copies(self.cold(arm, job), self.cold(0, job))
+    }
+}
+
+/// Checkouts and failed lookups after the whole machine's caches were dropped.
 #[derive(Debug, Default)]
 pub(super) struct MachineWide {
     /// Whether the caches could be dropped, each time; `None` if nothing was measured.
     pub(super) is_cold: Option<bool>,
-    /// The checkout to a sink, by arm.
-    pub(super) checkout: BTreeMap<usize, TwoTimes>,
-    /// Its trees alone, from the pack.
-    pub(super) trees: TwoTimes,
-    /// For each of [`LOOKED_FOR`] how many opens, and how long they took.
-    pub(super) opens: BTreeMap<usize, Opens>,
+    pub(super) times: BTreeMap<MachineStep, TwoTimes>,
 }
 
-/// What was done twice.
+impl MachineWide {
+    /// The time of `step`, which was run first with all caches dropped, as a multiple of that of `to`.
+    pub(super) fn ratio(&self, step: MachineStep, to: MachineStep) -> Option<Estimate> {
+        ratio_of_copies(&self.times.get(&step)?.first, &self.times.get(&to)?.first)
+    }
+}
+
+/// Elapsed seconds of what was done twice in each round.
 #[derive(Debug, Default)]
 pub(super) struct TwoTimes {
-    /// The first time.
-    pub(super) first: Samples,
+    /// With all caches dropped.
+    pub(super) first: Vec<f64>,
     /// Right after it, from memory.
-    pub(super) again: Samples,
+    pub(super) again: Vec<f64>,
 }
 
-/// Opens of files that are not there.
-#[derive(Debug, Default)]
-pub(super) struct Opens {
-    pub(super) count: u64,
-    pub(super) times: TwoTimes,
-}
-
-/// One measured run with the page cache of its copy cold.
-#[derive(Debug, Clone, Copy)]
+/// A measured run with the page cache of its copy cold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct ColdStep {
     arm: usize,
     job: usize,
 }
 
-/// One measured run with all that the machine forgets on demand cold.
-#[derive(Debug, Clone, Copy)]
-enum MachineStep {
+/// A measured run with all caches of the machine dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum MachineStep {
+    /// The checkout of an arm to a sink.
     Checkout(usize),
+    /// Only its trees, from the first arm.
     Trees,
-    Opens(usize),
+    /// Lookups of one of [`LOOKED_FOR`].
+    Lookups(usize),
 }
 
 /// One round.
@@ -123,7 +140,7 @@ struct ColdRuns<'a, 's> {
     session: &'a mut MeasuredRounds<'s>,
     round: &'a Round<'a>,
     steps: &'a [ColdStep],
-    times: &'a mut BTreeMap<(usize, usize), Samples>,
+    times: &'a mut BTreeMap<ColdStep, Vec<f64>>,
 }
 
 impl Arms for ColdRuns<'_, '_> {
@@ -133,7 +150,7 @@ impl Arms for ColdRuns<'_, '_> {
         let Some(step) = self.steps.get(turn.slot.variant()) else { return Ok(()) };
         let Some(copy) = self.round.copies.get(step.arm) else { return Ok(()) };
         let seconds = self.session.cold_run(*step, copy, false)?;
-        self.times.entry((step.arm, step.job)).or_default().push((self.round.number, seconds));
+        self.times.entry(*step).or_default().push(seconds);
         Ok(())
     }
 }
@@ -152,25 +169,23 @@ impl Arms for MachineRuns<'_, '_> {
     type Error = ExperimentError;
 
     fn run(&mut self, turn: Turn) -> Result<(), ExperimentError> {
-        match self.steps.get(turn.slot.variant()) {
-            None => return Ok(()),
-            Some(MachineStep::Checkout(arm)) => {
-                let times = self.measured.checkout.entry(*arm).or_default();
-                self.session.machine_wide(self.round, ColdStep { arm: *arm, job: CHECKOUT }, times)?;
+        let Some(step) = self.steps.get(turn.slot.variant()) else { return Ok(()) };
+        let times = self.measured.times.entry(*step).or_default();
+        match *step {
+            MachineStep::Checkout(arm) => {
+                self.session.dropped_caches_run(self.round, ColdStep { arm, job: CHECKOUT }, times)
             }
-            Some(MachineStep::Trees) => {
-                let step = ColdStep { arm: 0, job: TREES };
-                self.session.machine_wide(self.round, step, &mut self.measured.trees)?;
-            }
-            Some(MachineStep::Opens(list)) => {
-                self.session.opens(self.round.number, *list, self.tree, self.measured)?;
+            MachineStep::Trees => self.session.dropped_caches_run(self.round, ColdStep { arm: 0, job: TREES }, times),
+            MachineStep::Lookups(list) => {
+                let is_cold = self.session.lookups(list, self.tree, times)?;
+                self.measured.is_cold = Some(is_cold && self.measured.is_cold.unwrap_or(true));
+                Ok(())
             }
         }
-        Ok(())
     }
 }
 
-/// Measures until the rounds or the budget are used up. Where nothing becomes cold, that ends it, and is said.
+/// Measures until the rounds or the budget are used up. It ends early, and says so, if nothing becomes cold.
 pub(super) fn measure_rounds(
     context: &Context<'_>,
     plan: &Plan<'_>,
@@ -181,11 +196,11 @@ pub(super) fn measure_rounds(
     let mut session = MeasuredRounds { context, plan, jobs, end };
     match session.run(&mut measured) {
         Err(ExperimentError::Cold(error @ ColdError::NotCold { .. })) => {
-            measured.ended_early = Some(format!("Nothing was measured cold: {error}."));
+            measured.ended_early = Some(Statement::new("nothing-measured-cold").with("error", error.to_string()));
         }
         // What was measured before is a result, too.
         Err(ExperimentError::Interrupted) if !measured.touches.is_empty() => {
-            measured.ended_early = Some("The user stopped the measured runs.".to_owned());
+            measured.ended_early = Some(Statement::new("user-stopped"));
         }
         result => result?,
     }
@@ -206,28 +221,29 @@ impl MeasuredRounds<'_> {
         let rounds = self.context.options.runs.unwrap_or(ROUNDS).max(1);
         if self.context.may_drop_all_caches() {
             self.context.progress.note(
-                "futile opens: all that the whole machine has cached of files and folders will be dropped several times, which slows down others",
+                "failed lookups: all that the whole machine has cached of files and folders will be dropped several times, which slows down others",
             );
         }
         for round in 0..rounds {
             if let Some(left_out) = self.round(round, scratch.path(), measured)? {
-                measured.ended_early =
-                    Some(format!("The budget was used up in round {} of {rounds}: {left_out}.", round + 1));
+                let ended = Statement::new("budget-ended-rounds").with("round", Figure::count(round + 1));
+                let ended = ended.with("rounds", Figure::count(rounds)).with("left_out", left_out);
+                measured.ended_early = Some(ended);
                 break;
             }
         }
         Ok(())
     }
 
-    /// One round. Says what of it was left out for the budget.
+    /// One round. Returns the part of it that was left out because the budget was used up.
     fn round(
         &mut self,
         round: u32,
         scratch: &Path,
         measured: &mut Measured,
-    ) -> Result<Option<String>, ExperimentError> {
+    ) -> Result<Option<Statement>, ExperimentError> {
         if round > 0 && self.is_over()? {
-            return Ok(Some("it and what follows were left out".to_owned()));
+            return Ok(Some(Statement::new("round-left-out")));
         }
         // Each part of a round has an order of its own.
         let mut seeds = SmallRng::seed_from_u64(self.context.options.seed.wrapping_add(u64::from(round)));
@@ -247,7 +263,7 @@ impl MeasuredRounds<'_> {
             (0..jobs).map(move |job| ColdStep { arm, job })
         };
         let cold: Vec<ColdStep> = (0..plan.arms.len()).flat_map(steps).collect();
-        let mut machine: Vec<MachineStep> = (0..LOOKED_FOR.len()).map(MachineStep::Opens).collect();
+        let mut machine: Vec<MachineStep> = (0..LOOKED_FOR.len()).map(MachineStep::Lookups).collect();
         machine.extend([Some(0), plan.loose].into_iter().flatten().map(MachineStep::Checkout));
         machine.push(MachineStep::Trees);
 
@@ -266,7 +282,7 @@ impl MeasuredRounds<'_> {
         scratch: &Path,
         (cold, machine): (&[ColdStep], &[MachineStep]),
         measured: &mut Measured,
-    ) -> Result<Option<String>, ExperimentError> {
+    ) -> Result<Option<Statement>, ExperimentError> {
         let Some((first, copy)) = self.plan.arms.first().zip(round.copies.first()) else { return Ok(None) };
         for (trace, touches) in
             [(self.plan.checkout, &mut measured.touches), (self.plan.trees, &mut measured.tree_touches)]
@@ -277,21 +293,23 @@ impl MeasuredRounds<'_> {
         let [cold_seed, machine_seed] = round.seeds;
         let measuring = Session::new(self.context.clock, self.context.progress);
         let limit = self.end.map(TimeLimit::TurnsBegin);
+        let left_out = |id: &str, next: Turn, steps: usize| {
+            let left = Statement::new(id).with("left", Figure::count(steps - next.position as usize));
+            Some(left.with("of", Figure::count(steps)))
+        };
         let mut runs = ColdRuns { session: self, round, steps: cold, times: &mut measured.cold };
         let schedule = Schedule::once_each(cold.len(), 1, cold_seed);
         if let End::OutOfTime { next, .. } = measuring.run(schedule, limit, &mut runs)? {
-            let left = cold.len() - next.position as usize;
-            return Ok(Some(format!("{left} of its {} cold runs were left out, and what follows them", cold.len())));
+            return Ok(left_out("cold-runs-left-out", next, cold.len()));
         }
-        // These make others' folders cold, and so come last.
+        // These make the folders of others cold, so they come last.
         let tree = scratch.join(format!("tree-{}", round.number));
         self.check_out(&tree)?;
         let mut runs =
             MachineRuns { session: self, round, steps: machine, tree: &tree, measured: &mut measured.machine };
         let schedule = Schedule::once_each(machine.len(), 1, machine_seed);
         if let End::OutOfTime { next, .. } = measuring.run(schedule, limit, &mut runs)? {
-            let left = machine.len() - next.position as usize;
-            return Ok(Some(format!("{left} of its {} runs with all caches dropped were left out", machine.len())));
+            return Ok(left_out("dropped-caches-runs-left-out", next, machine.len()));
         }
         fs::remove_dir_all(&tree).map_err(|source| ExperimentError::Io { action: "remove", path: tree, source })?;
         Ok(None)
@@ -302,11 +320,11 @@ impl MeasuredRounds<'_> {
         Ok(now(self.context.clock)? >= end)
     }
 
-    /// Does a job on the copy of an arm of which nothing is in memory, opening it included; returns elapsed seconds. `forget` drops the whole
-    /// machine's caches, too.
-    fn cold_run(&mut self, step: ColdStep, copy: &Path, forget: bool) -> Result<f64, ExperimentError> {
+    /// Opens the copy of an arm with nothing of it in memory, and does a job on it; returns elapsed seconds. `drop_all`
+    /// also drops the caches of the whole machine.
+    fn cold_run(&mut self, step: ColdStep, copy: &Path, drop_all: bool) -> Result<f64, ExperimentError> {
         make_cold(copy).map_err(interrupted)?;
-        if forget {
+        if drop_all {
             self.context.drop_all_caches(copy).map_err(|source| cannot_drop(copy, source))?;
         }
         self.timed(step, copy)
@@ -348,28 +366,27 @@ impl MeasuredRounds<'_> {
         Ok(checkout.clean_up().map_err(BenchError::from)?)
     }
 
-    /// A job after the whole machine's caches were dropped, and once more.
-    fn machine_wide(&mut self, round: &Round<'_>, step: ColdStep, times: &mut TwoTimes) -> Result<(), ExperimentError> {
+    /// Does a job after the caches of the whole machine were dropped, and once more.
+    fn dropped_caches_run(
+        &mut self,
+        round: &Round<'_>,
+        step: ColdStep,
+        times: &mut TwoTimes,
+    ) -> Result<(), ExperimentError> {
         let Some(copy) = round.copies.get(step.arm) else { return Ok(()) };
-        times.first.push((round.number, self.cold_run(step, copy, true)?));
-        times.again.push((round.number, self.timed(step, copy)?));
+        times.first.push(self.cold_run(step, copy, true)?);
+        times.again.push(self.timed(step, copy)?);
         Ok(())
     }
 
-    fn opens(&self, round: u32, list: usize, tree: &Path, machine: &mut MachineWide) -> Result<(), ExperimentError> {
-        let Some(names) = LOOKED_FOR.get(list) else { return Ok(()) };
-        let paths = self.plan.folders.futile(tree, names);
+    /// Looks for files that do not exist, after the caches of the whole machine were dropped, and once more. Returns
+    /// whether they were dropped.
+    fn lookups(&self, list: usize, tree: &Path, times: &mut TwoTimes) -> Result<bool, ExperimentError> {
+        let paths = self.plan.folders.missing(tree, LOOKED_FOR.get(list).copied().unwrap_or_default());
         let is_cold = self.context.drop_all_caches(tree).map_err(|source| cannot_drop(tree, source))?;
-        machine.is_cold = Some(is_cold && machine.is_cold.unwrap_or(true));
-        let open = || {
-            let time = open_in_vain(&paths, self.context.clock)?;
-            Ok::<_, ExperimentError>((round, time.as_secs_f64()))
-        };
-        let opens = machine.opens.entry(list).or_default();
-        opens.count = paths.len() as u64;
-        opens.times.first.push(open()?);
-        opens.times.again.push(open()?);
-        Ok(())
+        times.first.push(open_missing(&paths, self.context.clock)?.as_secs_f64());
+        times.again.push(open_missing(&paths, self.context.clock)?.as_secs_f64());
+        Ok(is_cold)
     }
 }
 

@@ -1,20 +1,24 @@
 //! The tables.
 
+use std::path::Path;
+
+use repackbench_analysis::estimate_of_copies;
 use repackbench_reader::FileRole;
-use repackbench_records::{
-    Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, FilePages, Published, PublishedTable, Unit,
+use repackbench_records::{Estimate, ExperimentColumn, ExperimentRow, ExperimentTable, FilePages, Statement, Unit};
+use repackbench_timing::trace::{
+    Device,
+    pages::{file_pages, role_name},
 };
-use repackbench_timing::trace::{Device, pages::file_pages};
 
 use super::{
-    arms::{Arm, CHECKOUT, Jobs},
-    figures::{Line, RoleFigures, tree_places},
-    rounds::{LOOKED_FOR, Measured, TwoTimes},
-    samples::{Samples, estimate, ratio, shares},
-    shares::{Modes, TouchOrder},
-    verdicts::ClaimedCosts,
+    arms::{Arm, CHECKOUT},
+    figures::{self, Line, RoleFigures, TreePlaces, median_only},
+    findings::Findings,
+    published::PublishedLines,
+    rounds::{LOOKED_FOR, MachineStep, TwoTimes},
+    touches::{Modes, TouchOrder},
 };
-use crate::tables::column;
+use crate::tables::{column, unpublished};
 
 /// A value that was measured once.
 fn once(value: f64) -> Option<Estimate> {
@@ -25,46 +29,51 @@ fn exact(value: f64) -> Option<Estimate> {
     Some(Estimate::exact(value))
 }
 
-/// What the published lines of a table come to.
-pub(super) struct PublishedLines {
-    pages: Vec<f64>,
-    cycles: Vec<f64>,
+fn table(title: &str, columns: Vec<ExperimentColumn>, rows: Vec<ExperimentRow>) -> ExperimentTable {
+    ExperimentTable { title: Statement::new(title).into(), columns, rows }
 }
 
-impl PublishedLines {
-    /// Those of `table`; none if there is no such table.
-    pub(super) fn of(published: &Published, table: &str) -> Self {
-        let rows = published.table(table).map(|table: &PublishedTable| table.rows.as_slice()).unwrap_or_default();
-        let line = |row: &repackbench_records::PublishedRow| {
-            Some((row.label.parse::<u64>().ok()? as f64, row.values.first().copied().flatten()?))
-        };
-        let (pages, cycles) = rows.iter().filter_map(line).unzip();
-        PublishedLines { pages, cycles }
+/// The tables whose rows are compared with published figures or with the first row.
+pub(super) fn tables(found: &Findings<'_>) -> Vec<ExperimentTable> {
+    let mut tables = Vec::new();
+    if !found.measured.touches.is_empty() {
+        tables.push(first_touches(found));
     }
-
-    pub(super) fn len(&self) -> usize {
-        self.pages.len()
+    if found.measured.machine.is_cold.is_some() {
+        tables.push(lookups(found));
     }
-
-    pub(super) fn order(&self) -> TouchOrder {
-        // Pages are whole numbers below 2^53.
-        TouchOrder::of(&self.pages.iter().map(|page| *page as u64).collect::<Vec<_>>())
+    if found.measured.has_cold_runs() {
+        tables.push(cold(found));
     }
-
-    pub(super) fn modes(&self) -> Option<Modes> {
-        Modes::at_the_widest_gap(&self.cycles)
-    }
+    tables
 }
 
-/// What the published text says that touches cost.
-pub(super) fn claimed_costs(published: &Published) -> Option<ClaimedCosts> {
-    let table = published.table("costs in words")?;
-    let range = |row| Some([table.value(row, "from")?, table.value(row, "to")?]);
-    Some(ClaimedCosts { hit: range("hit")?, miss: range("miss")? })
+/// The tables that are read line by line.
+pub(super) fn listings(found: &Findings<'_>) -> Vec<ExperimentTable> {
+    let orders = (0..found.jobs.len()).map(|job| orders(found, job));
+    excerpts(found).into_iter().chain(orders).chain([trees(found.arms), sizes(found.arms)]).collect()
 }
 
-/// A trace in the published form, line by line, beside the published lines. `here` are as many lines as there are published ones.
-pub(super) fn line_by_line(
+/// The first lines of the first round beside the published ones, and the last ones of the index.
+fn excerpts(found: &Findings<'_>) -> Vec<ExperimentTable> {
+    let Some(round) = found.measured.tree_touches.first() else { return Vec::new() };
+    let device = Device::hdd();
+    let excerpt = |title: &str, name: &str, role: FileRole, is_end: bool| {
+        let published = found.lines(name);
+        let all = figures::lines(role, found.trees, round, &device);
+        let length = published.len().min(all.len());
+        let here = if is_end { all.get(all.len() - length..) } else { all.get(..length) };
+        line_by_line(title, &published, here.unwrap_or_default(), found.hertz(), &device)
+    };
+    vec![
+        excerpt("pack-line-by-line", "pack", FileRole::Pack, false),
+        excerpt("index-line-by-line", "index", FileRole::PackIndex, false),
+        excerpt("index-at-the-end", "index at the end", FileRole::PackIndex, true),
+    ]
+}
+
+/// A trace in the published form, line by line, beside the published lines. `here` has as many lines at most.
+fn line_by_line(
     title: &str,
     published: &PublishedLines,
     here: &[Line],
@@ -88,15 +97,11 @@ pub(super) fn line_by_line(
         let (page, cycles) = (published.pages.get(number).copied(), published.cycles.get(number).copied());
         ExperimentRow { label: format!("{}", number + 1), published: vec![page, cycles, None, None], measured }
     };
-    let rows = (0..published.len().max(here.len())).map(row).collect();
-    ExperimentTable { title: title.to_owned(), columns, rows }
+    table(title, columns, (0..published.len().max(here.len())).map(row).collect())
 }
 
-/// A row of [`first_touches`]: its label, its figures, and the published lines with the share of hits that was published in words.
-type TouchRow<'a> = (&'a str, RoleFigures, Option<(&'a PublishedLines, Option<f64>)>);
-
-/// What first touches come to, of packs and of their indexes.
-pub(super) fn first_touches(rows: &[TouchRow<'_>], hertz: Option<f64>) -> ExperimentTable {
+/// First touches of packs and of their indexes.
+fn first_touches(found: &Findings<'_>) -> ExperimentTable {
     let columns = vec![
         column("first touches", Unit::Count),
         column("go forward", Unit::Share),
@@ -113,113 +118,106 @@ pub(super) fn first_touches(rows: &[TouchRow<'_>], hertz: Option<f64>) -> Experi
         column("a miss, cycles", Unit::Count),
         column("cached at the end", Unit::Share),
     ];
-    let row = |(label, figures, published): &TouchRow<'_>| {
-        let cycles = |samples: &Samples| {
-            let hertz = hertz?;
-            estimate(&samples.iter().map(|(round, seconds)| (*round, (seconds * hertz).round())).collect::<Vec<_>>())
-        };
+    let cycles = |seconds: &[f64]| {
+        let hertz = found.hertz()?;
+        estimate_of_copies(seconds.iter().map(|seconds| (seconds * hertz).round()).collect())
+    };
+    let row = |label: &str, figures: RoleFigures| {
         let measured = vec![
             exact(figures.order.touched as f64),
             figures.order.forward().and_then(exact),
             figures.order.to_the_next().and_then(exact),
             figures.order.density().and_then(exact),
-            shares(&figures.hits),
-            shares(&figures.mapped_along),
-            shares(&figures.misses),
-            shares(&figures.misses_after_a_jump),
+            median_only(&figures.hits),
+            median_only(&figures.without_fault),
+            median_only(&figures.misses),
+            median_only(&figures.misses_after_a_jump),
             estimate(&figures.threshold),
             estimate(&figures.hit),
             estimate(&figures.miss),
             cycles(&figures.hit),
             cycles(&figures.miss),
-            shares(&figures.resident),
+            median_only(&figures.resident),
         ];
-        let order = published.map(|(lines, _)| lines.order());
-        let modes = published.and_then(|(lines, _)| lines.modes());
-        let hits = published.and_then(|(_, hits)| hits);
-        let mut published = vec![None; columns.len()];
-        let known = [
-            (1, order.and_then(TouchOrder::forward)),
-            (2, order.and_then(TouchOrder::to_the_next)),
-            (4, hits),
-            (11, modes.map(|modes| modes.hit)),
-            (12, modes.map(|modes| modes.miss)),
-        ];
-        for (at, value) in known {
-            if let Some(slot) = published.get_mut(at) {
-                *slot = value;
-            }
-        }
-        ExperimentRow { label: (*label).to_owned(), published, measured }
+        unpublished(label, measured)
     };
-    let rows = rows.iter().map(row).collect();
-    ExperimentTable { title: "First touches of pages in a cold checkout".to_owned(), columns, rows }
+    let published = |row: ExperimentRow, lines: PublishedLines, hits: Option<f64>| {
+        let (order, modes): (TouchOrder, Option<Modes>) = (lines.order(), lines.modes());
+        let figures = |name: &str| match name {
+            "go forward" => order.forward(),
+            "to the very next page" => order.to_the_next(),
+            "hits" => hits,
+            "a hit, cycles" => modes.map(|modes| modes.hit),
+            "a miss, cycles" => modes.map(|modes| modes.miss),
+            _ => None,
+        };
+        ExperimentRow { published: columns.iter().map(|column| figures(&column.name)).collect(), ..row }
+    };
+    let of_trees = |label, role, lines, hits| published(row(label, found.of_trees(role)), found.lines(lines), hits);
+    let rows = vec![
+        of_trees("pack, trees alone", FileRole::Pack, "pack", found.published_hits()),
+        of_trees("index, trees alone", FileRole::PackIndex, "index", None),
+        row("pack", found.of_checkout(FileRole::Pack)),
+        row("index", found.of_checkout(FileRole::PackIndex)),
+    ];
+    table("first-touches-of-pages", columns, rows)
 }
 
-/// Futile opens beside the checkout, after all caches were dropped and from memory.
-pub(super) fn opens(measured: &Measured, arms: &[Arm], loose: Option<usize>) -> ExperimentTable {
-    let machine = &measured.machine;
+fn estimate(samples: &[f64]) -> Option<Estimate> {
+    estimate_of_copies(samples.to_vec())
+}
+
+/// Failed lookups beside the checkout, after all caches were dropped and from memory.
+fn lookups(found: &Findings<'_>) -> ExperimentTable {
+    let machine = &found.measured.machine;
     let columns = vec![
-        column("opens", Unit::Count),
+        column("lookups", Unit::Count),
         column("first time", Unit::Seconds),
         column("again", Unit::Seconds),
         column("first time, as a multiple of the pack's", Unit::Ratio),
     ];
     let nothing = TwoTimes::default();
-    let pack = machine.checkout.get(&0).unwrap_or(&nothing);
-    let row = |label: String, count: Option<f64>, times: &TwoTimes| ExperimentRow {
-        label,
-        published: vec![None; 4],
-        measured: vec![
-            count.and_then(exact),
-            estimate(&times.first),
-            estimate(&times.again),
-            if std::ptr::eq(times, pack) { None } else { ratio(&times.first, &pack.first) },
-        ],
+    let pack = MachineStep::Checkout(0);
+    let row = |label: String, count: Option<u64>, step: MachineStep| {
+        let times = machine.times.get(&step).unwrap_or(&nothing);
+        let ratio = if step == pack { None } else { machine.ratio(step, pack) };
+        let count = count.and_then(|count| exact(count as f64));
+        unpublished(label, vec![count, estimate(&times.first), estimate(&times.again), ratio])
     };
-    let mut rows = Vec::new();
-    for (label, arm) in [("checkout from the pack", Some(0)), ("checkout from loose objects", loose)] {
-        let Some(number) = arm else { continue };
-        let times = machine.checkout.get(&number).unwrap_or(&nothing);
-        let files = arms.get(number).map(|arm| arm.loose_files(CHECKOUT)).filter(|files| *files > 0);
-        rows.push(row(label.to_owned(), files.map(|files| files as f64), times));
+    let mut rows = vec![row("checkout from the pack".to_owned(), None, pack)];
+    if let Some(loose) = found.loose {
+        let files = found.arms.get(loose).map(|arm| arm.loose_files(CHECKOUT)).filter(|files| *files > 0);
+        rows.push(row("checkout from loose objects".to_owned(), files, MachineStep::Checkout(loose)));
     }
-    rows.push(row("its trees alone, from the pack".to_owned(), None, &machine.trees));
-    for (number, names) in LOOKED_FOR.iter().enumerate() {
-        if let Some(opens) = machine.opens.get(&number) {
-            let label = format!("futile opens of {} in every folder", names.join(" and "));
-            rows.push(row(label, Some(opens.count as f64), &opens.times));
+    rows.push(row("its trees alone, from the pack".to_owned(), None, MachineStep::Trees));
+    for (list, names) in LOOKED_FOR.iter().enumerate() {
+        let step = MachineStep::Lookups(list);
+        if machine.times.contains_key(&step) {
+            let label = format!("failed lookups of {} in every folder", names.join(" and "));
+            let missing = found.folders.missing(Path::new(""), names).len() as u64;
+            rows.push(row(label, Some(missing), step));
         }
     }
     let title = match machine.is_cold {
-        Some(true) => "Futile opens beside the checkout, all caches dropped",
-        _ => "Futile opens beside the checkout, folders and inodes in memory",
+        Some(true) => "lookups-with-all-caches-dropped",
+        _ => "lookups-with-inodes-in-memory",
     };
-    ExperimentTable { title: title.to_owned(), columns, rows }
+    table(title, columns, rows)
 }
 
-/// How long each job takes cold in each order.
-pub(super) fn cold(jobs: &Jobs, arms: &[Arm], measured: &Measured) -> ExperimentTable {
-    let columns: Vec<ExperimentColumn> = (0..jobs.len()).map(|job| column(jobs.name(job), Unit::Seconds)).collect();
-    let row = |(number, arm): (usize, &Arm)| ExperimentRow {
-        label: arm.label.clone(),
-        published: vec![None; columns.len()],
-        measured: (0..jobs.len())
-            .map(|job| measured.cold.get(&(number, job)).and_then(|samples| estimate(samples)))
-            .collect(),
+/// The cold time of each job in each order.
+fn cold(found: &Findings<'_>) -> ExperimentTable {
+    let jobs = || 0..found.jobs.len();
+    let columns = jobs().map(|job| column(found.jobs.name(job), Unit::Seconds)).collect();
+    let row = |(number, arm): (usize, &Arm)| {
+        unpublished(arm.label.as_str(), jobs().map(|job| estimate(found.measured.cold(number, job))).collect())
     };
-    let rows = arms.iter().enumerate().map(row).collect();
-    ExperimentTable { title: "Cold, in each order".to_owned(), columns, rows }
+    table("cold-in-each-order", columns, found.arms.iter().enumerate().map(row).collect())
 }
 
-/// What one job reads in each order, and how long it takes cold. The first arm is what the others are held against.
-pub(super) fn orders(
-    job: usize,
-    jobs: &Jobs,
-    arms: &[Arm],
-    measured: &Measured,
-    devices: &[Device],
-) -> ExperimentTable {
+/// What one job reads in each order, and its cold time, compared with the first arm.
+fn orders(found: &Findings<'_>, job: usize) -> ExperimentTable {
+    let devices = Device::defaults();
     let mut columns = vec![
         column("pages", Unit::Count),
         column("stretches", Unit::Count),
@@ -229,12 +227,9 @@ pub(super) fn orders(
     columns.extend(devices.iter().map(|device| column(&format!("modelled, {}", device.name), Unit::Seconds)));
     columns.push(column("cold", Unit::Seconds));
     columns.push(column("of the source order's", Unit::Ratio));
-    let nothing = Samples::new();
-    let first = measured.cold.get(&(0, job)).unwrap_or(&nothing);
-    let rows = arms.iter().enumerate().filter_map(|(number, arm)| {
+    let rows = found.arms.iter().enumerate().filter_map(|(number, arm)| {
         let trace = &arm.reads.get(job)?.trace;
         let pages = store_pages(&file_pages(trace));
-        let samples = measured.cold.get(&(number, job)).unwrap_or(&nothing);
         let mut measured = vec![
             exact(pages.touched as f64),
             exact(pages.runs as f64),
@@ -242,23 +237,22 @@ pub(super) fn orders(
             store_order(std::slice::from_ref(&pages)).and_then(TouchOrder::backward).and_then(exact),
         ];
         measured.extend(devices.iter().map(|device| exact(device.replay(trace, usize::MAX).time.as_secs_f64())));
-        measured.push(estimate(samples));
-        measured.push(if number == 0 { None } else { ratio(samples, first) });
-        Some(ExperimentRow { label: arm.label.clone(), published: vec![None; measured.len()], measured })
+        measured.push(estimate(found.measured.cold(number, job)));
+        measured.push(if number == 0 { None } else { found.measured.cold_ratio(number, job) });
+        Some(unpublished(arm.label.as_str(), measured))
     });
-    let rows = rows.collect();
-    ExperimentTable { title: format!("Orders: {}", jobs.name(job)), columns, rows }
+    let title = Statement::new("orders-of-job").with("job", found.jobs.name(job)).into();
+    ExperimentTable { title, rows: rows.collect(), columns }
 }
 
-/// What is touched of the files that hold objects: packs, or loose objects where there are no packs.
+/// The touched pages of the files that hold objects: packs, or loose objects if there are no packs.
 fn store_pages(files: &[FilePages]) -> FilePages {
-    let of = |role: FileRole| {
-        files.iter().find(|pages| pages.role == repackbench_timing::trace::pages::role_name(role)).cloned()
-    };
+    let of = |role: FileRole| files.iter().find(|pages| pages.role == role_name(role)).cloned();
     of(FileRole::Pack).or_else(|| of(FileRole::LooseObject)).unwrap_or_default()
 }
 
-/// In what order they are touched for the first time. How many pages lie between the first and the last is not known from `files`.
+/// The order of first touches of the same files. The number of pages from the first to the last is not known from
+/// `files`.
 pub(super) fn store_order(files: &[FilePages]) -> Option<TouchOrder> {
     let pages = store_pages(files);
     let touches = pages.first_touches;
@@ -271,8 +265,8 @@ pub(super) fn store_order(files: &[FilePages]) -> Option<TouchOrder> {
     })
 }
 
-/// Where the trees lie that the checkout reads.
-pub(super) fn trees(arms: &[Arm]) -> ExperimentTable {
+/// The places of the trees that the checkout reads.
+fn trees(arms: &[Arm]) -> ExperimentTable {
     let columns = vec![
         column("trees", Unit::Count),
         column("deltas", Unit::Count),
@@ -281,20 +275,16 @@ pub(super) fn trees(arms: &[Arm]) -> ExperimentTable {
         column("stretches", Unit::Count),
     ];
     let row = |arm: &Arm| {
-        let places = tree_places(&arm.reads.get(CHECKOUT)?.trace);
+        let places = TreePlaces::of(&arm.reads.get(CHECKOUT)?.trace);
         let counts = [places.trees, places.deltas, places.bytes, places.pages, places.runs];
-        (places.trees > 0).then(|| ExperimentRow {
-            label: arm.label.clone(),
-            published: vec![None; columns.len()],
-            measured: counts.into_iter().map(|count| exact(count as f64)).collect(),
-        })
+        let measured = counts.map(|count| exact(count as f64)).to_vec();
+        (places.trees > 0).then(|| unpublished(arm.label.as_str(), measured))
     };
-    let rows = arms.iter().filter_map(row).collect();
-    ExperimentTable { title: "Orders: the trees that the checkout reads, bases included".to_owned(), columns, rows }
+    table("orders-trees", columns, arms.iter().filter_map(row).collect())
 }
 
-/// How large the packs are in each order.
-pub(super) fn sizes(arms: &[Arm]) -> ExperimentTable {
+/// The sizes of the packs in each order.
+fn sizes(arms: &[Arm]) -> ExperimentTable {
     let columns = vec![
         column("packs", Unit::Bytes),
         column("of the source order's", Unit::Ratio),
@@ -302,18 +292,16 @@ pub(super) fn sizes(arms: &[Arm]) -> ExperimentTable {
         column("deltas that name bases by id", Unit::Count),
     ];
     let source = arms.first().map_or(0, |arm| arm.packs.bytes);
-    let row = |arm: &Arm| ExperimentRow {
-        label: arm.label.clone(),
-        published: vec![None; columns.len()],
-        measured: vec![
+    let row = |arm: &Arm| {
+        let measured = vec![
             exact(arm.packs.bytes as f64),
             if source > 0 { exact(arm.packs.bytes as f64 / source as f64) } else { None },
             exact(arm.packs.headers as f64),
             exact(arm.packs.reference_deltas as f64),
-        ],
+        ];
+        unpublished(arm.label.as_str(), measured)
     };
-    let rows = arms.iter().filter(|arm| arm.packs.bytes > 0).map(row).collect();
-    ExperimentTable { title: "Orders: size".to_owned(), columns, rows }
+    table("orders-size", columns, arms.iter().filter(|arm| arm.packs.bytes > 0).map(row).collect())
 }
 
 #[cfg(test)]
@@ -321,27 +309,11 @@ mod tests {
     use repackbench_records::published_experiment;
 
     use super::*;
-
-    fn published() -> &'static Published {
-        published_experiment(super::super::NAME).unwrap()
-    }
+    use crate::checkout_page_trace::NAME;
 
     #[test]
-    fn the_published_lines_are_what_the_text_says_of_them() {
-        let pack = PublishedLines::of(published(), "pack");
-        assert_eq!((pack.len(), pack.order().back), (22, 0), "totally ordered");
-        let modes = pack.modes().unwrap();
-        assert_eq!((modes.hits, modes.misses), (16, 6));
-        assert_eq!(claimed_costs(published()), Some(ClaimedCosts { hit: [300.0, 500.0], miss: [1e7, 1e8] }));
-        let index = PublishedLines::of(published(), "index");
-        assert_eq!(index.order().steps(), 20);
-        assert!(index.order().back >= 5, "at random");
-        assert_eq!(PublishedLines::of(published(), "no such table").len(), 0);
-    }
-
-    #[test]
-    fn lines_stand_beside_lines_even_where_one_side_has_fewer() {
-        let index = PublishedLines::of(published(), "index");
+    fn lines_are_paired_if_one_side_has_fewer() {
+        let index = PublishedLines::of(published_experiment(NAME).unwrap(), "index");
         let here = [Line { page: 7, seconds: 1e-3, modelled: 8e-3 }];
         let table = line_by_line("index", &index, &here, Some(2e9), &Device::hdd());
         assert_eq!(table.rows.len(), 21);

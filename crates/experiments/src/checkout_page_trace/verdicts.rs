@@ -1,133 +1,115 @@
-//! From figures to verdicts, by rule.
+//! The rules of the verdicts.
 
-use repackbench_records::{Estimate, Outcome};
+use repackbench_analysis::Judgement;
+use repackbench_records::{Estimate, Figure, Outcome, Statement, Unit};
 
 use super::{
+    figures::{OrderGain, TreePlaces},
+    published::ClaimedCosts,
     rounds::ROUNDS,
-    shares::{Modes, TouchOrder},
-};
-use crate::{
-    text::{count, estimate as ratio, seconds, share as percent},
-    verdict::Judgement,
+    touches::{Modes, TouchOrder},
 };
 
-/// What is at least meant where something is called a lot, or much, without a figure.
+/// "A lot" or "much", where it has no figure, is at least this many times.
 const MUCH: f64 = 2.0;
 
-/// How far a share may lie from the published one and be called the same.
+/// Two shares are the same if they differ by at most this.
 const SHARE_TOLERANCE: f64 = 0.05;
 
-/// From which share on something that should be so always is so mostly.
+/// A claim about all touches holds for most of them from this share on.
 const MOSTLY: f64 = 0.9;
 
-/// What the modelled time has to fall by for an order to be called better.
+/// An order is better if it saves at least this part of the modelled time.
 const LEAST_GAIN: f64 = 0.05;
 
-/// A verdict that rests on so many rounds: places on the disk, and what caches that nobody can empty have left, differ between them.
+/// A verdict that rests on `rounds` rounds: places on the disk, and what is left in caches that cannot be emptied,
+/// differ between rounds.
 pub(super) fn of_rounds(rounds: usize, found: Judgement) -> Judgement {
-    let is_decided = !matches!(found.outcome, Outcome::NotComparable | Outcome::Undecided);
-    if !is_decided || are_enough(rounds) {
+    if matches!(found.outcome, Outcome::NotComparable | Outcome::Undecided) || are_enough(rounds) {
         return found;
     }
-    let rounds = count(rounds as u64, "round", "rounds");
-    let reason = format!("Of {rounds} instead of {ROUNDS} nothing is decided. {}", found.reason);
-    Judgement { outcome: Outcome::Undecided, reason, ..found }
+    let few = Statement::new("too-few-rounds").with("rounds", Figure::count(rounds));
+    let mut reasons = vec![few.with("wanted", Figure::count(ROUNDS))];
+    reasons.extend(found.reasons);
+    Judgement { outcome: Outcome::Undecided, reasons, ..found }
 }
 
 fn are_enough(rounds: usize) -> bool {
     rounds >= ROUNDS as usize
 }
 
-/// By how many times something was found larger that is claimed to be much larger.
-fn much_larger(times: &Estimate) -> Outcome {
+fn share_of(id: &str, share: f64) -> Statement {
+    Statement::new(id).with("share", Figure::share(share))
+}
+
+/// A whole number, such as cycles or a rounded multiple.
+fn whole(value: f64) -> Figure {
+    Figure::exact(value.round(), Unit::Count)
+}
+
+/// Judges that something takes much longer than something else, by its time as a multiple.
+fn much_longer(times: &Estimate) -> (Outcome, Statement) {
+    let much = |id: &str| Statement::new(id).with("much", whole(MUCH));
     match times.interval {
-        Some([low, _]) if low >= MUCH => Outcome::Reproduced,
-        Some([low, _]) if low > 1.0 => Outcome::Changed,
-        Some([_, high]) if high < 1.0 => Outcome::NotReproduced,
-        _ => Outcome::Undecided,
+        Some([low, _]) if low >= MUCH => (Outcome::Reproduced, much("surely-much-longer")),
+        Some([low, _]) if low > 1.0 => (Outcome::Changed, much("longer-not-surely-much")),
+        Some([_, high]) if high < 1.0 => (Outcome::NotReproduced, Statement::new("shorter")),
+        _ => (Outcome::Undecided, Statement::new("perhaps-longer")),
     }
 }
 
-/// Why [`much_larger`] says so.
-fn why_much_larger(outcome: Outcome) -> String {
-    match outcome {
-        Outcome::Reproduced => format!("the whole interval lies at {MUCH} or more"),
-        Outcome::Changed => format!("it is more, but not surely {MUCH} times as much"),
-        Outcome::NotReproduced => "it is less".to_owned(),
-        _ => "the interval holds 1, or there is none for want of rounds".to_owned(),
-    }
-}
-
-/// Futile opens, as a multiple of reading the checkout's trees from the pack, cold; and of reading the files, too. `is_cold` says
-/// whether folders and inodes could be made cold.
+/// Judges failed lookups by their time as a multiple of reading the checkout's trees from the pack, cold (`times`), and
+/// of the checkout with its files. `is_cold` says whether folders and inodes could be made cold.
 pub(super) fn gitignore(
     times: Option<&Estimate>,
-    of_all: Option<&Estimate>,
+    to_checkout: Option<&Estimate>,
     is_cold: Option<bool>,
     folders: u64,
 ) -> Judgement {
     let (Some(times), Some(is_cold)) = (times, is_cold) else {
-        return Judgement::missing("The opens were not measured.");
+        return Judgement::not_measured(Statement::new("looking-for-gitignore"));
     };
-    let of_all = of_all.map_or(String::new(), |of_all| format!(", {} times with the files", ratio(of_all)));
-    let measured = format!("{} times reading the trees from the pack{of_all}", ratio(times));
+    let ratio = |id: &str, ratio: &Estimate| Statement::new(id).with("ratio", ratio);
+    let mut measured = vec![ratio("times-reading-trees", times)];
+    measured.extend(to_checkout.map(|all| ratio("times-the-checkout", all)));
     if !is_cold {
-        let reason = "Folders and inodes were in memory: dropping them takes rights over the whole machine, and the claim is about a \
-                      cold start."
-            .to_owned();
-        return Judgement::new(Outcome::NotComparable, measured, reason);
+        return Judgement::new(Outcome::NotComparable, measured, Statement::new("claim-about-a-cold-start"));
     }
-    let outcome = much_larger(times);
-    let reason = format!(
-        "Both with all caches dropped, opens of .gitignore in {} beside reading and decoding the trees of what is checked out: {}.",
-        count(folders, "folder", "folders"),
-        why_much_larger(outcome)
-    );
-    Judgement::new(outcome, measured, reason)
+    let (outcome, why) = much_longer(times);
+    let compared = Statement::new("lookups-compared").with("folders", Figure::count(folders));
+    Judgement::new(outcome, measured, compared).because([why])
 }
 
-/// The order of the pack's first touches by whom reads the trees alone, as was published, and other orders, each with what it is, as the
-/// beginning of a sentence.
-pub(super) fn ordered(order: TouchOrder, others: &[(&str, TouchOrder)]) -> Judgement {
+/// Judges the order of the pack's first touches when only trees are read, as was published. `others` are other orders,
+/// each with a phrase that says which.
+pub(super) fn ordered(order: TouchOrder, others: &[(Statement, TouchOrder)]) -> Judgement {
     let Some(forward) = order.forward() else {
-        return Judgement::missing("The trees of the checkout touch one page of the pack at most.");
+        return Judgement::missing(Statement::new("trees-on-one-page"));
     };
-    let measured = format!("{} go forward", percent(forward));
     let outcome = match forward {
         _ if order.back == 0 => Outcome::Reproduced,
         MOSTLY.. => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
-    let mut reason = format!(
-        "Reading trees alone, of {} from one page to another, {} back.",
-        count(order.steps(), "step", "steps"),
-        match order.back {
-            0 => "none leads".to_owned(),
-            1 => "1 leads".to_owned(),
-            back => format!("{back} lead"),
-        }
-    );
-    if let Some(density) = order.density() {
-        reason += &format!(" {} of the pages between the first and the last are touched.", percent(density));
-    }
-    for (what, order) in others {
-        if let Some(forward) = order.forward() {
-            reason += &format!(" {what}, {} go forward.", percent(forward));
-        }
-    }
-    Judgement::new(outcome, measured, reason)
+    let steps = Statement::new("steps-of-trees").with("steps", Figure::count(order.steps()));
+    let other = |(which, order): &(Statement, TouchOrder)| {
+        Some(share_of("order-elsewhere", order.forward()?).with("which", which.clone()))
+    };
+    Judgement::new(outcome, vec![share_of("go-forward", forward)], steps.with("back", Figure::count(order.back)))
+        .because(order.density().map(|density| share_of("pages-touched-between", density)))
+        .because(others.iter().filter_map(other))
 }
 
-/// The share of the pack's first touches that had not to wait. `published` is the published one, `readahead` what the kernel reads ahead
-/// here, in bytes, and `others` are other shares, each with what it is, as the beginning of a sentence.
+/// Judges the share of the pack's first touches that did not have to wait. `readahead` is how far the kernel reads
+/// ahead here, in bytes, and `others` are statements on other shares.
 pub(super) fn read_ahead(
     hits: Option<&Estimate>,
     published: Option<f64>,
     readahead: Option<u64>,
-    others: &[(String, f64)],
+    others: Vec<Statement>,
 ) -> Judgement {
     let (Some(hits), Some(published)) = (hits, published) else {
-        return Judgement::missing("No page was waited for, or nothing was measured.");
+        return Judgement::missing(Statement::new("no-page-waited-for"));
     };
     let is_same = (hits.value - published).abs() <= SHARE_TOLERANCE;
     let outcome = match hits.value {
@@ -135,26 +117,16 @@ pub(super) fn read_ahead(
         value if value > 0.5 => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
-    let ahead = readahead.map_or("an unknown length".to_owned(), |bytes| format!("{} KiB", bytes >> 10));
-    let mut reason = format!(
-        "The kernel reads {ahead} ahead on this file system; a share within {} of the published one would be the same.",
-        percent(SHARE_TOLERANCE)
-    );
-    for (what, share) in others {
-        reason += &format!(" {what} {}.", percent(*share));
-    }
-    Judgement::new(outcome, percent(hits.value), reason)
+    let reason = Statement::new("share-depends-on-readahead").with("tolerance", Figure::share(SHARE_TOLERANCE));
+    let reason = match readahead {
+        Some(bytes) => reason.with("ahead", Figure::bytes(bytes as f64)),
+        None => reason.with("ahead", Statement::new("unknown-length")),
+    };
+    Judgement::new(outcome, vec![share_of("part-of-touches", hits.value)], reason).because(others)
 }
 
-/// What is claimed that touches cost, in cycles, from the first figure to the second.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ClaimedCosts {
-    pub(super) hit: [f64; 2],
-    pub(super) miss: [f64; 2],
-}
-
-/// What hits and misses cost here, in seconds, and in cycles if the processor's clock is known; what they cost in the published lines, and
-/// what is claimed that they cost, in cycles.
+/// Judges what hits and misses cost here, in seconds, and in cycles if the processor's clock is known. `then` is what
+/// they cost in the published lines, in cycles, and `claimed` what the text claims.
 pub(super) fn hit_cost(
     here: Option<Modes>,
     hertz: Option<f64>,
@@ -162,205 +134,152 @@ pub(super) fn hit_cost(
     claimed: Option<ClaimedCosts>,
 ) -> Judgement {
     let (Some(here), Some(then), Some(claimed)) = (here, then, claimed) else {
-        return Judgement::missing("There are no two kinds of touches to tell apart.");
+        return Judgement::missing(Statement::new("one-kind-of-touches"));
     };
-    let cycles = |time: f64| hertz.map_or(String::new(), |hertz| format!(" ({:.0} cycles)", time * hertz));
-    let measured =
-        format!("a hit {}{}, a miss {}{}", seconds(here.hit), cycles(here.hit), seconds(here.miss), cycles(here.miss));
+    let both = |id: &str, hit: Figure, miss: Figure| Statement::new(id).with("hit", hit).with("miss", miss);
+    let mut measured = vec![both("costs-of-touches", Figure::seconds(here.hit), Figure::seconds(here.miss))];
+    measured.extend(hertz.map(|hertz| both("costs-in-cycles", whole(here.hit * hertz), whole(here.miss * hertz))));
     let (times, times_then) = (here.miss / here.hit, then.miss / then.hit);
-    let lies_in = |[least, most]: [f64; 2], cycles: f64| (least..=most).contains(&cycles);
-    let is_like = |hertz: f64| lies_in(claimed.hit, here.hit * hertz) && lies_in(claimed.miss, here.miss * hertz);
+    let is_in = |[least, most]: [f64; 2], cycles: f64| (least..=most).contains(&cycles);
+    let is_as_claimed = |hertz: f64| is_in(claimed.hit, here.hit * hertz) && is_in(claimed.miss, here.miss * hertz);
     let outcome = match hertz {
-        Some(hertz) if is_like(hertz) => Outcome::Reproduced,
+        Some(hertz) if is_as_claimed(hertz) => Outcome::Reproduced,
         _ if times >= 10.0 => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
-    let reason = format!(
-        "A miss costs {times:.0} times what a hit costs. As claimed are hits of {:.0} to {:.0} cycles and misses of {:.0} million to {:.0} \
-         million; the published lines have {:.0} and {:.1} million in the median, {times_then:.0} times.",
-        claimed.hit[0],
-        claimed.hit[1],
-        claimed.miss[0] / 1e6,
-        claimed.miss[1] / 1e6,
-        then.hit,
-        then.miss / 1e6
-    );
-    Judgement::new(outcome, measured, reason)
+    let range = |[least, most]: [f64; 2]| {
+        Statement::new("range-of-cycles").with("least", whole(least)).with("most", whole(most))
+    };
+    let claimed = Statement::new("claimed-costs").with("hits", range(claimed.hit)).with("misses", range(claimed.miss));
+    let published = both("published-costs", whole(then.hit), whole(then.miss)).with("times", whole(times_then));
+    Judgement::new(outcome, measured, Statement::new("miss-to-hit").with("times", whole(times)))
+        .because([claimed, published])
 }
 
-/// The checkout from loose objects, as a multiple of that from the pack. `pages` are those of the pack with its index, and of loose
-/// objects; `files` is the number of those.
+/// Judges the checkout from loose objects, as a multiple of that from the pack. `pages` are those of the pack with its
+/// index, and of loose objects; `files` is the number of these.
 pub(super) fn independent_files(
     times: Option<&Estimate>,
-    pages: [u64; 2],
+    [pack, loose]: [u64; 2],
     files: u64,
     is_cold: Option<bool>,
 ) -> Judgement {
-    let Some(times) = times else { return Judgement::missing("The loose objects were not measured.") };
-    let caches = match is_cold {
-        Some(true) => "with all caches dropped",
-        _ => "with folders and inodes in memory, which favours loose objects",
+    let Some(times) = times else {
+        return Judgement::not_measured(Statement::new("checkout-from-loose-objects"));
     };
-    let (outcome, why) = match (much_larger(times), is_cold) {
-        // What takes longer although it is favoured takes longer.
-        (found @ (Outcome::Reproduced | Outcome::Changed), _) | (found, Some(true)) => (found, why_much_larger(found)),
-        _ => (
-            Outcome::NotComparable,
-            "the claim is about a cold start, so that only longer times would count".to_owned(),
-        ),
+    let is_cold = is_cold == Some(true);
+    let (outcome, why) = match much_longer(times) {
+        // If it takes longer with an advantage, it takes longer without.
+        found @ (Outcome::Reproduced | Outcome::Changed, _) => found,
+        found if is_cold => found,
+        _ => (Outcome::NotComparable, Statement::new("only-longer-times-count")),
     };
-    let reason = format!(
-        "The same checkout {caches}: {} of {} against {} of the pack and its index; {}.",
-        count(pages[1], "page", "pages"),
-        count(files, "file", "files"),
-        count(pages[0], "page", "pages"),
-        why
-    );
-    Judgement::new(outcome, format!("{} times as long", ratio(times)), reason)
+    let read = Statement::new(if is_cold { "pages-read-cold" } else { "pages-read-with-inodes-in-memory" });
+    let read = read.with("loose", Figure::count(loose)).with("files", Figure::count(files));
+    let measured = Statement::new("many-times-as-long").with("ratio", times);
+    Judgement::new(outcome, vec![measured], read.with("pack", Figure::count(pack))).because([why])
 }
 
-/// The order of the index's first touches at the beginning.
+/// Judges the order of the index's first touches at the beginning.
 pub(super) fn index_random(beginning: TouchOrder) -> Judgement {
     let (Some(back), Some(next)) = (beginning.backward(), beginning.to_the_next()) else {
-        return Judgement::missing("The checkout touches one page of the index at most.");
+        return Judgement::missing(Statement::new("index-on-one-page"));
     };
-    let measured = format!("{} go back, {} to the very next page", percent(back), percent(next));
     let outcome = match (back, next) {
         (_, 0.5..) => Outcome::NotReproduced,
         (0.25..=0.75, _) => Outcome::Reproduced,
         _ => Outcome::Changed,
     };
-    let reason = format!(
-        "By git's own search, of the first {} at the beginning; called random where a quarter to three quarters go back and fewer than half to the next page.",
-        count(beginning.steps(), "step", "steps")
-    );
-    Judgement::new(outcome, measured, reason)
+    let measured = Statement::new("go-back-and-to-the-next").with("back", Figure::share(back));
+    let reason = Statement::new("rule-of-random").with("steps", Figure::count(beginning.steps()));
+    Judgement::new(outcome, vec![measured.with("next", Figure::share(next))], reason)
 }
 
-/// The share of the index's pages that were in memory at the end.
+/// Judges the share of the index's pages that were in memory at the end. `touched` is the share that searches touched.
 pub(super) fn index_cached(resident: Option<&Estimate>, touched: Option<f64>) -> Judgement {
-    let Some(resident) = resident else { return Judgement::missing("No index was measured.") };
+    let Some(resident) = resident else { return Judgement::missing(Statement::new("no-index-measured")) };
     let least = resident.samples.iter().copied().fold(resident.value, f64::min);
     let outcome = match least {
         1.0.. => Outcome::Reproduced,
         MOSTLY.. => Outcome::Changed,
         _ => Outcome::NotReproduced,
     };
-    let touched = touched.map_or(String::new(), |touched| {
-        format!(" The searches themselves touch {} of them; the others came by reading ahead.", percent(touched))
-    });
-    Judgement::new(outcome, percent(least), format!("By mincore, in the round with the fewest.{touched}"))
+    Judgement::new(outcome, vec![share_of("part-of-pages", least)], Statement::new("fewest-by-mincore"))
+        .because(touched.map(|touched| share_of("searches-touch", touched)))
 }
 
-/// How the trees of the revision, and those that they are deltas on, lie in the pack.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct TreePlaces {
-    /// How many there are.
-    pub(super) trees: u64,
-    /// How many of them are deltas.
-    pub(super) deltas: u64,
-    /// Their stored bytes.
-    pub(super) bytes: u64,
-    /// The pages that hold them.
-    pub(super) pages: u64,
-    /// The stretches of neighbouring pages that those make.
-    pub(super) runs: u64,
-}
-
-/// An order, held against the source's.
-pub(super) struct OrderGain {
-    pub(super) label: String,
-    /// How the trees lie in it.
-    pub(super) trees: TreePlaces,
-    /// The modelled time of the job on a disk that has to seek, as a part of that in the source's order.
-    pub(super) modelled: f64,
-    /// The measured cold time, as a part of that in the source's order.
-    pub(super) measured: Option<Estimate>,
-}
-
-/// Whether trees lie apart in the source's order, and what reading them alone gains where they are written first: each behind its base, and
-/// where deltas may lie before their bases. Of these two the model, which has no noise, chooses the one that decides. `others` are orders that
-/// are told beside them.
+/// Judges whether trees are apart in the source's order, and what reading only them gains where they are written first:
+/// each after its base, or with deltas before their bases. The model, which has no noise, chooses which of these two
+/// orders decides. `others` are orders that are only described.
 pub(super) fn order_could_be_better(trees: TreePlaces, trees_first: &[OrderGain], others: &[OrderGain]) -> Judgement {
-    let apart = format!(
-        "the {} of the revision and their bases ({} of them deltas, {} bytes) lie in {} of {}",
-        count(trees.trees, "tree", "trees"),
-        trees.deltas,
-        trees.bytes,
-        count(trees.runs, "stretch", "stretches"),
-        count(trees.pages, "page", "pages"),
-    );
+    let counts = [("trees", trees.trees), ("deltas", trees.deltas), ("stretches", trees.runs), ("pages", trees.pages)];
+    let places = Statement::new("places-of-trees").with("bytes", Figure::bytes(trees.bytes as f64));
+    let places = counts.into_iter().fold(places, |places, (name, count)| places.with(name, Figure::count(count)));
+    let judge = |outcome, reason| Judgement::new(outcome, vec![places], reason);
     if trees.runs <= 1 {
-        return Judgement::new(Outcome::NotReproduced, apart, "They lie together.".to_owned());
+        return judge(Outcome::NotReproduced, Statement::new("trees-together"));
     }
     let Some(best) = trees_first.iter().min_by(|left, right| left.modelled.total_cmp(&right.modelled)) else {
-        return Judgement::new(Outcome::Undecided, apart, "No order with the trees first was tried.".to_owned());
+        return judge(Outcome::Undecided, Statement::new("no-order-with-trees-first"));
     };
-    let (outcome, why) = what_trees_gain(best);
-    let measured = best.measured.as_ref().map_or("not measured".to_owned(), |found| format!("{} of it", ratio(found)));
-    let mut reason = format!(
-        "Written first ({}), reading them takes {} of the source order's time by the model of a hard disk, and cold on this device \
-         {measured}. {why}",
-        best.label,
-        percent(best.modelled),
-    );
-    for order in trees_first.iter().chain(others) {
-        reason +=
-            &format!(" In the order {} they lie in {}.", order.label, count(order.trees.runs, "stretch", "stretches"));
-    }
-    Judgement::new(outcome, apart, reason)
+    let (outcome, id) = gain_of_trees_first(best);
+    let measured = match &best.measured {
+        Some(ratio) => Statement::new("trees-first-measured").with("ratio", ratio),
+        None => Statement::new("trees-first-not-measured"),
+    };
+    let in_order = |order: &OrderGain| {
+        let stretches = Statement::new("trees-in-order").with("order", order.label.as_str());
+        stretches.with("stretches", Figure::count(order.trees.runs))
+    };
+    judge(outcome, share_of("trees-first-modelled", best.modelled).with("order", best.label.as_str()))
+        .because([measured, Statement::new(id)])
+        .because(trees_first.iter().chain(others).map(in_order))
 }
 
 /// Whether trees at the front are a better order.
-fn what_trees_gain(order: &OrderGain) -> (Outcome, &'static str) {
+fn gain_of_trees_first(order: &OrderGain) -> (Outcome, &'static str) {
     let measured = order.measured.as_ref().filter(|measured| are_enough(measured.samples.len()));
-    let interval = measured.and_then(|measured| measured.interval);
-    let is_gain = |part: f64| 1.0 - part >= LEAST_GAIN;
-    match interval {
-        _ if !is_gain(order.modelled) => {
-            (Outcome::NotReproduced, "That is too little to call where the trees lie a fault of the order.")
-        }
-        Some([_, high]) if high < 1.0 => (Outcome::Reproduced, "So the order could be better, here too."),
-        Some([low, _]) if low > 1.0 => (Outcome::NotReproduced, "This device is slower on it."),
-        _ => (
-            Outcome::Undecided,
-            "This device does not tell: the interval holds 1, or there is none for want of rounds.",
-        ),
+    match measured.and_then(|measured| measured.interval) {
+        _ if 1.0 - order.modelled < LEAST_GAIN => (Outcome::NotReproduced, "too-little-gain"),
+        Some([_, high]) if high < 1.0 => (Outcome::Reproduced, "order-is-better"),
+        Some([low, _]) if low > 1.0 => (Outcome::NotReproduced, "device-is-slower"),
+        _ => (Outcome::Undecided, "perhaps-better"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::reason;
 
     fn estimate(value: f64, low: f64, high: f64) -> Estimate {
         Estimate { value, interval: Some([low, high]), samples: vec![value] }
     }
 
     #[test]
-    fn a_lot_is_twice_at_least_and_only_what_an_interval_says() {
-        let verdict = |low, high| much_larger(&estimate(3.0, low, high));
+    fn much_longer_takes_an_interval_above_twice() {
+        let verdict = |low, high| much_longer(&estimate(3.0, low, high)).0;
         assert_eq!(verdict(2.0, 9.0), Outcome::Reproduced);
         assert_eq!(verdict(1.1, 9.0), Outcome::Changed);
         assert_eq!(verdict(0.9, 9.0), Outcome::Undecided);
         assert_eq!(verdict(0.1, 0.9), Outcome::NotReproduced);
-        assert_eq!(much_larger(&Estimate::exact(100.0)), Outcome::Undecided, "one round has no interval");
+        assert_eq!(much_longer(&Estimate::exact(100.0)).0, Outcome::Undecided, "one round has no interval");
     }
 
     #[test]
     fn fewer_rounds_than_usual_decide_nothing() {
-        let found = |outcome| Judgement::new(outcome, "3".to_owned(), "Why.".to_owned());
+        let found = |outcome| Judgement::new(outcome, vec![share_of("go-forward", 0.5)], Statement::new("shorter"));
         assert_eq!(of_rounds(5, found(Outcome::Reproduced)), found(Outcome::Reproduced));
         for outcome in [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced] {
             let few = of_rounds(1, found(outcome));
-            assert_eq!((few.outcome, few.measured.as_str()), (Outcome::Undecided, "3"));
-            assert_eq!(few.reason, "Of 1 round instead of 5 nothing is decided. Why.");
+            assert_eq!((few.outcome, few.measured), (Outcome::Undecided, found(outcome).measured));
+            assert_eq!(reason(&few.reasons), "1 round instead of 5 cannot decide the claim. It takes less time.");
         }
         assert_eq!(of_rounds(1, found(Outcome::NotComparable)).outcome, Outcome::NotComparable);
     }
 
     #[test]
-    fn opens_in_memory_are_not_compared_with_cold_ones() {
+    fn lookups_in_memory_are_not_compared_with_cold_ones() {
         let times = estimate(0.01, 0.005, 0.02);
         assert_eq!(gitignore(Some(&times), None, Some(false), 3).outcome, Outcome::NotComparable);
         assert_eq!(gitignore(Some(&times), Some(&times), Some(true), 3).outcome, Outcome::NotReproduced);
@@ -368,49 +287,47 @@ mod tests {
     }
 
     #[test]
-    fn order_is_total_or_mostly_or_not_there() {
+    fn order_is_total_partial_or_missing() {
         let order = |next, ahead, back| TouchOrder { touched: 100, spanned: 200, next, ahead, back };
         assert_eq!(ordered(order(50, 49, 0), &[]).outcome, Outcome::Reproduced);
-        let mostly = ordered(order(50, 48, 1), &[("In another pack", order(3, 0, 1))]);
+        let mostly = ordered(order(50, 48, 1), &[(Statement::new("in-repacked-pack"), order(3, 0, 1))]);
         assert_eq!(mostly.outcome, Outcome::Changed);
-        assert!(
-            mostly.reason.contains("of 99 steps from one page to another, 1 leads back. 50.0 %"),
-            "{}",
-            mostly.reason
-        );
+        let why = reason(&mostly.reasons);
+        assert!(why.contains("takes 99 steps from page to page, 1 of them backwards. 50.0 %"), "{why}");
+        assert!(why.ends_with("In a pack that git has written again, 75.0 % go forward."), "{why}");
         assert_eq!(ordered(order(50, 29, 20), &[]).outcome, Outcome::NotReproduced);
         assert_eq!(ordered(order(0, 0, 0), &[]).outcome, Outcome::Undecided);
     }
 
     #[test]
-    fn hits_are_held_against_the_published_share() {
-        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), &[]).outcome;
+    fn hits_are_compared_with_the_published_share() {
+        let verdict = |share| read_ahead(Some(&Estimate::exact(share)), Some(0.6), Some(131_072), vec![]).outcome;
         assert_eq!([0.64, 0.97, 0.3].map(verdict), [Outcome::Reproduced, Outcome::Changed, Outcome::NotReproduced]);
-        assert_eq!(read_ahead(None, Some(0.6), None, &[]).outcome, Outcome::Undecided);
-        let modelled =
-            read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), None, &[("By the model it is".to_owned(), 0.75)]);
-        assert!(modelled.reason.ends_with("By the model it is 75.0 %."), "{}", modelled.reason);
+        assert_eq!(read_ahead(None, Some(0.6), None, vec![]).outcome, Outcome::Undecided);
+        let others = vec![share_of("hits-with-files", 0.75)];
+        let why = reason(&read_ahead(Some(&Estimate::exact(0.9)), Some(0.6), Some(131_072), others).reasons);
+        assert!(why.starts_with("The kernel reads 128 KiB ahead") && why.ends_with("included, it is 75.0 %."), "{why}");
     }
 
     #[test]
-    fn costs_are_those_that_were_claimed_or_only_alike_in_their_direction() {
+    fn costs_are_as_claimed_or_only_have_the_same_direction() {
         let modes = |hit, miss| Some(Modes { threshold: 0.0, hit, miss, hits: 1, misses: 1 });
         let then = modes(320.0, 7e6);
         let claimed = Some(ClaimedCosts { hit: [300.0, 500.0], miss: [1e7, 1e8] });
         let verdict = |hit, miss, hertz| hit_cost(modes(hit, miss), hertz, then, claimed).outcome;
         // At 1 GHz a nanosecond is a cycle.
         assert_eq!(verdict(300e-9, 15e-3, Some(1e9)), Outcome::Reproduced);
-        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Changed, "five million are no tens of millions");
-        assert_eq!(verdict(200e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are cheaper");
-        assert_eq!(verdict(550e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits are dearer");
-        assert_eq!(verdict(300e-9, 0.2, Some(1e9)), Outcome::Changed, "misses are dearer");
-        assert_eq!(verdict(300e-9, 15e-3, None), Outcome::Changed, "nobody knows how many cycles");
+        assert_eq!(verdict(300e-9, 5e-3, Some(1e9)), Outcome::Changed, "five million are not tens of millions");
+        assert_eq!(verdict(200e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits cost less");
+        assert_eq!(verdict(550e-9, 15e-3, Some(1e9)), Outcome::Changed, "hits cost more");
+        assert_eq!(verdict(300e-9, 0.2, Some(1e9)), Outcome::Changed, "misses cost more");
+        assert_eq!(verdict(300e-9, 15e-3, None), Outcome::Changed, "the number of cycles is unknown");
         assert_eq!(verdict(300e-9, 600e-9, Some(1e9)), Outcome::NotReproduced);
         assert_eq!(hit_cost(None, None, then, claimed).outcome, Outcome::Undecided);
     }
 
     #[test]
-    fn an_index_is_read_at_random_where_it_goes_back_and_forth() {
+    fn index_is_read_at_random_if_touches_go_back_and_forth() {
         let order = |next, ahead, back| TouchOrder { touched: 21, spanned: 400, next, ahead, back };
         // The published lines.
         assert_eq!(index_random(order(4, 8, 8)).outcome, Outcome::Reproduced);
@@ -420,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_index_is_cached_if_it_was_in_every_round() {
+    fn index_is_cached_if_it_was_in_every_round() {
         let verdict = |samples: &[f64]| {
             index_cached(Some(&Estimate { value: 1.0, interval: None, samples: samples.to_vec() }), None).outcome
         };
@@ -430,7 +347,7 @@ mod tests {
         assert_eq!(index_cached(None, None).outcome, Outcome::Undecided);
     }
 
-    /// Trees that lie apart.
+    /// Trees that are not together.
     const APART: TreePlaces = TreePlaces { trees: 100, deltas: 40, bytes: 40_000, pages: 30, runs: 20 };
 
     fn trees_first(modelled: f64, interval: Option<[f64; 2]>) -> OrderGain {
@@ -443,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_is_better_with_trees_first_where_model_and_measurement_say_so() {
+    fn trees_first_takes_a_modelled_and_a_measured_gain() {
         let verdict = |trees, modelled, interval: Option<[f64; 2]>| {
             order_could_be_better(trees, &[trees_first(modelled, interval)], &[]).outcome
         };
@@ -460,7 +377,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_orders_with_trees_first_the_model_chooses_and_others_decide_nothing() {
+    fn model_chooses_between_orders_with_trees_first() {
         let recency = OrderGain { label: "recency".to_owned(), ..trees_first(0.1, Some([0.1, 0.2])) };
         let alone = order_could_be_better(APART, &[], std::slice::from_ref(&recency));
         assert_eq!(alone.outcome, Outcome::Undecided, "however much another order gains");
@@ -471,16 +388,17 @@ mod tests {
         };
         let found = order_could_be_better(APART, &[trees_first(0.5, Some([0.7, 0.9])), slower], &[recency]);
         assert_eq!(found.outcome, Outcome::NotReproduced, "not the luckier interval");
-        let lie = "In the order trees-first they lie in 1 stretch. In the order trees-first, deltas before bases they lie in 20 stretches. \
-                   In the order recency they lie in 1 stretch.";
-        assert!(found.reason.ends_with(lie), "{}", found.reason);
+        let places = "In the order trees-first, they are in 1 stretch. In the order trees-first, deltas before bases, they are in 20 \
+                      stretches. In the order recency, they are in 1 stretch.";
+        assert!(reason(&found.reasons).ends_with(places), "{:?}", found.reasons);
     }
 
     #[test]
-    fn loose_objects_are_held_against_the_pack() {
+    fn loose_objects_are_compared_with_the_pack() {
         let finding = independent_files(Some(&estimate(6.0, 4.0, 9.0)), [50, 700], 650, Some(true));
         assert_eq!(finding.outcome, Outcome::Reproduced);
-        assert!(finding.reason.contains("700 pages of 650 files against 50 pages"), "{}", finding.reason);
+        let why = reason(&finding.reasons);
+        assert!(why.contains("700 pages of 650 files, and 50 pages of the pack"), "{why}");
         assert_eq!(independent_files(None, [0, 0], 0, None).outcome, Outcome::Undecided);
         let verdict = |low, high, is_cold| {
             independent_files(Some(&estimate((low + high) / 2.0, low, high)), [50, 700], 650, is_cold).outcome

@@ -8,6 +8,7 @@
 //! | `{name:value}` | a figure without its interval |
 //! | `{name:size}` | a ratio of sizes, which is exact: three decimals |
 //! | `{name:part}` | a share of which only all is `100 %` and only none is `0 %` |
+//! | `{name:kib}` | bytes in KiB (1024 bytes), the unit of pages and of reading ahead |
 //! | `{name:page/pages}` | a count with its noun |
 
 use repackbench_records::{Figure, Statement, StatementValue, StoredStatement, Unit};
@@ -145,6 +146,9 @@ fn figure_text(of: &Figure, style: &str) -> String {
     let show = |value: f64| match (style, of.unit) {
         ("size", Unit::Ratio) => three_decimals(value),
         ("part", Unit::Share) => part(value),
+        // Units of tables end at microseconds.
+        (_, Unit::Seconds) if (0.5e-9..1e-7).contains(&value) => format!("{:.0} ns", value * 1e9),
+        ("kib", Unit::Bytes) => format!("{} KiB", thousands(value as u64 >> 10)),
         (nouns, Unit::Count) if nouns.contains('/') => counted(value, nouns),
         (_, Unit::Ratio) => ratio(value),
         (_, unit) => signed(value, unit),
@@ -186,6 +190,8 @@ mod tests {
             (Figure { interval, ..Figure::ratio(0.5) }, "value", "0.50"),
             (Figure::ratio(0.98765), "size", "0.988"),
             (Figure::seconds(-0.25), "", "-250 ms"),
+            (Figure::bytes(131_072.0), "kib", "128 KiB"),
+            (Figure::seconds(2.4e-8), "", "24 ns"),
             (Figure::count(1_u64), "page/pages", "1 page"),
             (Figure::count(1200_u64), "page/pages", "1,200 pages"),
             (Figure::share(0.000_123), "part", "0.012 %"),

@@ -2,6 +2,7 @@
 //!
 //! [`statement`](super::statement) explains the placeholders.
 
+mod checkout_page_trace;
 mod common;
 mod compressors_by_level;
 mod flat_vs_gzip_tree;
@@ -10,8 +11,13 @@ mod zlib_vs_zstd_pack;
 /// Statements with their words.
 type Wording = &'static [(&'static str, &'static str)];
 
-const ALL: &[Wording] =
-    &[common::WORDING, compressors_by_level::WORDING, flat_vs_gzip_tree::WORDING, zlib_vs_zstd_pack::WORDING];
+const ALL: &[Wording] = &[
+    common::WORDING,
+    checkout_page_trace::WORDING,
+    compressors_by_level::WORDING,
+    flat_vs_gzip_tree::WORDING,
+    zlib_vs_zstd_pack::WORDING,
+];
 
 /// The template of the statement `id`.
 pub(crate) fn wording(id: &str) -> Option<&'static str> {

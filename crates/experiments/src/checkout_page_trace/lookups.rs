@@ -1,4 +1,5 @@
-//! Opening files that are not there: what a client does that looks for `.gitignore` in every folder of a work tree.
+//! Failed lookups: opening files that do not exist, as a client does that looks for `.gitignore` in every folder of a
+//! work tree.
 
 use std::{
     collections::HashSet,
@@ -16,17 +17,17 @@ use repackbench_timing::{
 
 use crate::ExperimentError;
 
-/// The folders of a tree, and which of the files asked for they hold.
+/// The folders of a tree, and which of the wanted files they hold.
 #[derive(Debug)]
 pub(super) struct Folders {
-    /// Relative to the root, which is the first; each before those in it.
+    /// Relative to the root, which is the first; each comes before its subfolders.
     folders: Vec<PathBuf>,
-    /// The paths of all files called as one of those that are looked for.
+    /// The paths of all files with one of the names that are looked for.
     present: HashSet<PathBuf>,
 }
 
 impl Folders {
-    /// Those of the files of a manifest, of which those called as one of `names` are noted.
+    /// The folders of a manifest's files, and its files with one of `names`.
     pub(super) fn of(manifest: &Changes, names: &[&str]) -> Self {
         let mut folders = vec![PathBuf::new()];
         let mut seen: HashSet<PathBuf> = folders.iter().cloned().collect();
@@ -46,13 +47,13 @@ impl Folders {
         Folders { folders, present }
     }
 
-    /// How many there are.
+    /// The number of folders.
     pub(super) fn len(&self) -> u64 {
         self.folders.len() as u64
     }
 
-    /// What an opening of `names` in every folder below `root` opens in vain, in the order of folders.
-    pub(super) fn futile(&self, root: &Path, names: &[&str]) -> Vec<PathBuf> {
+    /// The paths that do not exist when `names` are looked for in every folder below `root`, in the order of folders.
+    pub(super) fn missing(&self, root: &Path, names: &[&str]) -> Vec<PathBuf> {
         let in_folder = |folder: &PathBuf| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
         let wanted = self.folders.iter().flat_map(in_folder).filter(|path| !self.present.contains(path));
         wanted.map(|path| root.join(path)).collect()
@@ -65,11 +66,11 @@ fn to_path(bytes: &[u8]) -> PathBuf {
     PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
 }
 
-/// Opens each of `paths`, which should not be there, and says how long that took by `clock`.
+/// Opens each of `paths`, which should not exist, and returns the time that it took.
 ///
 /// # Errors
-/// The first that is there, or that could not be looked for; or that the clock does not tell the time.
-pub(super) fn open_in_vain(paths: &[PathBuf], clock: &dyn Clock) -> Result<Duration, ExperimentError> {
+/// The first path that exists, or that could not be looked for; or a failure of the clock.
+pub(super) fn open_missing(paths: &[PathBuf], clock: &dyn Clock) -> Result<Duration, ExperimentError> {
     let open = || {
         let mut unexpected = None;
         for path in paths {
@@ -98,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    /// Each look at it is a second after the one before.
+    /// Each reading is a second after the one before.
     struct SteppingClock(Cell<u64>);
 
     impl Clock for SteppingClock {
@@ -126,30 +127,30 @@ mod tests {
     }
 
     #[test]
-    fn every_folder_is_asked_once_and_what_is_there_is_left_out() {
+    fn each_folder_is_looked_at_once_without_existing_files() {
         let names = [".gitignore", ".gitattributes"];
         let files = manifest(&[".gitignore", "a", "b/c/d", "b/c/.gitattributes", "b/e", "f/.gitignore"]);
         let folders = Folders::of(&files, &names);
         assert_eq!(folders.len(), 4);
-        let futile = |names: &[&str]| -> Vec<String> {
-            let paths = folders.futile(Path::new("/r"), names);
+        let missing = |names: &[&str]| -> Vec<String> {
+            let paths = folders.missing(Path::new("/r"), names);
             paths.iter().map(|path| path.to_str().unwrap().to_owned()).collect()
         };
-        assert_eq!(futile(&names[..1]), ["/r/b/.gitignore", "/r/b/c/.gitignore"]);
+        assert_eq!(missing(&names[..1]), ["/r/b/.gitignore", "/r/b/c/.gitignore"]);
         assert_eq!(
-            futile(&names),
+            missing(&names),
             ["/r/.gitattributes", "/r/b/.gitignore", "/r/b/.gitattributes", "/r/b/c/.gitignore", "/r/f/.gitattributes"]
         );
     }
 
     #[test]
-    fn what_is_there_after_all_is_an_error() {
+    fn existing_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let paths = vec![folder.path().join("x"), folder.path().join("y")];
         let clock = SteppingClock(Cell::new(0));
-        assert_eq!(open_in_vain(&paths, &clock).unwrap(), Duration::from_secs(1));
+        assert_eq!(open_missing(&paths, &clock).unwrap(), Duration::from_secs(1));
         std::fs::write(&paths[1], "").unwrap();
-        let error = open_in_vain(&paths, &clock).unwrap_err();
+        let error = open_missing(&paths, &clock).unwrap_err();
         let ExperimentError::Io { path, source, .. } = error else { panic!("{error}") };
         assert_eq!((path, source.kind()), (paths[1].clone(), io::ErrorKind::AlreadyExists));
     }
