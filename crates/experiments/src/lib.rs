@@ -29,9 +29,8 @@ mod setting;
 mod tables;
 #[cfg(test)]
 mod tests;
-mod text;
 mod variants;
-// TODO-convert mod zlib_vs_lz4_revlog;
+mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
 
 pub use context::{Context, Options};

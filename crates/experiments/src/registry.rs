@@ -5,7 +5,8 @@ use repackbench_records::{Experiment, Published, Statement, Storage, Vcs, publis
 use repackbench_timing::record_names::vcs_of;
 
 use crate::{
-    Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_zstd_pack,
+    Context, ExperimentError, checkout_page_trace, compressors_by_level, flat_vs_gzip_tree, zlib_vs_lz4_revlog,
+    zlib_vs_zstd_pack,
 };
 
 /// An experiment that can be run again.
@@ -44,6 +45,13 @@ const EXPERIMENTS: &[RegisteredExperiment] = &[
         reads_deltas: true,
         makes_files: false,
         run: checkout_page_trace::run,
+    },
+    RegisteredExperiment {
+        name: zlib_vs_lz4_revlog::NAME,
+        vcs: Some(Vcs::Mercurial),
+        reads_deltas: true,
+        makes_files: true,
+        run: zlib_vs_lz4_revlog::run,
     },
     RegisteredExperiment {
         name: zlib_vs_zstd_pack::NAME,
@@ -98,7 +106,7 @@ impl RegisteredExperiment {
 
 /// Judges the claims that take several repositories, in the `results` of several.
 pub fn compare_repositories(results: &mut [Experiment]) {
-    let _ = results;
+    zlib_vs_lz4_revlog::compare_repositories(results);
 }
 
 #[cfg(test)]

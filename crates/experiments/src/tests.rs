@@ -94,7 +94,7 @@ impl Setting {
     /// Runs `experiment`.
     pub(crate) fn run(
         &self,
-        experiment: fn(&Context<'_>) -> Result<Experiment, ExperimentError>,
+        experiment: impl FnOnce(&Context<'_>) -> Result<Experiment, ExperimentError>,
     ) -> Result<Experiment, ExperimentError> {
         let source = Repository::open(&self.folder.path().join("source")).unwrap();
         experiment(&Context {

@@ -1,9 +1,17 @@
-//! What lz4 in place of zlib changes for the size of revlogs, `update` and `clone --pull`: the experiment of 2012.
+//! `zlib-vs-lz4-revlog` (O'Sullivan, 2012): what lz4 instead of zlib changes for the size of revlogs, `update` and
+//! `clone --pull`.
 //!
-//! Its hg was patched; here it is not, and an extension brings the codecs. Repositories of 2012 had neither general deltas nor sparse
-//! revlogs, and their manifests were stored otherwise, so that a copy in that layout is measured beside the repository as found.
+//! The hg of 2012 was patched; here it is not, and an extension brings the codecs. Repositories of 2012 had neither
+//! general deltas nor sparse revlogs, and their manifests were stored differently, so a copy in that layout is measured
+//! beside the repository as found.
+//!
+//! - [`layout`]: the copy in the layout of 2012;
+//! - [`findings`]: the figures of one layout; [`shares`]: zlib's share of the CPU time; [`memory`]: memory;
+//! - [`claims`]: the verdict on each claim; [`several`]: the verdict that takes several repositories;
+//! - [`tables`]: the figures beside the published ones, differences and notes.
 
 mod claims;
+mod findings;
 mod layout;
 mod memory;
 mod several;
@@ -12,7 +20,7 @@ mod tables;
 
 use repackbench_codec::CodecSpec;
 use repackbench_reader::Repository;
-use repackbench_records::{Experiment, SizeRecord};
+use repackbench_records::{Experiment, SizeRecord, Statement, StatementValue, StoredStatement};
 use repackbench_timing::{
     BenchError,
     arms::stock::{Receiver, StockWorkload, copy_repository},
@@ -22,7 +30,7 @@ use repackbench_timing::{
 use repackbench_writer::cache::GetOrMakeError;
 
 pub(crate) use self::several::compare_repositories;
-use self::{layout::OldLayout, tables::LayoutFindings};
+use self::{findings::LayoutFindings, layout::OldLayout};
 use crate::{
     Context, ExperimentError,
     budget::{Budget, time_to_look},
@@ -35,15 +43,15 @@ use crate::{
 
 pub(crate) const NAME: &str = "zlib-vs-lz4-revlog";
 
-/// What all are compared with.
+/// The codec that all others are compared with.
 const BASELINE: &str = "zlib:6";
 /// The codecs that were published, those that most claims are about first.
 const CODECS: [&str; 2] = ["lz4", "lz4hc:9"];
-/// What hg writes today, which every benchmark of Mercurial has a row of.
+/// The codec that hg writes today; every benchmark of Mercurial has a row of it.
 const TODAY: &str = "zstd:3";
-/// Whose rows tell what any compression costs.
+/// No compression: its rows show the cost of any.
 const STORE: &str = "store";
-/// How many changesets come anew.
+/// The number of new changesets in a pull.
 const NEW_CHANGESETS: u64 = 100;
 
 /// The parts of the budget.
@@ -59,46 +67,73 @@ mod weight {
     pub(super) const ALL: u32 = REPLAYS + NEWEST + UPDATE + CLONE + PULL + OLD_REPLAYS + OLD_UPDATE + OLD_CLONE;
 }
 
+/// The layout of a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LayoutKind {
+    /// The repository's own.
+    AsFound,
+    /// That of 2012.
+    Of2012,
+}
+
+impl LayoutKind {
+    /// Its name in the names of repositories.
+    fn name(self) -> &'static str {
+        match self {
+            LayoutKind::AsFound => "as found",
+            LayoutKind::Of2012 => "in the layout of 2012",
+        }
+    }
+
+    /// A statement about the layout.
+    fn says(self, id: &str) -> Statement {
+        let layout = match self {
+            LayoutKind::AsFound => "as-found",
+            LayoutKind::Of2012 => "in-the-layout-of-2012",
+        };
+        Statement::new(id).with("layout", Statement::new(layout))
+    }
+}
+
 /// A repository in one layout, with its variants.
-pub(super) struct Layout<'a> {
-    /// What tables call it.
-    pub(super) name: &'static str,
+struct Layout<'a> {
+    kind: LayoutKind,
     source: &'a Repository,
-    pub(super) as_found: SizeRecord,
-    pub(super) baseline: Sized,
-    /// Those of [`CODECS`], then [`TODAY`]'s and [`STORE`]'s.
-    pub(super) codecs: Vec<Sized>,
+    as_found: SizeRecord,
+    baseline: Sized,
+    /// The variants of [`CODECS`], then of [`TODAY`] and [`STORE`].
+    codecs: Vec<Sized>,
 }
 
 impl<'a> Layout<'a> {
-    fn make(context: &Context<'_>, name: &'static str, source: &'a Repository) -> Result<Self, ExperimentError> {
+    fn make(context: &Context<'_>, kind: LayoutKind, source: &'a Repository) -> Result<Self, ExperimentError> {
         let codecs = CODECS.iter().chain([&TODAY, &STORE]).map(|text| Sized::make(context, source, text));
         Ok(Layout {
-            name,
+            kind,
             source,
-            as_found: measure(source, name)?,
+            as_found: measure(source, kind.name())?,
             baseline: Sized::make(context, source, BASELINE)?,
             codecs: codecs.collect::<Result<_, _>>()?,
         })
     }
 
-    /// The whole of its name for tables.
+    /// The name of the repository in this layout.
     fn repository(&self, context: &Context<'_>) -> String {
-        if self.name == AS_FOUND { context.name.to_owned() } else { format!("{}, {}", context.name, self.name) }
+        match self.kind {
+            LayoutKind::AsFound => context.name.to_owned(),
+            kind => format!("{}, {}", context.name, kind.name()),
+        }
     }
 }
-
-pub(super) const AS_FOUND: &str = "as found";
-pub(super) const OLD: &str = "in the layout of 2012";
 
 pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> {
     let published = published(NAME)?;
     let mut experiment = begin(context, published)?;
     let mut notes = Vec::new();
-    let found = Layout::make(context, AS_FOUND, context.source)?;
+    let found = Layout::make(context, LayoutKind::AsFound, context.source)?;
     let old_layout = layout::make(context, &mut notes)?;
     let old = match &old_layout {
-        Some(OldLayout { repository, .. }) => Some(Layout::make(context, OLD, repository)?),
+        Some(OldLayout { repository, .. }) => Some(Layout::make(context, LayoutKind::Of2012, repository)?),
         None => None,
     };
     let deltas = if context.options.is_repacked { Some(deltas::measure(context)?) } else { None };
@@ -118,17 +153,17 @@ pub(crate) fn run(context: &Context<'_>) -> Result<Experiment, ExperimentError> 
     experiment.differences = tables::differences(context, &layouts);
     experiment.tables = tables::tables(&layouts);
     experiment.claims = claims::claims(published, &layouts);
-    experiment.notes = tables::notes(published);
+    experiment.notes = tables::notes();
     if let Some(deltas) = &deltas {
         experiment.tables.push(deltas::table(deltas));
-        experiment.notes.extend(deltas::note(deltas));
+        experiment.notes.extend(deltas::note(deltas).map(StoredStatement::from));
     }
     let is_interrupted = measuring.is_interrupted || of_old.as_ref().is_some_and(|of_old| of_old.is_interrupted);
-    experiment.notes.extend(notes);
+    experiment.notes.extend(notes.into_iter().map(StoredStatement::from));
     experiment.notes.append(&mut measuring.left_out);
     experiment.notes.extend(of_old.into_iter().flat_map(|of_old| of_old.left_out));
     if is_interrupted {
-        experiment.notes.push("The user stopped it: what comes after is not there.".to_owned());
+        experiment.notes.push(Statement::new("user-stopped").into());
     }
     Ok(experiment)
 }
@@ -150,10 +185,11 @@ fn measure_all(
         floor_of(WorkloadSpec::Traverse),
         floor_of(WorkloadSpec::Serve(Exchange::Zlib)),
     ];
-    let job = Job::new("Replays of update, and the codecs alone", Work::Replays(replays), weight::REPLAYS, &specs);
+    let what = Statement::new("replays-of-update-and-codecs");
+    let job = Job::new(what, Work::Replays(replays), weight::REPLAYS, &specs);
     measuring.measure(&job.with_rows(3, 1), &mut budget)?;
     let newest = vec![floor_of(WorkloadSpec::Serve(Exchange::Zlib)), floor_of(WorkloadSpec::Ingest)];
-    let job = Job::new("The codecs alone in a pull", Work::Replays(newest), weight::NEWEST, &specs);
+    let job = Job::new(Statement::new("codecs-in-a-pull"), Work::Replays(newest), weight::NEWEST, &specs);
     measuring.measure(&job.with_rows(3, 1).of_newest(NEW_CHANGESETS), &mut budget)?;
     let (update, clone) = look(measuring, found, &budget, [weight::UPDATE, weight::CLONE])?;
     measuring.measure(&rows.update("hg update", weight::UPDATE).taking(update), &mut budget)?;
@@ -163,45 +199,46 @@ fn measure_all(
     let Some((measuring_old, old)) = old else { return Ok(()) };
     measuring_old.is_interrupted = measuring.is_interrupted;
     let replays = vec![WorkloadSpec::Checkout, floor_of(WorkloadSpec::Checkout)];
-    let what = "Replays of update in the layout of 2012";
+    let in_old_layout = |what: StatementValue| LayoutKind::Of2012.says("in-layout").with("what", what);
+    let what = in_old_layout(Statement::new("replays-of-update").into());
     let job = Job::new(what, Work::Replays(replays), weight::OLD_REPLAYS, &specs);
     measuring_old.measure(&job.with_rows(3, 1), &mut budget)?;
     let (update, clone) = look(measuring_old, old, &budget, [weight::OLD_UPDATE, weight::OLD_CLONE])?;
-    let job = rows.update("hg update in the layout of 2012", weight::OLD_UPDATE).taking(update);
+    let job = rows.update(in_old_layout("hg update".into()), weight::OLD_UPDATE).taking(update);
     measuring_old.measure(&job, &mut budget)?;
-    let job = rows.clone_pull("hg clone --pull in the layout of 2012", weight::OLD_CLONE).taking(clone);
+    let job = rows.clone_pull(in_old_layout("hg clone --pull".into()), weight::OLD_CLONE).taking(clone);
     measuring_old.measure(&job, &mut budget)
 }
 
-/// The rows that hg's commands have.
+/// The rows of hg's commands.
 struct RowsOfHg {
-    /// Codecs besides the baseline and today's, those that most claims are about first.
+    /// Codecs other than the baseline and today's, those that most claims are about first.
     codecs: Vec<CodecSpec>,
-    /// Rows of an update besides one of each codec.
+    /// Rows of an update other than one of each codec.
     others: usize,
 }
 
 impl RowsOfHg {
-    /// Without the extension hg reads zlib, zstd and what is not compressed alone.
+    /// Without the extension hg reads only zlib, zstd and what is not compressed.
     fn new(context: &Context<'_>, specs: &[CodecSpec]) -> Result<Self, ExperimentError> {
         let has_extension = context.options.hg_extension.is_some();
         let specs = if has_extension { specs } else { &[] };
-        // As found, zlib and zstd; with the extension zlib, zstd and store once more.
+        // As found, zlib and zstd; with the extension, zlib, zstd and store once more.
         let others = if has_extension { 6 } else { 3 };
         Ok(RowsOfHg { codecs: specs.iter().cloned().chain([spec(STORE)?]).collect(), others })
     }
 
-    fn update<'a>(&'a self, what: &'a str, weight: u32) -> Job<'a> {
+    fn update(&self, what: impl Into<StatementValue>, weight: u32) -> Job<'_> {
         let work = Work::Commands(vec![StockWorkload::Replayed(WorkloadSpec::Checkout)]);
         Job::new(what, work, weight, &self.codecs).with_rows(self.others, 1)
     }
 
-    fn clone_pull<'a>(&'a self, what: &'a str, weight: u32) -> Job<'a> {
+    fn clone_pull(&self, what: impl Into<StatementValue>, weight: u32) -> Job<'_> {
         self.exchange(what, StockWorkload::Clone(Receiver::Same), weight)
     }
 
-    /// What has no row of the source as found, as that may be under several codecs.
-    fn exchange<'a>(&'a self, what: &'a str, workload: StockWorkload, weight: u32) -> Job<'a> {
+    /// A command without a row of the source as found, which may be under several codecs.
+    fn exchange(&self, what: impl Into<StatementValue>, workload: StockWorkload, weight: u32) -> Job<'_> {
         Job::new(what, Work::Commands(vec![workload]), weight, &self.codecs).with_rows(self.others - 1, 1)
     }
 }
@@ -210,8 +247,8 @@ fn floor_of(workload: WorkloadSpec) -> WorkloadSpec {
     WorkloadSpec::Floor(Box::new(workload))
 }
 
-/// How long `hg update` and `hg clone --pull` take on the baseline, in copies: hg writes caches beside what it reads. Each may take what is
-/// due to a job of its weight.
+/// The times of `hg update` and `hg clone --pull` on the baseline, in copies because hg writes caches beside what it
+/// reads. Each may take the share of a job of its weight.
 fn look(
     measuring: &Measuring<'_>,
     layout: &Layout<'_>,
@@ -229,7 +266,7 @@ fn look(
     let from = layout.baseline.variant.path().join(".hg");
     copy_repository(&from, &copy.join(".hg")).map_err(BenchError::from)?;
     let mut command = probe::hg(context, scratch.path());
-    if layout.name == OLD {
+    if layout.kind == LayoutKind::Of2012 {
         layout::write_as_then(&mut command);
     }
     command.args(["clone", "-q", "--pull", "-U"]).arg(&copy).arg(scratch.path().join("clone"));
@@ -239,4 +276,48 @@ fn look(
     command.arg("-R").arg(&copy).args(["update", "-q", "-r", revision]);
     let updated = probe::time_of(context, command, "hg update", time_to_look(budget, update_weight)?)?;
     Ok((updated, cloned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        tests::{Setting, assert_all_worded, blocks, by_client, files_of},
+        zlib_vs_lz4_revlog::{
+            claims::tests::size,
+            findings::{LZ4, LZ4HC, ZLIB},
+        },
+    };
+
+    #[test]
+    fn whole_result_has_words_for_all_statements() {
+        let mut records = by_client("checkout", &[("zlib:6", 0.9), ("lz4", 0.8), ("lz4hc:9", 0.8), ("store", 0.5)]);
+        records.extend(by_client("clone:same", &[("zlib:6", 1.0), ("lz4", 0.6), ("lz4hc:9", 1.0)]));
+        for record in &mut records {
+            record.usage.peak_resident_bytes = Some(100_000_000);
+        }
+        for workload in ["checkout", "floor:checkout", "encode", "floor:traverse"] {
+            records.extend(blocks(workload, "zlib:6", "lz4", 0.5));
+            records.extend(blocks(workload, "zlib:6", "lz4hc:9", 0.5));
+        }
+        let sizes = || vec![(ZLIB, size(40, 60)), (LZ4, size(60, 60)), (LZ4HC, size(50, 60))];
+        let published = published(NAME).unwrap();
+        let setting = Setting::new(&files_of(1), 1);
+        for kinds in [&[LayoutKind::AsFound][..], &[LayoutKind::AsFound, LayoutKind::Of2012]] {
+            let layouts: Vec<LayoutFindings<'_>> =
+                kinds.iter().map(|kind| LayoutFindings::of(*kind, published, &records, sizes())).collect();
+            let result = setting.run(|context| {
+                let mut result = begin(context, published)?;
+                result.differences = tables::differences(context, &layouts);
+                result.tables = tables::tables(&layouts);
+                result.claims = claims::claims(published, &layouts);
+                result.notes = tables::notes();
+                Ok(result)
+            });
+            let result = result.unwrap();
+            assert_all_worded(&result);
+            assert_eq!(result.tables.len(), 5 * layouts.len());
+            assert_eq!(result.claims.len(), published.claims.len());
+        }
+    }
 }

@@ -1,10 +1,11 @@
-//! The layout of 2012: no general deltas, no sparse revlogs. hg itself makes the copy.
+//! The layout of 2012: no general deltas, no sparse revlogs. The copy is made by hg itself.
 
 use std::{fs, process::Command};
 
 use repackbench_client::{HgProgram, run};
 use repackbench_codec::FORMAT_VERSION;
 use repackbench_reader::Repository;
+use repackbench_records::Statement;
 use repackbench_timing::arms::stock::LATER_LAYOUTS;
 use repackbench_writer::{
     ConvertJob, Layout, WriterError,
@@ -18,13 +19,13 @@ use crate::{
     variants::{of_variant, spec},
 };
 
-/// What the cache calls it.
+/// Its spec in the cache.
 const SPEC: &str = "zlib:6, layout of 2012";
 
-/// How hg is told to write as it did then, beside doing without [`LATER_LAYOUTS`].
+/// The settings with which hg writes as it did then, in addition to those without [`LATER_LAYOUTS`].
 const SETTINGS: [&str; 2] = ["format.use-persistent-nodemap=no", "format.revlog-compression=zlib"];
 
-/// Lets `command`, which is hg, make repositories as it did then.
+/// Makes `command`, which is hg, create repositories as it did then.
 pub(super) fn write_as_then(command: &mut Command) {
     for setting in LATER_LAYOUTS.map(|(_, setting)| setting).into_iter().chain(SETTINGS) {
         command.args(["--config", setting]);
@@ -38,15 +39,15 @@ pub(super) struct OldLayout {
     _in_use: VariantDir,
 }
 
-/// Makes the copy, or takes it from the cache. `None`, and a note, where hg is not there or cannot.
-pub(super) fn make(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Option<OldLayout>, ExperimentError> {
+/// Makes the copy, or takes it from the cache. `None`, and a note, if hg is missing or cannot make it.
+pub(super) fn make(context: &Context<'_>, notes: &mut Vec<Statement>) -> Result<Option<OldLayout>, ExperimentError> {
     let made = HgProgram::new(&context.options.hg, None)
         .map_err(|error| GetOrMakeError::Make(WriterError::from(error)).into())
         .and_then(|hg| cached(context, hg.version()));
     let in_use = match made {
         Ok(in_use) => in_use,
         Err(Stopped::Hg(why)) => {
-            notes.push(format!("The layout of 2012 was left out, as hg did not make it: {why}."));
+            notes.push(Statement::new("old-layout-not-made").with("error", why));
             return Ok(None);
         }
         Err(Stopped::Other(error)) => return Err(error),
@@ -55,7 +56,7 @@ pub(super) fn make(context: &Context<'_>, notes: &mut Vec<String>) -> Result<Opt
     if let Repository::Hg(found) = &repository
         && let Some((later, _)) = LATER_LAYOUTS.iter().find(|(later, _)| found.requirements().contains(later))
     {
-        notes.push(format!("The layout of 2012 was left out: this hg writes repositories with {later} all the same."));
+        notes.push(Statement::new("old-layout-not-written").with("requirement", *later));
         return Ok(None);
     }
     Ok(Some(OldLayout { repository, _in_use: in_use }))
@@ -83,7 +84,7 @@ impl From<ExperimentError> for Stopped {
     }
 }
 
-/// The copy through the cache. Its key tells the state of the source, and hg's version.
+/// The copy through the cache. Its key holds the state of the source and the version of hg.
 fn cached(context: &Context<'_>, version: &str) -> Result<VariantDir, Stopped> {
     let state = fingerprint(context.source).map_err(ExperimentError::from)?;
     let inputs = VariantInputs {

@@ -6,6 +6,7 @@ mod checkout_page_trace;
 mod common;
 mod compressors_by_level;
 mod flat_vs_gzip_tree;
+mod zlib_vs_lz4_revlog;
 mod zlib_vs_zstd_pack;
 
 /// Statements with their words.
@@ -16,6 +17,7 @@ const ALL: &[Wording] = &[
     checkout_page_trace::WORDING,
     compressors_by_level::WORDING,
     flat_vs_gzip_tree::WORDING,
+    zlib_vs_lz4_revlog::WORDING,
     zlib_vs_zstd_pack::WORDING,
 ];
 

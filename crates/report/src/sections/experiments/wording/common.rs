@@ -11,6 +11,7 @@ pub(super) const WORDING: Wording = &[
     ("size-range", "{least:size} to {most:size}"),
     // Subjects.
     ("under", "{what} under {spec}"),
+    ("compressing", "compressing with {codec}"),
     ("full-repack", "a full repack under {spec}"),
     // Verdicts on times: the rules are in the crate of analysis.
     ("not-measured", "{what} was not measured."),
@@ -47,6 +48,11 @@ pub(super) const WORDING: Wording = &[
     ("size-on-other-side", "the ratio of {what} lies on the other side of 1 than the published {figure}."),
     // Differences from the published set-up.
     ("another-repository", "the repository is {name} with {objects} objects; published was {published}."),
+    // Notes.
+    (
+        "peak-memory-of-commands",
+        "peak memory of a command is that of its largest process, in one run before the timed ones; mapped pages of files count.",
+    ),
     // What was left out.
     ("user-stopped", "the user stopped the experiment: what would have followed is missing."),
     ("user-stopped-part", "{what}: stopped by the user."),

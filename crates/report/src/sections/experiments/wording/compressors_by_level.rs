@@ -5,7 +5,6 @@ use super::Wording;
 pub(super) const WORDING: Wording = &[
     // Subjects.
     ("decompressing", "decompressing {codec}"),
-    ("compressing", "compressing with {codec}"),
     ("decompressing-lzo-9", "decompressing lzo -9 instead of lzo -3 from memory to memory"),
     ("writing-and-reading-twice", "writing the files and reading them twice with little memory"),
     // Measured figures.

@@ -75,8 +75,4 @@ pub(super) const WORDING: Wording = &[
         "times of commands are elapsed time, and user time of the process and all its children: medians, except the best of five for rev-list. \
          Ratios are of CPU time, from pairs of runs in the same block, with 95 % intervals.",
     ),
-    (
-        "peak-memory-of-commands",
-        "peak memory of a command is that of its largest process, in one run before the timed ones; mapped pages of packs count.",
-    ),
 ];
