@@ -2,7 +2,7 @@
 
 use std::ptr;
 
-use libc::{c_uint, c_ulong};
+use libc::{c_char, c_int, c_uint, c_ulong};
 use repackbench_preload_abi::ZStream;
 
 /// The checksum of nothing, which a new stream shows.
@@ -20,4 +20,14 @@ pub(crate) fn take(caller: &mut ZStream, count: c_uint) {
     caller.next_in = caller.next_in.wrapping_add(count as usize);
     caller.avail_in -= count;
     caller.total_in = caller.total_in.wrapping_add(c_ulong::from(count));
+}
+
+/// Whether the caller was built for a zlib whose streams are laid out as ours.
+///
+/// # Safety
+/// `version` must be null or a C string.
+#[inline]
+pub(crate) unsafe fn has_our_layout(version: *const c_char, size: c_int) -> bool {
+    // SAFETY: as the caller vouches.
+    !version.is_null() && unsafe { *version } == b'1'.cast_signed() && size == ZStream::SIZE
 }

@@ -4,8 +4,9 @@ use libc::{c_char, c_int, c_uint, c_ulong, c_void};
 use repackbench_preload_abi::{MEM_ERROR, OK, STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
+    caller::has_our_layout,
+    deflate_stream::{self, DeflateOwner, DeflateStream, Settings, find},
     guarded,
-    written::{self, Settings, Whose, Written, find},
     zlib::zlib,
 };
 
@@ -42,9 +43,9 @@ unsafe extern "C" fn deflateInit2_(
         // SAFETY: null or a valid stream, as zlib.h wants it; the version null or a C string.
         unsafe {
             if is_ordinary(settings)
-                && is_of_this_zlib(version, size)
+                && has_our_layout(version, size)
                 && let Some(caller) = stream.as_mut()
-                && written::open(caller, settings)
+                && deflate_stream::open(caller, settings)
             {
                 return OK;
             }
@@ -70,13 +71,6 @@ fn is_ordinary(settings: Settings) -> bool {
         && (STRATEGY..=LAST_STRATEGY).contains(&strategy)
 }
 
-/// # Safety
-/// `version` must be null or a C string.
-unsafe fn is_of_this_zlib(version: *const c_char, size: c_int) -> bool {
-    // SAFETY: as the caller vouches.
-    !version.is_null() && unsafe { *version } == b'1'.cast_signed() && size == ZStream::SIZE
-}
-
 /// Answers for a stream: `ours` for one of ours, `zlibs` for all others. A panic is told as a lack of memory, the one error that all of
 /// git heeds.
 ///
@@ -90,9 +84,9 @@ unsafe fn answer(
     guarded(MEM_ERROR, || {
         // SAFETY: as the caller vouches.
         match unsafe { find(stream) } {
-            Whose::Ours(caller) => ours(caller),
-            Whose::Zlibs => zlib().map_or(STREAM_ERROR, |zlib| zlibs(zlib.functions)),
-            Whose::Nobodys => STREAM_ERROR,
+            DeflateOwner::Ours(caller) => ours(caller),
+            DeflateOwner::Zlib => zlib().map_or(STREAM_ERROR, |zlib| zlibs(zlib.functions)),
+            DeflateOwner::Invalid => STREAM_ERROR,
         }
     })
 }
@@ -100,36 +94,36 @@ unsafe fn answer(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflate(stream: *mut ZStream, flush: c_int) -> c_int {
     // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(stream, |caller| Written::deflate(caller, flush), |zlib| (zlib.deflate)(stream, flush)) }
+    unsafe { answer(stream, |caller| DeflateStream::deflate(caller, flush), |zlib| (zlib.deflate)(stream, flush)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateEnd(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller cover both.
-    unsafe { answer(stream, |caller| Written::end(caller), |zlib| (zlib.deflate_end)(stream)) }
+    unsafe { answer(stream, |caller| DeflateStream::end(caller), |zlib| (zlib.deflate_end)(stream)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateReset(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
-    unsafe { answer(stream, |caller| Written::of(caller).reset(caller), |zlib| (zlib.deflate_reset)(stream)) }
+    unsafe { answer(stream, |caller| DeflateStream::of(caller).reset(caller), |zlib| (zlib.deflate_reset)(stream)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn deflateBound(stream: *mut ZStream, source_len: c_ulong) -> c_ulong {
     // More than any stream has, of zlib's or ours.
-    let refused = written::bound(source_len);
+    let refused = deflate_stream::bound(source_len);
     guarded(refused, || {
         // SAFETY: zlib.h's duties of the caller; a state that becomes zlib's is not used again here.
         unsafe {
             match find(stream) {
-                Whose::Ours(caller) => Written::of(caller).bound(source_len).unwrap_or_else(|| {
-                    Written::begin_anew_as_zlibs(caller, refused, |zlib, stream| {
+                DeflateOwner::Ours(caller) => DeflateStream::of(caller).bound(source_len).unwrap_or_else(|| {
+                    DeflateStream::reopen_as_zlib(caller, refused, |zlib, stream| {
                         (zlib.deflate_bound)(stream, source_len)
                     })
                 }),
-                Whose::Zlibs => zlib().map_or(refused, |zlib| (zlib.functions.deflate_bound)(stream, source_len)),
-                Whose::Nobodys => refused,
+                DeflateOwner::Zlib => zlib().map_or(refused, |zlib| (zlib.functions.deflate_bound)(stream, source_len)),
+                DeflateOwner::Invalid => refused,
             }
         }
     })
@@ -142,7 +136,7 @@ unsafe extern "C" fn deflatePending(stream: *mut ZStream, pending: *mut c_uint, 
         answer(
             stream,
             |caller| {
-                let (bytes_left, bits_left) = Written::of(caller).pending();
+                let (bytes_left, bits_left) = DeflateStream::of(caller).pending();
                 if let Some(pending) = pending.as_mut() {
                     *pending = bytes_left;
                 }
@@ -174,8 +168,8 @@ unsafe fn decided_for_zlib(stream: *mut ZStream, call: impl Fn(&ZlibFunctions, *
     unsafe {
         answer(
             stream,
-            |caller| match Written::of(caller).is_new() {
-                true => Written::begin_anew_as_zlibs(caller, MEM_ERROR, &call),
+            |caller| match DeflateStream::of(caller).is_new() {
+                true => DeflateStream::reopen_as_zlib(caller, MEM_ERROR, &call),
                 false => STREAM_ERROR,
             },
             |zlib| call(zlib, stream),

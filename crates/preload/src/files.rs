@@ -5,13 +5,11 @@
 
 use std::ffi::CStr;
 
-use libc::{
-    AT_FDCWD, EACCES, ENOSYS, FILE, O_ACCMODE, O_APPEND, O_CREAT, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t,
-};
+use libc::{AT_FDCWD, EACCES, FILE, O_ACCMODE, O_APPEND, O_CREAT, O_RDONLY, O_TRUNC, c_char, c_int, c_uint, mode_t};
 
 use crate::{
     guard, guarded,
-    host::{behind, set_errno},
+    next::{call_next, set_errno, unsupported},
     objects::{self, ObjectFile},
     repository,
 };
@@ -35,22 +33,17 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
     // SAFETY: not null, so a C string.
     let path = unsafe { CStr::from_ptr(path) };
     if !guard::is_config(path) {
-        let makes = flags & O_CREAT != 0 && guard::has_hidden_any();
-        let leaves = makes && guarded(false, || repository::is_a_copy_without_guard(path.to_bytes()));
+        let makes = flags & O_CREAT != 0 && guard::has_hidden_a_guard();
+        let leaves = makes && guarded(false, || repository::is_unguarded_copy(path.to_bytes()));
         return if leaves { Opening::Refused } else { Opening::Ordinary };
     }
     guarded(Opening::Refused, || match flags & O_ACCMODE {
-        O_RDONLY => guard::hidden(folder, path).map_or(Opening::Ordinary, Opening::Ours),
+        O_RDONLY => guard::config_without_guard(folder, path).map_or(Opening::Ordinary, Opening::Ours),
         // What is appended takes nothing away.
         _ if flags & O_APPEND != 0 && flags & O_TRUNC == 0 => Opening::Ordinary,
         _ if guard::is_protected(folder, path) => Opening::Refused,
         _ => Opening::Ordinary,
     })
-}
-
-fn missing() -> c_int {
-    set_errno(ENOSYS);
-    -1
 }
 
 fn refused() -> c_int {
@@ -73,6 +66,23 @@ unsafe fn opened(descriptor: c_int, folder: c_int, path: *const c_char) -> c_int
     descriptor
 }
 
+/// The folder that relative paths start from: the one that is given, or the current one.
+macro_rules! folder_or_current {
+    () => {
+        AT_FDCWD
+    };
+    ($folder:ident) => {
+        $folder
+    };
+}
+
+/// `c_int`, for each argument of the given name.
+macro_rules! c_int {
+    ($argument:ident) => {
+        c_int
+    };
+}
+
 macro_rules! opens {
     ($($symbol:ident = $name:literal ($($folder:ident)?) $($mode:ident)?;)*) => {
         $(#[unsafe(no_mangle)]
@@ -85,25 +95,22 @@ macro_rules! opens {
             // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged. A mode that was
             // not given is whatever its register holds, and nobody looks at it.
             unsafe {
-                match opening(opens!(@or_here $($folder)?), path, flags) {
+                match opening(folder_or_current!($($folder)?), path, flags) {
                     Opening::Ours(descriptor) => descriptor,
                     Opening::Refused => refused(),
                     Opening::Ordinary => opened(
-                        behind!(
-                            $name: fn($(opens!(@number $folder),)? *const c_char, c_int $(, opens!(@mode $mode))?) -> c_int,
+                        call_next!(
+                            $name: fn($(c_int!($folder),)? *const c_char, c_int $(, opens!(@mode $mode))?) -> c_int,
                             ($($folder,)? path, flags $(, $mode)?),
-                            missing()
+                            unsupported(-1)
                         ),
-                        opens!(@or_here $($folder)?),
+                        folder_or_current!($($folder)?),
                         path,
                     ),
                 }
             }
         })*
     };
-    (@or_here) => { AT_FDCWD };
-    (@or_here $folder:ident) => { $folder };
-    (@number $folder:ident) => { c_int };
     (@mode $mode:ident) => { mode_t };
 }
 
@@ -146,7 +153,7 @@ macro_rules! opens_streams {
                         refused();
                         std::ptr::null_mut()
                     }
-                    Opening::Ordinary => behind!(
+                    Opening::Ordinary => call_next!(
                         $name: fn(*const c_char, *const c_char) -> *mut FILE,
                         (path, mode),
                         std::ptr::null_mut()
@@ -172,54 +179,7 @@ unsafe fn may_replace(from_folder: c_int, from: *const c_char, to_folder: c_int,
     }
     // SAFETY: not null, so C strings.
     let (from, to) = unsafe { (CStr::from_ptr(from), CStr::from_ptr(to)) };
-    !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::put_back(from_folder, from, to_folder, to))
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn rename(from: *const c_char, to: *const c_char) -> c_int {
-    // SAFETY: the caller's duties are those of the C library's function.
-    unsafe {
-        match may_replace(AT_FDCWD, from, AT_FDCWD, to) {
-            true => behind!(c"rename": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
-            false => refused(),
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn renameat(from_folder: c_int, from: *const c_char, to_folder: c_int, to: *const c_char) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_replace(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"renameat": fn(c_int, *const c_char, c_int, *const c_char) -> c_int,
-                (from_folder, from, to_folder, to),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn renameat2(
-    from_folder: c_int,
-    from: *const c_char,
-    to_folder: c_int,
-    to: *const c_char,
-    flags: c_uint,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_replace(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"renameat2": fn(c_int, *const c_char, c_int, *const c_char, c_uint) -> c_int,
-                (from_folder, from, to_folder, to, flags),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
+    !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::restore_guard(from_folder, from, to_folder, to))
 }
 
 /// Whether a program that sees no guard may make a link.
@@ -236,37 +196,41 @@ unsafe fn may_link(from_folder: c_int, from: *const c_char, to_folder: c_int, to
     if !is_known(from_folder, from) || !is_known(to_folder, to) || ObjectFile::at(from).is_none() {
         return true;
     }
-    guarded(true, || !(repository::would_leave_a_variant(from, to) && guard::is_hidden_from_this_program()))
+    guarded(true, || !(repository::links_out_of_variant(from, to) && guard::is_hidden_from_this_process()))
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn link(from: *const c_char, to: *const c_char) -> c_int {
-    // SAFETY: the caller's duties are those of the C library's function.
-    unsafe {
-        match may_link(AT_FDCWD, from, AT_FDCWD, to) {
-            true => behind!(c"link": fn(*const c_char, *const c_char) -> c_int, (from, to), missing()),
-            false => refused(),
-        }
-    }
+/// Functions that take two paths: `may` says whether the C library is called.
+macro_rules! take_two_paths {
+    ($($symbol:ident = $name:literal ($may:ident: $([$folder:ident])? from, $([$other:ident])? to $(, $flags:ident: $type:ty)?);)*) => {
+        $(#[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol(
+            $($folder: c_int,)?
+            from: *const c_char,
+            $($other: c_int,)?
+            to: *const c_char
+            $(, $flags: $type)?
+        ) -> c_int {
+            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged.
+            unsafe {
+                match $may(folder_or_current!($($folder)?), from, folder_or_current!($($other)?), to) {
+                    true => call_next!(
+                        $name: fn(
+                            $(c_int!($folder),)? *const c_char $(, c_int!($other))?, *const c_char $(, $type)?
+                        ) -> c_int,
+                        ($($folder,)? from $(, $other)?, to $(, $flags)?),
+                        unsupported(-1)
+                    ),
+                    false => refused(),
+                }
+            }
+        })*
+    };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn linkat(
-    from_folder: c_int,
-    from: *const c_char,
-    to_folder: c_int,
-    to: *const c_char,
-    flags: c_int,
-) -> c_int {
-    // SAFETY: as above.
-    unsafe {
-        match may_link(from_folder, from, to_folder, to) {
-            true => behind!(
-                c"linkat": fn(c_int, *const c_char, c_int, *const c_char, c_int) -> c_int,
-                (from_folder, from, to_folder, to, flags),
-                missing()
-            ),
-            false => refused(),
-        }
-    }
+take_two_paths! {
+    rename = c"rename" (may_replace: from, to);
+    renameat = c"renameat" (may_replace: [from_folder] from, [to_folder] to);
+    renameat2 = c"renameat2" (may_replace: [from_folder] from, [to_folder] to, flags: c_uint);
+    link = c"link" (may_link: from, to);
+    linkat = c"linkat" (may_link: [from_folder] from, [to_folder] to, flags: c_int);
 }

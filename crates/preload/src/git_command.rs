@@ -63,7 +63,7 @@ impl GitCommand {
     /// From all words, the program's first.
     pub(crate) fn of_words(words: &[&[u8]]) -> Self {
         let program = words.first().copied().unwrap_or_default();
-        let program = program.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+        let program = file_name(program);
         let mut command = GitCommand { at: 1, ..GitCommand::default() };
         match program.strip_prefix(b"git-") {
             Some(name) => (command.is_git, command.name) = (true, name.to_vec()),
@@ -148,7 +148,7 @@ const READERS: [&[u8]; 8] = [b"fetch", b"fsck", b"ls-files", b"migrate", b"pre-p
 
 /// Whether this git answers a program that then reads objects by itself, and so has to meet what stops others: git-lfs learns from
 /// git what the configuration says.
-pub(crate) fn asks_for_a_reader() -> bool {
+pub(crate) fn is_started_by_reader() -> bool {
     static ASKS: OnceLock<bool> = OnceLock::new();
     *ASKS.get_or_init(|| {
         let parent = std::os::unix::process::parent_id();
@@ -160,6 +160,10 @@ pub(crate) fn asks_for_a_reader() -> bool {
 fn is_reader(command_line: &[u8]) -> bool {
     let mut words = command_line.split(|byte| *byte == 0);
     let program = words.next().unwrap_or_default();
-    let is_lfs = program.rsplit(|byte| *byte == b'/').next() == Some(LFS);
-    is_lfs && words.next().is_some_and(|command| READERS.contains(&command))
+    file_name(program) == LFS && words.next().is_some_and(|command| READERS.contains(&command))
+}
+
+/// The last name of a path.
+pub(crate) fn file_name(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }

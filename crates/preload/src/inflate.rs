@@ -6,8 +6,9 @@ use libc::{c_char, c_int, c_long, c_uint, c_void};
 use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
 
 use crate::{
+    caller::has_our_layout,
     guarded,
-    stream::{self, Stream, Whose, find, is_a_zlibs, is_plain},
+    inflate_stream::{self, InflateOwner, InflateStream, find, is_plain, is_real_zlib},
     zlib::zlib,
 };
 
@@ -44,12 +45,12 @@ unsafe extern "C" fn inflateInit2_(
 #[inline]
 unsafe fn open(stream: *mut ZStream, window_bits: c_int, version: *const c_char, size: c_int) -> c_int {
     // SAFETY: as the caller vouches.
-    if version.is_null() || unsafe { *version } != b'1'.cast_signed() || size != ZStream::SIZE {
+    if !unsafe { has_our_layout(version, size) } {
         return VERSION_ERROR;
     }
     // SAFETY: as the caller vouches.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
-    stream::open(caller, window_bits)
+    inflate_stream::open(caller, window_bits)
 }
 
 /// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
@@ -58,19 +59,19 @@ unsafe fn open(stream: *mut ZStream, window_bits: c_int, version: *const c_char,
 /// As for [`find`].
 unsafe fn answer<T: From<i8>>(
     stream: *mut ZStream,
-    ours: impl FnOnce(&mut ZStream, &mut Stream) -> T,
+    ours: impl FnOnce(&mut ZStream, &mut InflateStream) -> T,
     zlibs: impl FnOnce(&mut ZStream) -> T,
 ) -> T {
     let refused = T::from(-2);
     // SAFETY: as the caller vouches.
     match unsafe { find(stream) } {
-        Whose::New(caller, window_bits) => guarded(refused, || {
-            let state = Stream::of_new(caller, window_bits);
+        InflateOwner::New(caller, window_bits) => guarded(refused, || {
+            let state = InflateStream::of_new(caller, window_bits);
             ours(caller, state)
         }),
-        Whose::Ours(caller, state) => guarded(refused, || ours(caller, state)),
-        Whose::Zlibs(caller) => zlibs(caller),
-        Whose::Nobodys => refused,
+        InflateOwner::Ours(caller, state) => guarded(refused, || ours(caller, state)),
+        InflateOwner::Zlib(caller) => zlibs(caller),
+        InflateOwner::Invalid => refused,
     }
 }
 
@@ -84,10 +85,10 @@ unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
     // SAFETY: zlib.h's duties of the caller cover all.
     unsafe {
         match find(stream) {
-            Whose::New(caller, window_bits) => stream::begin(caller, window_bits, flush),
-            Whose::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
-            Whose::Zlibs(caller) => stream::inflate_by_zlib(caller, flush),
-            Whose::Nobodys => STREAM_ERROR,
+            InflateOwner::New(caller, window_bits) => inflate_stream::begin(caller, window_bits, flush),
+            InflateOwner::Ours(caller, state) => guarded(STREAM_ERROR, || state.inflate(caller, flush)),
+            InflateOwner::Zlib(caller) => inflate_stream::inflate_by_zlib(caller, flush),
+            InflateOwner::Invalid => STREAM_ERROR,
         }
     }
 }
@@ -96,14 +97,14 @@ unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
     unsafe {
-        if is_a_zlibs(stream) {
-            return stream::end_zlibs(stream);
+        if is_real_zlib(stream) {
+            return inflate_stream::end_zlib(stream);
         }
         match find(stream) {
-            Whose::New(caller, _) => stream::end_new(caller),
-            Whose::Ours(caller, _) => guarded(STREAM_ERROR, || Stream::end(caller)),
-            Whose::Zlibs(caller) => stream::end_zlibs(caller),
-            Whose::Nobodys => STREAM_ERROR,
+            InflateOwner::New(caller, _) => inflate_stream::end_new(caller),
+            InflateOwner::Ours(caller, _) => guarded(STREAM_ERROR, || InflateStream::end(caller)),
+            InflateOwner::Zlib(caller) => inflate_stream::end_zlib(caller),
+            InflateOwner::Invalid => STREAM_ERROR,
         }
     }
 }
@@ -114,7 +115,7 @@ unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
 unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
     unsafe {
-        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+        match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset)(stream)),
             false => reset(stream, None),
         }
@@ -125,7 +126,7 @@ unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
 unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
     // SAFETY: zlib.h's duties of the caller.
     unsafe {
-        match is_a_zlibs(stream) && (*stream).opaque.is_null() {
+        match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset2)(stream, window_bits)),
             false => reset(stream, Some(window_bits)),
         }
@@ -137,12 +138,12 @@ unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> 
 /// # Safety
 /// As for [`find`].
 unsafe fn reset(stream: *mut ZStream, window_bits: Option<c_int>) -> c_int {
-    let ours = |caller: &mut ZStream, state: &mut Stream| match window_bits {
+    let ours = |caller: &mut ZStream, state: &mut InflateStream| match window_bits {
         Some(window_bits) => state.reset(caller, window_bits),
-        None => state.reset_alike(caller),
+        None => state.reset_keeping_window(caller),
     };
     // SAFETY: as the caller vouches.
-    unsafe { answer(stream, ours, |caller| stream::reset_zlibs(caller, window_bits)) }
+    unsafe { answer(stream, ours, |caller| inflate_stream::reset_zlib(caller, window_bits)) }
 }
 
 #[unsafe(no_mangle)]
@@ -152,7 +153,7 @@ unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
         answer(
             stream,
             |caller, state| state.hand_over(caller, |zlib, inner| (zlib.inflate_sync)(inner)),
-            |caller| stream::sync_zlibs(caller),
+            |caller| inflate_stream::sync_zlib(caller),
         )
     }
 }

@@ -34,23 +34,24 @@
 mod caller;
 mod codecs;
 mod deflate;
+mod deflate_stream;
 mod files;
 mod git_command;
 mod guard;
-mod host;
 mod inflate;
+mod inflate_stream;
 mod memory;
-mod object_store;
+mod next;
 mod objects;
+mod purpose;
 mod repository;
 mod start;
-mod stream;
-mod written;
 mod zlib;
 
 use std::{
     io::Write,
     panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 /// Runs what a function of zlib's does; `failed` is its answer after a panic.
@@ -61,4 +62,11 @@ fn guarded<T>(failed: T, run: impl FnOnce() -> T) -> T {
 /// Says on stderr what no return code of zlib's can say. Where even that fails there is nobody to tell.
 fn complain(message: &str) {
     let _ = writeln!(std::io::stderr(), "repackbench: {message}");
+}
+
+/// Complains the first time, which `has_complained` remembers.
+fn complain_once(has_complained: &AtomicBool, message: &str) {
+    if !has_complained.swap(true, Ordering::Relaxed) {
+        complain(message);
+    }
 }

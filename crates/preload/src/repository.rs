@@ -53,13 +53,13 @@ fn find(command: &GitCommand) -> Option<Found> {
 }
 
 /// Whether what this git copies out of its object stores may be something other than zlib. In doubt it may.
-pub(crate) fn may_be_a_variant(command: &GitCommand) -> bool {
+pub(crate) fn may_read_variant(command: &GitCommand) -> bool {
     find(command).is_none_or(|found| is_guarded(&found.common) || found.reads_variants())
 }
 
 /// Whether what `pack-objects` copies into the pack at `place` may be of no use there: in a store other than the repository's own, or
 /// out of one with dictionaries of its own. In doubt it may.
-pub(crate) fn may_be_of_no_use(command: &GitCommand, place: Option<&Path>) -> bool {
+pub(crate) fn may_copy_unusable_chunks(command: &GitCommand, place: Option<&Path>) -> bool {
     let Some(found) = find(command) else { return true };
     let store = place.and_then(|place| start_folder(command).join(place).parent()?.parent()?.canonicalize().ok());
     let is_own = store.is_some() && store == found.objects.canonicalize().ok();
@@ -84,7 +84,7 @@ fn start_folder(command: &GitCommand) -> PathBuf {
 }
 
 /// Whether the request that a web server hands to `http-backend` is about a variant: the path that it names leads into one.
-pub(crate) fn is_asked_for_a_variant() -> bool {
+pub(crate) fn http_request_is_for_variant() -> bool {
     let below_root = |root: OsString| {
         let mut path = root;
         path.push(env::var_os("PATH_INFO").unwrap_or_default());
@@ -134,8 +134,8 @@ fn has_guarded_alternate(objects: &Path, deepest: u32) -> bool {
 }
 
 /// Whether a link at `to` would bring an object file of a variant, `from`, into a repository without a guard.
-pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
-    let store = |path| ObjectFile::at(path).map(|file| PathBuf::from(OsStr::from_bytes(file.folder)));
+pub(crate) fn links_out_of_variant(from: &[u8], to: &[u8]) -> bool {
+    let store = |path| ObjectFile::at(path).map(|file| PathBuf::from(OsStr::from_bytes(file.store)));
     match (store(from), store(to)) {
         (Some(from), Some(to)) => from != to && is_guarded_store(&from) && !is_guarded_store(&to),
         _ => false,
@@ -144,9 +144,9 @@ pub(crate) fn would_leave_a_variant(from: &[u8], to: &[u8]) -> bool {
 
 /// Whether a pack or loose object that is made at `path` by its last name is a copy of a variant's, in a repository without a guard: git and
 /// libgit2 give what they make themselves another name first. A file of a work tree may be called so, too; no variant has its namesake.
-pub(crate) fn is_a_copy_without_guard(path: &[u8]) -> bool {
+pub(crate) fn is_unguarded_copy(path: &[u8]) -> bool {
     let is_one = ObjectFile::at(path)
-        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.folder))))
+        .is_some_and(|file| !file.is_new && !is_guarded_store(Path::new(OsStr::from_bytes(file.store))))
         && any_has_namesake(path, is_guarded_store);
     if is_one {
         let path = String::from_utf8_lossy(path);

@@ -13,7 +13,7 @@ use std::{
 
 use libc::{c_char, c_int, c_void};
 
-use crate::{git_command::GitCommand, guarded, host::behind, repository};
+use crate::{git_command::GitCommand, guarded, next::call_next, repository};
 
 type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
 
@@ -21,14 +21,14 @@ type Main = unsafe extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c
 static MAIN: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Commands that keep what others send as it is; `index-pack` is one where it reads that from its standard input.
-const TAKE_IN: [&[u8]; 4] = [b"unpack-objects", b"remote-http", b"remote-https", b"http-fetch"];
+const RECEIVERS: [&[u8]; 4] = [b"unpack-objects", b"remote-http", b"remote-https", b"http-fetch"];
 
 /// Whether what this process takes in goes to a repository without a guard.
-static TAKES_ZLIB_ALONE: AtomicBool = AtomicBool::new(false);
+static ACCEPTS_ONLY_ZLIB: AtomicBool = AtomicBool::new(false);
 
 /// Whether this process may not take chunks of ours: what reads them puts them as they are into a repository that plain git reads.
-pub(crate) fn takes_zlib_alone() -> bool {
-    TAKES_ZLIB_ALONE.load(Ordering::Relaxed)
+pub(crate) fn accepts_only_zlib() -> bool {
+    ACCEPTS_ONLY_ZLIB.load(Ordering::Relaxed)
 }
 
 /// Words that a command lacks, and how many stand before them.
@@ -50,7 +50,7 @@ unsafe extern "C" fn __libc_start_main(
     let ours: Option<Main> = main.map(|_| start as Main);
     // SAFETY: the loader's arguments, with our function in the place of the program's.
     unsafe {
-        behind!(
+        call_next!(
             c"__libc_start_main": fn(
                 Option<Main>, c_int, *mut *mut c_char, *mut c_void, *mut c_void, *mut c_void, *mut c_void
             ) -> c_int,
@@ -109,11 +109,11 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
     if !command.is_git {
         return Vec::new();
     }
-    // Behind all options, of which the last counts.
+    // NextFunction all options, of which the last counts.
     let own = words.get(command.at..).unwrap_or_default();
     let end = command.at + own.iter().position(|word| *word == b"--").unwrap_or(own.len());
     match command.name.as_slice() {
-        b"pack-objects" if command.sends && repository::may_be_a_variant(&command) => {
+        b"pack-objects" if command.sends && repository::may_read_variant(&command) => {
             let last = (end, vec![c"--no-reuse-object"]);
             match command.at {
                 // Called by the command's own name.
@@ -124,18 +124,18 @@ fn lacking(words: &[&[u8]]) -> Vec<Missing> {
                 at => vec![(at - 1, vec![c"-c", c"pack.allowPackReuse=false"]), last],
             }
         }
-        b"pack-objects" if !command.sends && repository::may_be_of_no_use(&command, command.pack_place()) => {
+        b"pack-objects" if !command.sends && repository::may_copy_unusable_chunks(&command, command.pack_place()) => {
             vec![(end, vec![c"--no-reuse-object"])]
         }
-        name if TAKE_IN.contains(&name) || name == b"index-pack" && words.contains(&&b"--stdin"[..]) => {
-            TAKES_ZLIB_ALONE.store(!repository::may_be_a_variant(&command), Ordering::Relaxed);
+        name if RECEIVERS.contains(&name) || name == b"index-pack" && words.contains(&&b"--stdin"[..]) => {
+            ACCEPTS_ONLY_ZLIB.store(!repository::may_read_variant(&command), Ordering::Relaxed);
             Vec::new()
         }
         b"clone" if command.operands.iter().any(|place| repository::is_variant(&command, place)) => {
             vec![(end, vec![c"--no-local"])]
         }
         // Files as they are: plain git cannot read those of a variant.
-        b"http-backend" if repository::is_asked_for_a_variant() => {
+        b"http-backend" if repository::http_request_is_for_variant() => {
             configure("http.getAnyFile=false");
             Vec::new()
         }

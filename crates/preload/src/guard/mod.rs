@@ -22,7 +22,7 @@ use std::{
 use libc::c_int;
 
 use self::file::{Content, File, Identity};
-use crate::{complain, git_command};
+use crate::{complain, complain_once, git_command};
 
 /// The name of the file.
 const CONFIG: &[u8] = b"config";
@@ -44,9 +44,9 @@ const MAKERS: [&[u8]; 3] = [b"init", b"init-db", b"clone"];
 const NEED_BASES: [&[u8]; 2] = [b",prefix", b",patch"];
 
 /// A file to be read in place of the one at `path`, if that is guarded and this process may not see it.
-pub(crate) fn hidden(folder: c_int, path: &CStr) -> Option<c_int> {
+pub(crate) fn config_without_guard(folder: c_int, path: &CStr) -> Option<c_int> {
     let content = guarded_config(folder, path)?.0;
-    if git_command::asks_for_a_reader() {
+    if git_command::is_started_by_reader() {
         return None;
     }
     remember(content.identity);
@@ -99,7 +99,7 @@ fn remember(file: Identity) {
 }
 
 /// Whether this process was shown any variant without its guard.
-pub(crate) fn has_hidden_any() -> bool {
+pub(crate) fn has_hidden_a_guard() -> bool {
     HIDES.load(Ordering::Acquire)
 }
 
@@ -109,7 +109,7 @@ pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
         let file = file::identity(folder, path)?;
         Some(HIDDEN.read().unwrap_or_else(PoisonError::into_inner).contains(&file))
     };
-    is_config(path) || has_hidden_any() && is_hidden().unwrap_or(false)
+    is_config(path) || has_hidden_a_guard() && is_hidden().unwrap_or(false)
 }
 
 /// The guard of the repository whose configuration is written to `path`, if git is just making it and the environment says that it
@@ -117,11 +117,11 @@ pub(crate) fn may_be_guarded(folder: c_int, path: &CStr) -> bool {
 fn of_a_new_repository(path: &CStr) -> Option<Vec<u8>> {
     let spec = env::var_os(NEW).filter(|spec| !spec.is_empty())?;
     let makes = git_command::this().is_some_and(|command| command.is_git && MAKERS.contains(&command.name.as_slice()));
-    (makes && is_config(path) && readers::is_one()).then(|| [FORMAT, spec.as_bytes()].concat())
+    (makes && is_config(path) && readers::is_reader()).then(|| [FORMAT, spec.as_bytes()].concat())
 }
 
 /// Puts the guard of the file at `to`, if it has one or is to get one, into the one at `from`, which will replace it; false if that failed.
-pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &CStr) -> bool {
+pub(crate) fn restore_guard(from_folder: c_int, from: &CStr, to_folder: c_int, to: &CStr) -> bool {
     let Some(guard) = guarded_content(to_folder, to).map(|(_, guard)| guard).or_else(|| of_a_new_repository(to)) else {
         return true;
     };
@@ -139,7 +139,7 @@ pub(crate) fn put_back(from_folder: c_int, from: &CStr, to_folder: c_int, to: &C
 
 /// The content of a file that has a guard, and the guard's value; in processes that read objects through this library.
 fn guarded_content(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
-    if !readers::is_one() {
+    if !readers::is_reader() {
         return None;
     }
     let content = File::open(folder, path, libc::O_RDONLY).ok()?.content().ok()?;
@@ -147,13 +147,19 @@ fn guarded_content(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     Some((content, guard))
 }
 
+/// Git reads its configuration several times.
+static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
+
 /// The same of a configuration, if the guard is that of a variant which this library reads.
 fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
     let (content, guard) = guarded_content(folder, path)?;
     let spec = guard.strip_prefix(FORMAT)?;
     let names = |option: &&[u8]| spec.windows(option.len()).any(|part| part == *option);
     if NEED_BASES.iter().any(names) {
-        complain_once("the deltas of this variant need their base's content, which git does not tell zlib");
+        complain_once(
+            &HAS_COMPLAINED,
+            "the deltas of this variant need their base's content, which git does not tell zlib",
+        );
         return None;
     }
     let has = |name: &[u8]| {
@@ -163,23 +169,15 @@ fn guarded_config(folder: c_int, path: &CStr) -> Option<(Content, Vec<u8>)> {
         return None;
     }
     if has(BTREE) {
-        complain_once("the objects of this variant are in a B-tree, where git looks for none");
+        complain_once(&HAS_COMPLAINED, "the objects of this variant are in a B-tree, where git looks for none");
         return None;
     }
     Some((content, guard))
 }
 
 /// Whether this process may be shown a variant as an ordinary repository.
-pub(crate) fn is_hidden_from_this_program() -> bool {
-    readers::is_one()
-}
-
-/// Complains the first time; git reads its configuration several times.
-fn complain_once(message: &str) {
-    static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
-    if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
-        complain(message);
-    }
+pub(crate) fn is_hidden_from_this_process() -> bool {
+    readers::is_reader()
 }
 
 /// Whether the path is that of a configuration.

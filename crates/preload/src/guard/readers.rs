@@ -25,7 +25,7 @@ struct Loaded {
 
 /// Whether this process is one: a git, or what has loaded libgit2 or dulwich, if its zlib is one that this library stands in for.
 /// To have a zlib is not enough: what copies the file would leave a variant without a guard.
-pub(super) fn is_one() -> bool {
+pub(super) fn is_reader() -> bool {
     let mut loaded = Loaded::default();
     // SAFETY: the function looks at what it is shown, and writes to what it is given, which outlives the call.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut loaded).cast()) };
@@ -45,7 +45,7 @@ unsafe extern "C" fn look(info: *mut libc::dl_phdr_info, _size: size_t, loaded: 
     if !name.is_null() {
         // SAFETY: as above, and as the caller vouches.
         let (path, loaded) = unsafe { (CStr::from_ptr(name).to_bytes(), &mut *loaded.cast::<Loaded>()) };
-        loaded.zlib |= is_zlib(path.rsplit(|byte| *byte == b'/').next().unwrap_or_default());
+        loaded.zlib |= is_zlib(git_command::file_name(path));
         loaded.library |= LIBRARIES.iter().any(|part| path.windows(part.len()).any(|found| found == *part));
     }
     0

@@ -3,15 +3,15 @@
 //! | file | contents |
 //! |---|---|
 //! | `path.rs` | what a path says of the file that it leads to |
-//! | `folders.rs` | the stores, and their dictionaries |
+//! | `stores.rs` | the stores, and their dictionaries |
 //! | `spans.rs` | where in memory their content lies |
 
-mod folders;
 mod path;
 mod spans;
+mod stores;
 
 pub(crate) use self::{
-    folders::{Folder, Tables, Writer, any_has_namesake},
     path::ObjectFile,
     spans::{mapped, opened, read, tables_for, unmapped, written},
+    stores::{DictionarySet, ObjectStore, Writer, any_has_namesake},
 };

@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ObjectFile<'a> {
     /// The folder of the store, as the path leads there; empty for the current one.
-    pub(crate) folder: &'a [u8],
+    pub(crate) store: &'a [u8],
     /// Whether it is one that git is making.
     pub(crate) is_new: bool,
 }
@@ -27,13 +27,13 @@ impl<'a> ObjectFile<'a> {
         let (store, folder) = split(folder);
         let is_new_pack = name.starts_with(NEW_PACK);
         if is_new_pack || name.ends_with(b".pack") {
-            return (folder == PACKS).then_some(ObjectFile { folder: store, is_new: is_new_pack });
+            return (folder == PACKS).then_some(ObjectFile { store, is_new: is_new_pack });
         }
         let is_hexadecimal = |name: &[u8]| name.iter().all(u8::is_ascii_hexdigit);
         let is_new_object = name.starts_with(NEW_OBJECT);
         let is_object = is_new_object || name.len() >= SHORTEST_NAME && is_hexadecimal(name);
         let is_fan_out = folder.len() == FAN_OUT && is_hexadecimal(folder);
-        (is_object && is_fan_out).then_some(ObjectFile { folder: store, is_new: is_new_object })
+        (is_object && is_fan_out).then_some(ObjectFile { store, is_new: is_new_object })
     }
 }
 

@@ -9,7 +9,7 @@ use path::{ObjectFile, split};
 #[test]
 fn packs_and_loose_objects_are_known_by_their_paths() {
     fn found(path: &str) -> Option<(&[u8], bool)> {
-        ObjectFile::at(path.as_bytes()).map(|file| (file.folder, file.is_new))
+        ObjectFile::at(path.as_bytes()).map(|file| (file.store, file.is_new))
     }
     let name = "26abf0f72e58d7a153368ba57db4c673c0e171";
     for (path, folder, is_new) in [

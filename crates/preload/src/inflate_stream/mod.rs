@@ -3,17 +3,17 @@
 //! | file | contents |
 //! |---|---|
 //! | `mod.rs` | whose a stream is; the state of a stream that needs one |
-//! | `place.rs` | streams without a state of ours: those of which nothing is known yet, and zlib's |
+//! | `sentinel.rs` | streams without a state of ours: those of which nothing is known yet, and zlib's |
 //! | `first_bytes.rs` | what the first bytes say |
 //! | `pool.rs` | states that are kept for the next stream |
-//! | `ours.rs` | chunks of ours |
-//! | `zlibs.rs` | the way to a real zlib |
+//! | `chunk.rs` | chunks of ours |
+//! | `real_zlib.rs` | the way to a real zlib |
 
+mod chunk;
 mod first_bytes;
-mod ours;
-mod place;
 mod pool;
-mod zlibs;
+mod real_zlib;
+mod sentinel;
 
 use std::ptr;
 
@@ -22,10 +22,10 @@ use repackbench_preload_abi::{
     BUF_ERROR, DATA_ERROR, FINISH, OK, Progress, STREAM_END, STREAM_ERROR, VERSION_ERROR, ZStream,
 };
 
-pub(crate) use self::zlibs::{end_zlibs, inflate_by_zlib, reset_zlibs, sync_zlibs};
+pub(crate) use self::real_zlib::{end_zlib, inflate_by_zlib, reset_zlib, sync_zlib};
 use self::{
+    chunk::Decoder,
     first_bytes::{Opening, ZSTD_MAGIC, is_plainly_zlib},
-    ours::Decoder,
 };
 use crate::{
     caller::{show_new, take},
@@ -36,12 +36,12 @@ use crate::{
 /// `MAX_WBITS`
 const LONGEST_WINDOW: c_int = 15;
 
-/// Whose address begins the state of every stream of ours. A zlib's state begins with its stream's address.
+/// InflateOwner address begins the state of every stream of ours. A zlib's state begins with its stream's address.
 static MARK: u8 = 0;
 
 /// The state behind a stream.
 #[repr(C)]
-pub(crate) struct Stream {
+pub(crate) struct InflateStream {
     /// First, so that [`find`] can read it of any zlib's state.
     mark: *const u8,
     /// The caller's stream. A stream that was moved is refused, as zlib does it.
@@ -74,41 +74,41 @@ enum Phase {
     Failed,
 }
 
-/// Whose a stream is.
-pub(crate) enum Whose<'a> {
+/// InflateOwner a stream is.
+pub(crate) enum InflateOwner<'a> {
     /// It is new, and has so many window bits.
     New(&'a mut ZStream, c_int),
     /// One of ours.
-    Ours(&'a mut ZStream, &'a mut Stream),
+    Ours(&'a mut ZStream, &'a mut InflateStream),
     /// A zlib's.
-    Zlibs(&'a mut ZStream),
+    Zlib(&'a mut ZStream),
     /// Nobody's: null, never opened, or moved.
-    Nobodys,
+    Invalid,
 }
 
 /// Finds out whose a stream is.
 ///
 /// # Safety
 /// `stream` must be null or a valid stream, whose state is null or what an `Init` function set and no `End` function freed.
-pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> Whose<'a> {
+pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> InflateOwner<'a> {
     // SAFETY: null or valid, as the caller vouches.
-    let Some(caller) = (unsafe { stream.as_mut() }) else { return Whose::Nobodys };
+    let Some(caller) = (unsafe { stream.as_mut() }) else { return InflateOwner::Invalid };
     if caller.state.is_null() {
-        return Whose::Nobodys;
+        return InflateOwner::Invalid;
     }
-    match place::new_window_bits(caller) {
-        Some(Ok(window_bits)) => return Whose::New(caller, window_bits),
-        Some(Err(place::Moved)) => return Whose::Nobodys,
+    match sentinel::new_window_bits(caller) {
+        Some(Ok(window_bits)) => return InflateOwner::New(caller, window_bits),
+        Some(Err(sentinel::Moved)) => return InflateOwner::Invalid,
         None => {}
     }
     // SAFETY: every zlib's state, and ours, is longer than a pointer, and begins with one.
     let mark = unsafe { *caller.state.cast::<*const u8>() };
     if mark != &raw const MARK {
-        return Whose::Zlibs(caller);
+        return InflateOwner::Zlib(caller);
     }
     // SAFETY: only our states begin with the mark's address; nothing else refers to it during this call.
-    let state = unsafe { &mut *caller.state.cast::<Stream>() };
-    if state.owner == stream { Whose::Ours(caller, state) } else { Whose::Nobodys }
+    let state = unsafe { &mut *caller.state.cast::<InflateStream>() };
+    if state.owner == stream { InflateOwner::Ours(caller, state) } else { InflateOwner::Invalid }
 }
 
 /// Whether a stream is certainly a zlib's.
@@ -116,7 +116,7 @@ pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> Whose<'a> {
 /// # Safety
 /// As for [`find`].
 #[inline]
-pub(crate) unsafe fn is_a_zlibs(stream: *const ZStream) -> bool {
+pub(crate) unsafe fn is_real_zlib(stream: *const ZStream) -> bool {
     // SAFETY: null or valid, as the caller vouches; every state begins with a pointer.
     unsafe {
         stream
@@ -147,12 +147,12 @@ pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) -> c_int {
         return VERSION_ERROR;
     }
     show_new(caller);
-    if place::may_be_placed(caller) {
-        place::set_new(caller, window_bits);
+    if sentinel::can_be_sentinel(caller) {
+        sentinel::set_new(caller, window_bits);
         return OK;
     }
     guarded(STREAM_ERROR, || {
-        Stream::with_allocator(caller, window_bits);
+        InflateStream::with_allocator(caller, window_bits);
         OK
     })
 }
@@ -173,22 +173,22 @@ pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_in
         match zlib() {
             // SAFETY: as the caller vouches.
             Some(zlib) if !zlib.keeps_contexts => unsafe {
-                return zlibs::begin(zlib.functions, caller, window_bits, flush);
+                return real_zlib::begin(zlib.functions, caller, window_bits, flush);
             },
             _ => {}
         }
     }
     guarded(STREAM_ERROR, || {
-        let state = Stream::of_new(caller, window_bits);
+        let state = InflateStream::of_new(caller, window_bits);
         // SAFETY: as the caller vouches.
         unsafe { state.inflate(caller, flush) }
     })
 }
 
-impl Stream {
+impl InflateStream {
     /// One of no stream yet.
     fn unused() -> Self {
-        Stream {
+        InflateStream {
             mark: &raw const MARK,
             owner: ptr::null_mut(),
             window_bits: 0,
@@ -202,7 +202,7 @@ impl Stream {
     }
 
     /// The state of a new stream, which gets it.
-    pub(crate) fn of_new<'a>(caller: &mut ZStream, window_bits: c_int) -> &'a mut Stream {
+    pub(crate) fn of_new<'a>(caller: &mut ZStream, window_bits: c_int) -> &'a mut InflateStream {
         caller.opaque = ptr::null_mut();
         pool::take().belong_to(caller, window_bits)
     }
@@ -211,11 +211,11 @@ impl Stream {
     fn with_allocator(caller: &mut ZStream, window_bits: c_int) {
         let ZStream { zalloc, zfree, opaque, .. } = *caller;
         let inner = ZStream { zalloc, zfree, opaque, ..ZStream::zeroed() };
-        Box::new(Stream { is_kept: false, inner, ..Stream::unused() }).belong_to(caller, window_bits);
+        Box::new(InflateStream { is_kept: false, inner, ..InflateStream::unused() }).belong_to(caller, window_bits);
     }
 
     /// Becomes the state of `caller`, which is new.
-    fn belong_to(mut self: Box<Self>, caller: &mut ZStream, window_bits: c_int) -> &'static mut Stream {
+    fn belong_to(mut self: Box<Self>, caller: &mut ZStream, window_bits: c_int) -> &'static mut InflateStream {
         self.owner = caller;
         self.window_bits = window_bits;
         let state = Box::into_raw(self);
@@ -236,8 +236,8 @@ impl Stream {
         unsafe {
             match self.phase {
                 Phase::New | Phase::FirstByteOfMagic => self.decide(caller, flush),
-                Phase::Zlib => self.inflate_on_inner(caller, flush),
-                Phase::Ours => self.inflate_ours(caller, flush),
+                Phase::Zlib => self.inflate_inner(caller, flush),
+                Phase::Ours => self.inflate_chunk(caller, flush),
                 Phase::Ended => STREAM_END,
                 Phase::Failed => DATA_ERROR,
             }
@@ -275,7 +275,7 @@ impl Stream {
                 if flush == FINISH { BUF_ERROR } else { OK }
             }
             // SAFETY: as the caller vouches.
-            Opening::Ours => unsafe { self.begin_ours(caller, flush) },
+            Opening::Ours => unsafe { self.begin_chunk(caller, flush) },
             // SAFETY: as the caller vouches.
             Opening::Zlib => unsafe { self.begin_zlib(caller, flush) },
         }
@@ -286,7 +286,7 @@ impl Stream {
         if !is_valid(window_bits) {
             return STREAM_ERROR;
         }
-        self.rest_decoder();
+        self.reset_decoder();
         self.has_window = false;
         if !is_plain(window_bits) {
             // Never one of ours.
@@ -304,12 +304,12 @@ impl Stream {
     }
 
     /// `inflateReset`
-    pub(crate) fn reset_alike(&mut self, caller: &mut ZStream) -> c_int {
+    pub(crate) fn reset_keeping_window(&mut self, caller: &mut ZStream) -> c_int {
         if !is_plain(self.window_bits) {
             // SAFETY: needs no bytes and no room.
             return unsafe { self.on_inner(caller, |functions, inner| (functions.inflate_reset)(inner)) };
         }
-        self.rest_decoder();
+        self.reset_decoder();
         self.phase = Phase::New;
         show_new(caller);
         OK
@@ -329,9 +329,16 @@ impl Stream {
         if let Phase::Ours = self.phase {
             return STREAM_ERROR;
         }
-        let Stream { window_bits, phase, is_kept, is_open, has_window, inner, .. } = *self;
-        let mut state =
-            Box::new(Stream { owner: to, window_bits, phase, is_kept, has_window, inner, ..Stream::unused() });
+        let InflateStream { window_bits, phase, is_kept, is_open, has_window, inner, .. } = *self;
+        let mut state = Box::new(InflateStream {
+            owner: to,
+            window_bits,
+            phase,
+            is_kept,
+            has_window,
+            inner,
+            ..InflateStream::unused()
+        });
         if is_open {
             // SAFETY: an open stream and one that is ours to be written.
             let code = unsafe { (zlib.functions.inflate_copy)(&mut state.inner, &mut self.inner) };
@@ -352,9 +359,9 @@ impl Stream {
     /// The state must be `caller`'s, and is gone afterwards.
     pub(crate) unsafe fn end(caller: &mut ZStream) -> c_int {
         // SAFETY: the state came from a box in `belong_to` or `copy`.
-        let mut state = unsafe { Box::from_raw(caller.state.cast::<Stream>()) };
+        let mut state = unsafe { Box::from_raw(caller.state.cast::<InflateStream>()) };
         caller.state = ptr::null_mut();
-        state.rest_decoder();
+        state.reset_decoder();
         let keeps_contexts = zlib().is_some_and(|zlib| zlib.keeps_contexts);
         let code = if state.is_kept && keeps_contexts { OK } else { state.close_inner() };
         if state.is_kept {
@@ -365,7 +372,7 @@ impl Stream {
     }
 }
 
-impl Drop for Stream {
+impl Drop for InflateStream {
     fn drop(&mut self) {
         self.close_inner();
         if let Some(decoder) = self.decoder.take() {

@@ -15,8 +15,8 @@ use repackbench_preload_abi::{
 use crate::{
     caller::{show_new, take},
     codecs::codecs,
-    object_store::{self, Purpose},
     objects::Writer,
+    purpose::{self, Purpose},
     zlib::zlib,
 };
 
@@ -28,7 +28,7 @@ const LAST_FLUSH: c_int = 5;
 /// The longest payload that is collected, in bytes, unless the environment says otherwise; a longer one is zlib's.
 const MOST_COLLECTED: usize = 512 << 20;
 
-/// Whose address begins the state of every stream of ours. A zlib's state begins with its stream's address.
+/// DeflateOwner address begins the state of every stream of ours. A zlib's state begins with its stream's address.
 static MARK: u8 = 0;
 
 /// What `deflateInit2_` was told.
@@ -43,7 +43,7 @@ pub(crate) struct Settings {
 
 /// The state behind a stream.
 #[repr(C)]
-pub(crate) struct Written {
+pub(crate) struct DeflateStream {
     /// First, so that [`find`] can read it of any zlib's state.
     mark: *const u8,
     /// The caller's stream. A stream that was moved is refused, as zlib does it.
@@ -71,37 +71,37 @@ enum Phase {
         out: usize,
     },
     /// zlib writes; so much of what was collected was given to it.
-    Zlibs {
+    Zlib {
         given: usize,
     },
     /// No zlib could take over.
     Failed,
 }
 
-/// Whose a stream is.
-pub(crate) enum Whose<'a> {
+/// DeflateOwner a stream is.
+pub(crate) enum DeflateOwner<'a> {
     /// One of ours.
     Ours(&'a mut ZStream),
     /// A zlib's, or nobody's, which that zlib finds out.
-    Zlibs,
+    Zlib,
     /// One of ours that was moved.
-    Nobodys,
+    Invalid,
 }
 
 /// Finds out whose a stream is.
 ///
 /// # Safety
 /// `stream` must be null or a valid stream, whose state is null or what an `Init` function set and no `End` function freed.
-pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> Whose<'a> {
+pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> DeflateOwner<'a> {
     // SAFETY: null or valid, as the caller vouches.
-    let Some(caller) = (unsafe { stream.as_mut() }) else { return Whose::Zlibs };
+    let Some(caller) = (unsafe { stream.as_mut() }) else { return DeflateOwner::Zlib };
     // SAFETY: every zlib's state, and ours, is longer than a pointer, and begins with one.
     if caller.state.is_null() || unsafe { *caller.state.cast::<*const u8>() } != &raw const MARK {
-        return Whose::Zlibs;
+        return DeflateOwner::Zlib;
     }
     // SAFETY: only our states begin with the mark's address; nothing else refers to it during this call.
-    let owner = unsafe { Written::of(caller) }.owner;
-    if owner == stream { Whose::Ours(caller) } else { Whose::Nobodys }
+    let owner = unsafe { DeflateStream::of(caller) }.owner;
+    if owner == stream { DeflateOwner::Ours(caller) } else { DeflateOwner::Invalid }
 }
 
 /// No chunk that is given out for a payload of so many bytes is longer, nor is zlib's stream for it under any settings.
@@ -113,7 +113,7 @@ pub(crate) fn bound(payload_len: c_ulong) -> c_ulong {
 
 /// Makes a new stream one of ours, if it may go to the object store; false if it is zlib's.
 pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
-    let Some((purpose, Writer(writer))) = object_store::purpose() else { return false };
+    let Some((purpose, Writer(writer))) = purpose::purpose() else { return false };
     let Some(codecs) = codecs() else { return false };
     // SAFETY: what the codecs gave.
     let payload = unsafe { (codecs.open_payload)(writer) };
@@ -121,7 +121,7 @@ pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
         return false;
     }
     let ZStream { zalloc, zfree, opaque, .. } = *caller;
-    let state = Written {
+    let state = DeflateStream {
         mark: &raw const MARK,
         owner: caller,
         settings,
@@ -140,7 +140,7 @@ pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
 ///
 /// # Safety
 /// `stream` must be valid.
-pub(crate) unsafe fn open_zlibs(functions: &ZlibFunctions, stream: *mut ZStream, settings: Settings) -> c_int {
+pub(crate) unsafe fn open_zlib(functions: &ZlibFunctions, stream: *mut ZStream, settings: Settings) -> c_int {
     let Settings { level, method, window_bits, memory_level, strategy } = settings;
     let version = c"1.2.11".as_ptr();
     // SAFETY: as the caller vouches. The version is one that every zlib takes.
@@ -149,14 +149,14 @@ pub(crate) unsafe fn open_zlibs(functions: &ZlibFunctions, stream: *mut ZStream,
     }
 }
 
-impl Written {
+impl DeflateStream {
     /// The state of a stream of ours.
     ///
     /// # Safety
     /// `caller` must be one, and nothing else refer to its state.
-    pub(crate) unsafe fn of<'a>(caller: &ZStream) -> &'a mut Written {
+    pub(crate) unsafe fn of<'a>(caller: &ZStream) -> &'a mut DeflateStream {
         // SAFETY: as the caller vouches.
-        unsafe { &mut *caller.state.cast::<Written>() }
+        unsafe { &mut *caller.state.cast::<DeflateStream>() }
     }
 
     /// Whether nothing arrived yet.
@@ -170,7 +170,7 @@ impl Written {
     /// The state must be `caller`'s, with as many bytes and as much room as that says.
     pub(crate) unsafe fn deflate(caller: &mut ZStream, flush: c_int) -> c_int {
         // SAFETY: ours, as the caller vouches.
-        let state = unsafe { Written::of(caller) };
+        let state = unsafe { DeflateStream::of(caller) };
         if caller.next_out.is_null()
             || caller.next_in.is_null() && caller.avail_in != 0
             || !(NO_FLUSH..=LAST_FLUSH).contains(&flush)
@@ -183,9 +183,9 @@ impl Written {
         // SAFETY: the caller vouches for bytes and room, in every arm.
         unsafe {
             if let Phase::New = state.phase {
-                let is_loose = flush == NO_FLUSH && object_store::is_loose_header(input(caller));
+                let is_loose = flush == NO_FLUSH && purpose::is_loose_header(input(caller));
                 if !is_loose && state.purpose == Purpose::PerhapsLoose {
-                    return Written::begin_anew_as_zlibs(caller, MEM_ERROR, |functions, stream| {
+                    return DeflateStream::reopen_as_zlib(caller, MEM_ERROR, |functions, stream| {
                         (functions.deflate)(stream, flush)
                     });
                 }
@@ -196,7 +196,7 @@ impl Written {
                 Phase::Encoded { .. } if flush != FINISH => STREAM_ERROR,
                 Phase::Encoded { .. } if caller.avail_in != 0 => BUF_ERROR,
                 Phase::Encoded { chunk, out } => state.give_out(caller, chunk, out),
-                Phase::Zlibs { given } => state.deflate_by_zlib(caller, given, flush),
+                Phase::Zlib { given } => state.deflate_by_zlib(caller, given, flush),
                 Phase::New | Phase::Failed => MEM_ERROR,
             }
         }
@@ -258,8 +258,8 @@ impl Written {
     fn take_over(&mut self) -> bool {
         let Some(zlib) = zlib() else { return false };
         // SAFETY: it has the caller's allocator, and is else of zeroes.
-        let is_open = unsafe { open_zlibs(zlib.functions, &mut self.inner, self.settings) } == OK;
-        self.phase = if is_open { Phase::Zlibs { given: 0 } } else { Phase::Failed };
+        let is_open = unsafe { open_zlib(zlib.functions, &mut self.inner, self.settings) } == OK;
+        self.phase = if is_open { Phase::Zlib { given: 0 } } else { Phase::Failed };
         is_open
     }
 
@@ -277,7 +277,7 @@ impl Written {
             // SAFETY: an open stream with bytes that were collected and the caller's room.
             let code = unsafe { self.on_inner(caller, |inner| (zlib.functions.deflate)(inner, NO_FLUSH)) };
             given += (count - self.inner.avail_in) as usize;
-            self.phase = Phase::Zlibs { given };
+            self.phase = Phase::Zlib { given };
             if code != OK {
                 return MEM_ERROR;
             }
@@ -288,7 +288,7 @@ impl Written {
         if had {
             // SAFETY: the place is open; all of it was taken.
             unsafe { (self.codecs.restart_payload)(self.payload) };
-            self.phase = Phase::Zlibs { given: 0 };
+            self.phase = Phase::Zlib { given: 0 };
         }
         let before = caller.avail_in;
         (self.inner.next_in, self.inner.avail_in) = (caller.next_in, before);
@@ -317,19 +317,19 @@ impl Written {
     ///
     /// # Safety
     /// The state must be `caller`'s and new; it is gone afterwards. `call` must be sound for the caller's stream.
-    pub(crate) unsafe fn begin_anew_as_zlibs<T>(
+    pub(crate) unsafe fn reopen_as_zlib<T>(
         caller: &mut ZStream,
         refused: T,
         call: impl FnOnce(&ZlibFunctions, *mut ZStream) -> T,
     ) -> T {
         // SAFETY: the state came from a box in `open`.
-        let state = unsafe { Box::from_raw(caller.state.cast::<Written>()) };
+        let state = unsafe { Box::from_raw(caller.state.cast::<DeflateStream>()) };
         caller.state = ptr::null_mut();
         // SAFETY: open, and not used again.
         unsafe { (state.codecs.close_payload)(state.payload) };
         let Some(zlib) = zlib() else { return refused };
         // SAFETY: a valid stream without a state.
-        match unsafe { open_zlibs(zlib.functions, caller, state.settings) } {
+        match unsafe { open_zlib(zlib.functions, caller, state.settings) } {
             OK => call(zlib.functions, caller),
             _ => refused,
         }
@@ -347,7 +347,7 @@ impl Written {
         let (mut bytes, mut bits) = (0, 0);
         match (self.phase, zlib()) {
             (Phase::Encoded { chunk, out }, _) => bytes = c_uint::try_from(chunk.len - out).unwrap_or(c_uint::MAX),
-            (Phase::Zlibs { .. }, Some(zlib)) => {
+            (Phase::Zlib { .. }, Some(zlib)) => {
                 // SAFETY: an open stream.
                 unsafe { (zlib.functions.deflate_pending)(&mut self.inner, &mut bytes, &mut bits) };
             }
@@ -369,7 +369,7 @@ impl Written {
     /// Closes the zlib that took over; what it says.
     fn close_inner(&mut self) -> c_int {
         match (self.phase, zlib()) {
-            (Phase::Zlibs { .. }, Some(zlib)) => {
+            (Phase::Zlib { .. }, Some(zlib)) => {
                 self.phase = Phase::Failed;
                 // SAFETY: open, and not used again before it is opened anew.
                 unsafe { (zlib.functions.deflate_end)(&mut self.inner) }
@@ -384,13 +384,13 @@ impl Written {
     /// The state must be `caller`'s, and is gone afterwards.
     pub(crate) unsafe fn end(caller: &mut ZStream) -> c_int {
         // SAFETY: the state came from a box in `open`.
-        let mut state = unsafe { Box::from_raw(caller.state.cast::<Written>()) };
+        let mut state = unsafe { Box::from_raw(caller.state.cast::<DeflateStream>()) };
         caller.state = ptr::null_mut();
         let code = match state.phase {
             Phase::New => OK,
             Phase::Encoded { chunk, out } if out == chunk.len => OK,
-            Phase::Zlibs { given } if given == state.collected().len => state.close_inner(),
-            Phase::Collecting { .. } | Phase::Encoded { .. } | Phase::Zlibs { .. } | Phase::Failed => {
+            Phase::Zlib { given } if given == state.collected().len => state.close_inner(),
+            Phase::Collecting { .. } | Phase::Encoded { .. } | Phase::Zlib { .. } | Phase::Failed => {
                 state.close_inner();
                 DATA_ERROR
             }

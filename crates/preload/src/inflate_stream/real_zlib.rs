@@ -9,7 +9,7 @@ use std::ptr;
 use libc::{c_int, c_uint, c_ulong};
 use repackbench_preload_abi::{FINISH, MEM_ERROR, NEED_DICT, OK, STREAM_END, STREAM_ERROR, ZStream, ZlibFunctions};
 
-use super::{LONGEST_WINDOW, Phase, Stream, advance, first_bytes::ZSTD_MAGIC, is_plain, place, pool};
+use super::{InflateStream, LONGEST_WINDOW, Phase, advance, first_bytes::ZSTD_MAGIC, is_plain, pool, sentinel};
 use crate::{codecs::codecs, objects, zlib::zlib};
 
 /// The version that zlibs are asked for: one that each takes.
@@ -28,11 +28,11 @@ pub(super) unsafe fn begin(functions: &ZlibFunctions, caller: &mut ZStream, wind
     // SAFETY: a stream without a state or an allocator.
     let code = unsafe { (functions.inflate_init2)(caller, window_bits, VERSION.as_ptr(), ZStream::SIZE) };
     if code != OK {
-        place::forget(caller);
-        place::set_new(caller, window_bits);
+        sentinel::forget(caller);
+        sentinel::set_new(caller, window_bits);
         return code;
     }
-    place::mark(caller, window_bits);
+    sentinel::mark(caller, window_bits);
     // A caller may count for itself.
     (caller.total_in, caller.total_out) = (total_in, total_out);
     // SAFETY: as the caller vouches.
@@ -47,7 +47,7 @@ pub(crate) unsafe fn inflate_by_zlib(caller: &mut ZStream, flush: c_int) -> c_in
     let Some(zlib) = zlib() else { return STREAM_ERROR };
     // SAFETY: as the caller vouches.
     unsafe {
-        match place::is_marked(caller) {
+        match sentinel::is_marked(caller) {
             true => inflate_with_dictionaries(zlib.functions, caller, flush),
             false => (zlib.functions.inflate)(caller, flush),
         }
@@ -56,9 +56,9 @@ pub(crate) unsafe fn inflate_by_zlib(caller: &mut ZStream, flush: c_int) -> c_in
 
 /// `inflateReset`, or `inflateReset2` with other window bits, of a stream that is zlib's. If it may now carry a chunk of ours, it becomes one of
 /// ours, and takes along what zlib remembers.
-pub(crate) fn reset_zlibs(caller: &mut ZStream, window_bits: Option<c_int>) -> c_int {
+pub(crate) fn reset_zlib(caller: &mut ZStream, window_bits: Option<c_int>) -> c_int {
     let Some(zlib) = zlib() else { return STREAM_ERROR };
-    let opened_with = place::unmark(caller);
+    let opened_with = sentinel::unmark(caller);
     // SAFETY: a stream of that zlib, which needs no bytes and no room.
     let code = unsafe {
         match window_bits {
@@ -69,7 +69,7 @@ pub(crate) fn reset_zlibs(caller: &mut ZStream, window_bits: Option<c_int>) -> c
     let Some(opened_with) = opened_with else { return code };
     let window_bits = window_bits.unwrap_or(opened_with);
     if code != OK {
-        place::mark(caller, opened_with);
+        sentinel::mark(caller, opened_with);
         return code;
     }
     if is_plain(window_bits) { adopt(zlib.functions, caller, window_bits) } else { OK }
@@ -82,12 +82,12 @@ fn adopt(functions: &ZlibFunctions, caller: &mut ZStream, window_bits: c_int) ->
     // SAFETY: a stream of that zlib, and one that is closed; after success the original is open.
     let code = unsafe { (functions.inflate_copy)(&mut state.inner, caller) };
     if code != OK {
-        place::mark(caller, window_bits);
+        sentinel::mark(caller, window_bits);
         return MEM_ERROR;
     }
     // SAFETY: see above.
     unsafe { (functions.inflate_end)(caller) };
-    place::forget(caller);
+    sentinel::forget(caller);
     (state.is_open, state.has_window) = (true, true);
     state.belong_to(caller, window_bits);
     OK
@@ -97,13 +97,13 @@ fn adopt(functions: &ZlibFunctions, caller: &mut ZStream, window_bits: c_int) ->
 ///
 /// # Safety
 /// As zlib.h has it.
-pub(crate) unsafe fn sync_zlibs(caller: &mut ZStream) -> c_int {
+pub(crate) unsafe fn sync_zlib(caller: &mut ZStream) -> c_int {
     let Some(zlib) = zlib() else { return STREAM_ERROR };
-    let opened_with = place::unmark(caller);
+    let opened_with = sentinel::unmark(caller);
     // SAFETY: as the caller vouches.
     let code = unsafe { (zlib.functions.inflate_sync)(caller) };
     if let Some(window_bits) = opened_with {
-        place::mark(caller, window_bits);
+        sentinel::mark(caller, window_bits);
     }
     code
 }
@@ -112,7 +112,7 @@ pub(crate) unsafe fn sync_zlibs(caller: &mut ZStream) -> c_int {
 ///
 /// # Safety
 /// As zlib.h has it.
-pub(crate) unsafe fn end_zlibs(stream: *mut ZStream) -> c_int {
+pub(crate) unsafe fn end_zlib(stream: *mut ZStream) -> c_int {
     let Some(zlib) = zlib() else { return STREAM_ERROR };
     // SAFETY: a stream of that zlib, or one that it refuses.
     unsafe { (zlib.functions.inflate_end)(stream) }
@@ -149,7 +149,7 @@ unsafe fn inflate_with_dictionaries(functions: &ZlibFunctions, stream: *mut ZStr
     unsafe { (functions.inflate)(stream, flush) }
 }
 
-impl Stream {
+impl InflateStream {
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     pub(super) unsafe fn begin_zlib(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
@@ -163,7 +163,7 @@ impl Stream {
             return code;
         }
         // SAFETY: as the caller vouches.
-        unsafe { self.inflate_on_inner(caller, flush) }
+        unsafe { self.inflate_inner(caller, flush) }
     }
 
     /// Whether libdeflate might decode the stream and nobody would notice but by the time that it takes.
@@ -198,7 +198,7 @@ impl Stream {
 
     /// # Safety
     /// As for [`inflate`](Self::inflate).
-    pub(super) unsafe fn inflate_on_inner(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+    pub(super) unsafe fn inflate_inner(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         // SAFETY: as the caller vouches.
         unsafe { self.on_inner(caller, |functions, inner| inflate_with_dictionaries(functions, inner, flush)) }
     }

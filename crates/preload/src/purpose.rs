@@ -7,7 +7,7 @@ use std::{ffi::OsStr, os::unix::ffi::OsStrExt, sync::OnceLock};
 
 use crate::{
     git_command::{self, GitCommand, PackWriter},
-    objects::{self, Folder, Writer},
+    objects::{self, ObjectStore, Writer},
 };
 
 /// The longest header of a loose object: the longest kind's name, a size of 20 digits, a space and a NUL.
@@ -43,11 +43,11 @@ pub(crate) fn is_loose_header(bytes: &[u8]) -> bool {
 }
 
 /// The store in whose folder of packs `pack-objects` puts its packs; none if one goes elsewhere.
-fn pack_store(command: &GitCommand) -> Option<&'static Folder> {
+fn pack_store(command: &GitCommand) -> Option<&'static ObjectStore> {
     // By now git has gone to the folder that relative paths start from.
-    static STORE: OnceLock<Option<&'static Folder>> = OnceLock::new();
+    static STORE: OnceLock<Option<&'static ObjectStore>> = OnceLock::new();
     *STORE.get_or_init(|| {
         let packs = command.pack_place()?.parent().filter(|folder| folder.file_name() == Some(OsStr::new("pack")))?;
-        Some(Folder::at(packs.parent()?.as_os_str().as_bytes()))
+        Some(ObjectStore::at(packs.parent()?.as_os_str().as_bytes()))
     })
 }

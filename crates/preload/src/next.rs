@@ -8,15 +8,15 @@ use std::{
 use libc::c_void;
 
 /// A function that is looked up when first called.
-pub(crate) struct Behind {
+pub(crate) struct NextFunction {
     name: &'static CStr,
     found: AtomicPtr<c_void>,
 }
 
-impl Behind {
+impl NextFunction {
     /// The function of this name.
     pub(crate) const fn new(name: &'static CStr) -> Self {
-        Behind { name, found: AtomicPtr::new(std::ptr::null_mut()) }
+        NextFunction { name, found: AtomicPtr::new(std::ptr::null_mut()) }
     }
 
     /// Its address; null if the C library has none of this name.
@@ -33,9 +33,9 @@ impl Behind {
 }
 
 /// Calls the function behind ours of this name with these arguments; `missing` where the C library has none.
-macro_rules! behind {
+macro_rules! call_next {
     ($name:literal: fn($($type:ty),*) -> $result:ty, ($($argument:expr),*), $missing:expr) => {{
-        static FUNCTION: $crate::host::Behind = $crate::host::Behind::new($name);
+        static FUNCTION: $crate::next::NextFunction = $crate::next::NextFunction::new($name);
         let address = FUNCTION.address();
         if address.is_null() {
             $missing
@@ -46,10 +46,16 @@ macro_rules! behind {
         }
     }};
 }
-pub(crate) use behind;
+pub(crate) use call_next;
 
 /// Sets the calling thread's error number.
 pub(crate) fn set_errno(number: libc::c_int) {
     // SAFETY: the C library's place for it, which is the thread's own.
     unsafe { *libc::__errno_location() = number };
+}
+
+/// `failed`, with the error number that says that the C library has no such function.
+pub(crate) fn unsupported<T>(failed: T) -> T {
+    set_errno(libc::ENOSYS);
+    failed
 }

@@ -26,12 +26,12 @@ const TABLE: &str = "dictionaries";
 const QUARANTINE: &[u8] = b"tmp_objdir-";
 
 /// An object store.
-pub(crate) struct Folder {
+pub(crate) struct ObjectStore {
     /// As the first path led there; absolute.
     path: PathBuf,
     /// The folder of its dictionaries, if it has any.
     dictionaries: Option<PathBuf>,
-    tables: OnceLock<Tables>,
+    tables: OnceLock<DictionarySet>,
     writer: OnceLock<Option<Writer>>,
 }
 
@@ -46,30 +46,30 @@ unsafe impl Sync for Writer {}
 
 /// Dictionaries that the codecs have read; null where they could not. They last as long as the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tables(pub(crate) *const c_void);
+pub(crate) struct DictionarySet(pub(crate) *const c_void);
 
 // SAFETY: what the codecs have read, they only read from then on.
-unsafe impl Send for Tables {}
+unsafe impl Send for DictionarySet {}
 // SAFETY: as above.
-unsafe impl Sync for Tables {}
+unsafe impl Sync for DictionarySet {}
 
 /// All of them, in the order in which they were met. None is ever removed.
-static FOLDERS: RwLock<Vec<&'static Folder>> = RwLock::new(Vec::new());
+static STORES: RwLock<Vec<&'static ObjectStore>> = RwLock::new(Vec::new());
 
 /// The last that was asked for: mostly the next, too.
-static LAST: AtomicPtr<Folder> = AtomicPtr::new(ptr::null_mut());
+static LAST: AtomicPtr<ObjectStore> = AtomicPtr::new(ptr::null_mut());
 
 /// Whether any store that was met and that `is_source` has a file called as the one at `path`, in a folder called as its folder.
 pub(crate) fn any_has_namesake(path: &[u8], is_source: impl Fn(&Path) -> bool) -> bool {
     let (folder, name) = split(path);
     let inside = Path::new(OsStr::from_bytes(split(folder).1)).join(OsStr::from_bytes(name));
-    let stores = FOLDERS.read().map(|folders| folders.clone()).unwrap_or_default();
+    let stores = STORES.read().map(|stores| stores.clone()).unwrap_or_default();
     stores.iter().any(|store| is_source(&store.path) && store.path.join(&inside).exists())
 }
 
-impl Folder {
+impl ObjectStore {
     /// The store at `path`.
-    pub(crate) fn at(path: &[u8]) -> &'static Folder {
+    pub(crate) fn at(path: &[u8]) -> &'static ObjectStore {
         let path = absolute(path);
         // SAFETY: null, or one that lasts.
         if let Some(last) = unsafe { LAST.load(Ordering::Acquire).as_ref() }
@@ -77,24 +77,24 @@ impl Folder {
         {
             return last;
         }
-        let found = Folder::find(path);
+        let found = ObjectStore::find(path);
         LAST.store(ptr::from_ref(found).cast_mut(), Ordering::Release);
         found
     }
 
-    fn find(path: PathBuf) -> &'static Folder {
-        let known = |folders: &[&'static Folder]| folders.iter().find(|folder| folder.path == path).copied();
-        if let Some(folder) = FOLDERS.read().ok().and_then(|folders| known(&folders)) {
-            return folder;
+    fn find(path: PathBuf) -> &'static ObjectStore {
+        let known = |stores: &[&'static ObjectStore]| stores.iter().find(|store| store.path == path).copied();
+        if let Some(store) = STORES.read().ok().and_then(|stores| known(&stores)) {
+            return store;
         }
         let dictionaries = store_of(&path).join(DICTIONARIES);
         let dictionaries = dictionaries.join(TABLE).exists().then_some(dictionaries);
-        let folder =
-            Box::leak(Box::new(Folder { path, dictionaries, tables: OnceLock::new(), writer: OnceLock::new() }));
-        if let Ok(mut folders) = FOLDERS.write() {
-            folders.push(folder);
+        let store =
+            Box::leak(Box::new(ObjectStore { path, dictionaries, tables: OnceLock::new(), writer: OnceLock::new() }));
+        if let Ok(mut stores) = STORES.write() {
+            stores.push(store);
         }
-        folder
+        store
     }
 
     /// Whether its chunks may need dictionaries.
@@ -103,13 +103,13 @@ impl Folder {
     }
 
     /// Its dictionaries, read when first asked for.
-    pub(crate) fn tables(&self) -> Tables {
+    pub(crate) fn tables(&self) -> DictionarySet {
         *self.tables.get_or_init(|| {
-            let none = Tables(ptr::null());
+            let none = DictionarySet(ptr::null());
             let (Some(codecs), Some(folder)) = (codecs(), &self.dictionaries) else { return none };
             let Ok(folder) = CString::new(folder.as_os_str().as_bytes()) else { return none };
             // SAFETY: a C string.
-            Tables(unsafe { (codecs.dictionaries)(folder.as_ptr()) })
+            DictionarySet(unsafe { (codecs.dictionaries)(folder.as_ptr()) })
         })
     }
 
@@ -128,13 +128,14 @@ impl Folder {
 }
 
 /// The only store with dictionaries, if there is exactly one.
-pub(crate) fn only_one_with_dictionaries() -> Option<&'static Folder> {
-    let folders = FOLDERS.read().ok()?;
-    let mut with = folders.iter().filter(|folder| folder.has_dictionaries());
+pub(crate) fn only_one_with_dictionaries() -> Option<&'static ObjectStore> {
+    let stores = STORES.read().ok()?;
+    let mut with = stores.iter().filter(|store| store.has_dictionaries());
     let first = with.next()?;
     // The same by another path is no other.
-    let is_same =
-        |other: &&&Folder| other.dictionaries.as_deref().map(canonical) == first.dictionaries.as_deref().map(canonical);
+    let is_same = |other: &&&ObjectStore| {
+        other.dictionaries.as_deref().map(canonical) == first.dictionaries.as_deref().map(canonical)
+    };
     with.all(|other| is_same(&other)).then_some(*first)
 }
 

@@ -6,12 +6,12 @@ use libc::{c_int, c_void};
 use repackbench_preload_abi::{BUF_ERROR, Codecs, DATA_ERROR, FINISH, MEM_ERROR, OK, STREAM_END, ZStream};
 
 use super::{
-    Phase, Stream, advance,
+    InflateStream, Phase, advance,
     first_bytes::{ZSTD_MAGIC, needs_dictionary},
 };
 use crate::{
     codecs::codecs,
-    objects::{self, Tables},
+    objects::{self, DictionarySet},
     start,
 };
 
@@ -21,12 +21,12 @@ pub(super) struct Decoder {
     codecs: &'static Codecs,
     decoder: *mut c_void,
     /// The dictionaries that it knows.
-    tables: Option<Tables>,
+    tables: Option<DictionarySet>,
 }
 
 impl Decoder {
     /// None where there is no memory for it.
-    fn open(codecs: &'static Codecs, tables: Option<Tables>) -> Option<Self> {
+    fn open(codecs: &'static Codecs, tables: Option<DictionarySet>) -> Option<Self> {
         // SAFETY: null, or what the codecs gave.
         let decoder = unsafe { (codecs.open)(tables.map_or(ptr::null(), |tables| tables.0)) };
         (!decoder.is_null()).then_some(Decoder { codecs, decoder, tables })
@@ -38,16 +38,16 @@ impl Decoder {
     }
 }
 
-impl Stream {
+impl InflateStream {
     /// # Safety
     /// As for [`inflate`](Self::inflate).
-    pub(super) unsafe fn begin_ours(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+    pub(super) unsafe fn begin_chunk(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         let Some(codecs) = codecs() else {
             caller.msg = c"repackbench: the library with the codecs cannot be loaded".as_ptr();
             self.phase = Phase::Failed;
             return DATA_ERROR;
         };
-        if start::takes_zlib_alone() {
+        if start::accepts_only_zlib() {
             caller.msg = c"repackbench: not zlib, and the repository that it is for is no variant".as_ptr();
             self.phase = Phase::Failed;
             return DATA_ERROR;
@@ -68,12 +68,12 @@ impl Stream {
         }
         self.phase = Phase::Ours;
         // SAFETY: as the caller vouches.
-        unsafe { self.inflate_ours(caller, flush) }
+        unsafe { self.inflate_chunk(caller, flush) }
     }
 
     /// # Safety
     /// As for [`inflate`](Self::inflate).
-    pub(super) unsafe fn inflate_ours(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
+    pub(super) unsafe fn inflate_chunk(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         let Some(decoder) = self.decoder else { return DATA_ERROR };
         let (bytes, room) = (caller.avail_in as usize, caller.avail_out as usize);
         // SAFETY: the decoder is open, and the caller vouches for bytes and room.
@@ -83,7 +83,7 @@ impl Stream {
             OK if flush == FINISH || step.consumed == 0 && step.produced == 0 => BUF_ERROR,
             OK => OK,
             code => {
-                self.rest_decoder();
+                self.reset_decoder();
                 self.phase = if code == STREAM_END { Phase::Ended } else { Phase::Failed };
                 caller.msg = step.message;
                 code
@@ -92,7 +92,7 @@ impl Stream {
     }
 
     /// Lets the decoder forget what it was about, and what it took much memory for.
-    pub(super) fn rest_decoder(&mut self) {
+    pub(super) fn reset_decoder(&mut self) {
         if let (Phase::Ours, Some(Decoder { codecs, decoder, .. })) = (self.phase, self.decoder) {
             // SAFETY: open.
             unsafe { (codecs.restart)(decoder) };
