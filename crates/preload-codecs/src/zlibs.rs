@@ -1,4 +1,4 @@
-//! Other implementations of zlib's functions.
+//! Tables of the functions of stock zlib and zlib-rs.
 
 use std::ffi::{CStr, c_void};
 
@@ -6,12 +6,13 @@ use libc::{c_int, c_uint};
 use repackbench_preload_abi::{ZStream, ZlibFunctions};
 
 unsafe extern "C" {
-    // Part of stock zlib, and not of its bindings.
+    // Stock zlib has these functions; its bindings lack them.
     fn inflateGetDictionary(stream: *mut ZStream, dictionary: *mut u8, length: *mut c_uint) -> c_int;
     fn deflatePending(stream: *mut ZStream, pending: *mut c_uint, bits: *mut c_int) -> c_int;
 }
 
-/// A closure that finds the functions of `$library` by their names; it may lack two.
+/// A closure that finds the functions of `$library` by name. Two functions that some bindings lack are passed
+/// separately.
 macro_rules! functions_of {
     ($library:ident, $get_dictionary:expr, $pending:expr) => {
         functions_of!($library, $get_dictionary, $pending, [
@@ -33,13 +34,13 @@ macro_rules! functions_of {
     };
 }
 
-/// Those of stock zlib.
+/// The functions of stock zlib.
 pub(crate) fn stock() -> Option<ZlibFunctions> {
     // SAFETY: each is stock zlib's function of that name, as zlib.h declares it.
     unsafe { ZlibFunctions::find(functions_of!(libz_sys, inflateGetDictionary, deflatePending)) }
 }
 
-/// Those of zlib-rs.
+/// The functions of zlib-rs.
 pub(crate) fn zlib_rs() -> Option<ZlibFunctions> {
     use libz_rs_sys as zlib_rs;
     // SAFETY: each is zlib-rs's function of that name, which it gives the signature of zlib.h.

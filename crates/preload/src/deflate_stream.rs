@@ -1,8 +1,9 @@
-//! One stream that may go to the object store, from the moment when it is opened to be written.
+//! The state of a written stream that may go to the object store.
 //!
-//! A chunk of ours begins with its payload's length, so all of the payload is collected, then encoded, then given out as there is room.
-//! Whatever goes wrong before its first byte is out, zlib takes over: what was collected is given to it as if by the caller. An error
-//! is no way out, since git's writers of packs look at none but that memory ran out.
+//! A chunk of ours begins with its payload's length. So the whole payload is collected, then encoded, then given out as
+//! there is room. If anything goes wrong before the first byte is out, zlib takes over and gets what was collected as
+//! if the caller had passed it. An error code would not do, because git's writers of packs check for none except
+//! `Z_MEM_ERROR`.
 
 use std::{env, ptr, slice, sync::OnceLock};
 
@@ -22,16 +23,17 @@ use crate::{
 
 /// `Z_NO_FLUSH`
 const NO_FLUSH: c_int = 0;
-/// `Z_BLOCK`, the last that may be asked of a stream that is written.
+/// `Z_BLOCK`, the largest value that `deflate` accepts.
 const LAST_FLUSH: c_int = 5;
 
-/// The longest payload that is collected, in bytes, unless the environment says otherwise; a longer one is zlib's.
+/// The default for the longest payload that is collected, in bytes. Longer payloads are left to zlib.
 const MOST_COLLECTED: usize = 512 << 20;
 
-/// DeflateOwner address begins the state of every stream of ours. A zlib's state begins with its stream's address.
+/// The state of every stream of ours begins with the address of this static. A zlib's state begins with its stream's
+/// address.
 static MARK: u8 = 0;
 
-/// What `deflateInit2_` was told.
+/// The arguments of `deflateInit2_`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) level: c_int,
@@ -41,17 +43,17 @@ pub(crate) struct Settings {
     pub(crate) strategy: c_int,
 }
 
-/// The state behind a stream.
+/// The state of a stream of ours.
 #[repr(C)]
 pub(crate) struct DeflateStream {
-    /// First, so that [`find`] can read it of any zlib's state.
+    /// The first field, because [`find`] reads it from any state, even a zlib's.
     mark: *const u8,
-    /// The caller's stream. A stream that was moved is refused, as zlib does it.
+    /// The caller's stream. A stream that was moved is refused, as in zlib.
     owner: *mut ZStream,
     settings: Settings,
     purpose: Purpose,
     codecs: &'static Codecs,
-    /// Where the codecs collect the payload.
+    /// The codecs' handle of the payload that is being collected.
     payload: *mut c_void,
     phase: Phase,
     /// The stream of the real zlib that took over; it must not move.
@@ -60,17 +62,17 @@ pub(crate) struct DeflateStream {
 
 #[derive(Clone, Copy, Debug)]
 enum Phase {
-    /// Nothing arrived yet.
+    /// No byte has arrived yet.
     New,
     Collecting {
         is_loose: bool,
     },
-    /// The chunk, and how much of it is out.
+    /// The chunk is encoded, and its first `out` bytes were given out.
     Encoded {
         chunk: Bytes,
         out: usize,
     },
-    /// zlib writes; so much of what was collected was given to it.
+    /// zlib writes. It has received the first `given` bytes of what was collected.
     Zlib {
         given: usize,
     },
@@ -78,44 +80,46 @@ enum Phase {
     Failed,
 }
 
-/// DeflateOwner a stream is.
+/// Who owns a stream that is written.
 pub(crate) enum DeflateOwner<'a> {
-    /// One of ours.
+    /// This library.
     Ours(&'a mut ZStream),
-    /// A zlib's, or nobody's, which that zlib finds out.
+    /// The real zlib, which also refuses streams that are null or were never opened.
     Zlib,
-    /// One of ours that was moved.
+    /// This library, but the stream was moved.
     Invalid,
 }
 
-/// Finds out whose a stream is.
+/// Finds out who owns a stream.
 ///
 /// # Safety
-/// `stream` must be null or a valid stream, whose state is null or what an `Init` function set and no `End` function freed.
+/// `stream` must be null or a valid stream, whose state is null or was set by an `Init` function and not freed by an
+/// `End` function.
 pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> DeflateOwner<'a> {
-    // SAFETY: null or valid, as the caller vouches.
+    // SAFETY: null or valid; the caller guarantees it.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return DeflateOwner::Zlib };
-    // SAFETY: every zlib's state, and ours, is longer than a pointer, and begins with one.
+    // SAFETY: the states of every zlib and of ours are longer than a pointer and begin with one.
     if caller.state.is_null() || unsafe { *caller.state.cast::<*const u8>() } != &raw const MARK {
         return DeflateOwner::Zlib;
     }
-    // SAFETY: only our states begin with the mark's address; nothing else refers to it during this call.
+    // SAFETY: only our states begin with the mark's address; nothing else refers to the state during this call.
     let owner = unsafe { DeflateStream::of(caller) }.owner;
     if owner == stream { DeflateOwner::Ours(caller) } else { DeflateOwner::Invalid }
 }
 
-/// No chunk that is given out for a payload of so many bytes is longer, nor is zlib's stream for it under any settings.
+/// An upper bound for the length of a chunk for a payload of `payload_len` bytes, and for zlib's stream under any
+/// settings.
 pub(crate) fn bound(payload_len: c_ulong) -> c_ulong {
-    /// What even an empty payload may take: `.xz` has header, index and footer.
+    /// Enough for an empty payload: `.xz` has a header, an index and a footer.
     const LEAST: c_ulong = 256;
     payload_len.saturating_add(payload_len >> 3).saturating_add(payload_len >> 6).saturating_add(LEAST)
 }
 
-/// Makes a new stream one of ours, if it may go to the object store; false if it is zlib's.
+/// Opens a stream of ours if it may go to the object store. Returns false if the stream is zlib's.
 pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
     let Some((purpose, Writer(writer))) = purpose::purpose() else { return false };
     let Some(codecs) = codecs() else { return false };
-    // SAFETY: what the codecs gave.
+    // SAFETY: a handle from the codecs.
     let payload = unsafe { (codecs.open_payload)(writer) };
     if payload.is_null() {
         return false;
@@ -143,7 +147,7 @@ pub(crate) fn open(caller: &mut ZStream, settings: Settings) -> bool {
 pub(crate) unsafe fn open_zlib(functions: &ZlibFunctions, stream: *mut ZStream, settings: Settings) -> c_int {
     let Settings { level, method, window_bits, memory_level, strategy } = settings;
     let version = c"1.2.11".as_ptr();
-    // SAFETY: as the caller vouches. The version is one that every zlib takes.
+    // SAFETY: the caller guarantees it. Every zlib accepts this version.
     unsafe {
         (functions.deflate_init2)(stream, level, method, window_bits, memory_level, strategy, version, ZStream::SIZE)
     }
@@ -153,23 +157,23 @@ impl DeflateStream {
     /// The state of a stream of ours.
     ///
     /// # Safety
-    /// `caller` must be one, and nothing else refer to its state.
+    /// `caller` must be a stream of ours, and nothing else may refer to its state.
     pub(crate) unsafe fn of<'a>(caller: &ZStream) -> &'a mut DeflateStream {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         unsafe { &mut *caller.state.cast::<DeflateStream>() }
     }
 
-    /// Whether nothing arrived yet.
+    /// Whether no byte has arrived yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.phase, Phase::New)
     }
 
-    /// `deflate`; the caller's stream may be wholly zlib's afterwards, and this state gone.
+    /// `deflate`. Afterwards the stream may be zlib's, and its state freed.
     ///
     /// # Safety
-    /// The state must be `caller`'s, with as many bytes and as much room as that says.
+    /// `caller` must be a stream of ours, with as much input and output room as it says.
     pub(crate) unsafe fn deflate(caller: &mut ZStream, flush: c_int) -> c_int {
-        // SAFETY: ours, as the caller vouches.
+        // SAFETY: the caller guarantees that the stream is ours.
         let state = unsafe { DeflateStream::of(caller) };
         if caller.next_out.is_null()
             || caller.next_in.is_null() && caller.avail_in != 0
@@ -180,7 +184,7 @@ impl DeflateStream {
         if caller.avail_out == 0 {
             return BUF_ERROR;
         }
-        // SAFETY: the caller vouches for bytes and room, in every arm.
+        // SAFETY: the caller guarantees input and output room in every arm.
         unsafe {
             if let Phase::New = state.phase {
                 let is_loose = flush == NO_FLUSH && purpose::is_loose_header(input(caller));
@@ -202,6 +206,8 @@ impl DeflateStream {
         }
     }
 
+    /// Collects input, and encodes the payload when it is complete.
+    ///
     /// # Safety
     /// As for [`deflate`](Self::deflate).
     unsafe fn collect(&mut self, caller: &mut ZStream, is_loose: bool, flush: c_int) -> c_int {
@@ -211,36 +217,36 @@ impl DeflateStream {
         }
         let all = self.collected().len.saturating_add(bytes);
         let fits = all <= most_collected();
-        // SAFETY: the place is open, and the caller vouches for the bytes.
+        // SAFETY: the handle is open, and the caller guarantees the input.
         if flush == NO_FLUSH && fits && unsafe { (self.codecs.append)(self.payload, caller.next_in, bytes) } == OK {
             take(caller, caller.avail_in);
             return OK;
         }
         if flush == FINISH && fits {
             let longest = usize::try_from(bound(all as c_ulong)).unwrap_or(usize::MAX);
-            // SAFETY: likewise.
+            // SAFETY: as above.
             let chunk = unsafe { (self.codecs.encode)(self.payload, is_loose, caller.next_in, bytes, longest) };
             if !chunk.start.is_null() {
                 take(caller, caller.avail_in);
-                // SAFETY: the chunk is there until the next call about this payload.
+                // SAFETY: the chunk is valid until the next call with this payload's handle.
                 return unsafe { self.give_out(caller, chunk, 0) };
             }
         }
         match self.take_over() {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees it.
             true => unsafe { self.deflate_by_zlib(caller, 0, flush) },
             false => MEM_ERROR,
         }
     }
 
-    /// Gives out as much of the chunk as there is room for, from `out` on.
+    /// Gives out as much of the chunk as there is room for, starting at `out`.
     ///
     /// # Safety
-    /// As for [`deflate`](Self::deflate); the chunk must be there.
+    /// As for [`deflate`](Self::deflate); the chunk must still be valid.
     unsafe fn give_out(&mut self, caller: &mut ZStream, chunk: Bytes, out: usize) -> c_int {
         let rest = chunk.len - out;
         let count = c_uint::try_from(rest).unwrap_or(c_uint::MAX).min(caller.avail_out);
-        // SAFETY: the chunk has `rest` more bytes and the caller room for `count`; they are different memory.
+        // SAFETY: the chunk has `rest` more bytes, the caller has room for `count`, and the two do not overlap.
         unsafe { ptr::copy_nonoverlapping(chunk.start.add(out), caller.next_out, count as usize) };
         caller.next_out = caller.next_out.wrapping_add(count as usize);
         caller.avail_out -= count;
@@ -250,20 +256,20 @@ impl DeflateStream {
     }
 
     fn collected(&self) -> Bytes {
-        // SAFETY: the place is open.
+        // SAFETY: the payload's handle is open.
         unsafe { (self.codecs.collected)(self.payload) }
     }
 
-    /// Opens a real zlib for what was collected and what will follow; false if there is none.
+    /// Opens the real zlib for the rest of the stream. Returns false if that fails.
     fn take_over(&mut self) -> bool {
         let Some(zlib) = zlib() else { return false };
-        // SAFETY: it has the caller's allocator, and is else of zeroes.
+        // SAFETY: `inner` is all zeroes except for the caller's allocator.
         let is_open = unsafe { open_zlib(zlib.functions, &mut self.inner, self.settings) } == OK;
         self.phase = if is_open { Phase::Zlib { given: 0 } } else { Phase::Failed };
         is_open
     }
 
-    /// Gives zlib what was collected, as far as there is room, then what the caller has.
+    /// Passes to zlib what was collected, as long as there is room, then the caller's input.
     ///
     /// # Safety
     /// As for [`deflate`](Self::deflate); zlib must have taken over.
@@ -274,7 +280,7 @@ impl DeflateStream {
         while given < collected.len {
             let count = c_uint::try_from(collected.len - given).unwrap_or(c_uint::MAX);
             (self.inner.next_in, self.inner.avail_in) = (collected.start.wrapping_add(given), count);
-            // SAFETY: an open stream with bytes that were collected and the caller's room.
+            // SAFETY: an open stream with collected bytes and the caller's room.
             let code = unsafe { self.on_inner(caller, |inner| (zlib.functions.deflate)(inner, NO_FLUSH)) };
             given += (count - self.inner.avail_in) as usize;
             self.phase = Phase::Zlib { given };
@@ -286,22 +292,22 @@ impl DeflateStream {
             }
         }
         if had {
-            // SAFETY: the place is open; all of it was taken.
+            // SAFETY: the payload's handle is open, and zlib has consumed all of it.
             unsafe { (self.codecs.restart_payload)(self.payload) };
             self.phase = Phase::Zlib { given: 0 };
         }
         let before = caller.avail_in;
         (self.inner.next_in, self.inner.avail_in) = (caller.next_in, before);
-        // SAFETY: an open stream with the caller's bytes and room.
+        // SAFETY: an open stream with the caller's input and room.
         let code = unsafe { self.on_inner(caller, |inner| (zlib.functions.deflate)(inner, flush)) };
         take(caller, before - self.inner.avail_in);
         if had && code == BUF_ERROR { OK } else { code }
     }
 
-    /// Calls zlib on `inner`, whose bytes are set, with the caller's room.
+    /// Calls zlib on `inner`, whose input is already set, with the caller's room.
     ///
     /// # Safety
-    /// `call` must be sound for an open stream with those bytes and that room.
+    /// `call` must be sound for an open stream with that input and room.
     unsafe fn on_inner(&mut self, caller: &mut ZStream, call: impl FnOnce(*mut ZStream) -> c_int) -> c_int {
         let inner = &mut self.inner;
         (inner.next_out, inner.avail_out) = (caller.next_out, caller.avail_out);
@@ -313,10 +319,12 @@ impl DeflateStream {
         code
     }
 
-    /// Makes the caller's new stream wholly zlib's, and lets `call` go on with it; `refused` if that cannot be.
+    /// Frees the state of a new stream, opens the stream in the real zlib, and calls `call` with it. The result is
+    /// `refused` on failure.
     ///
     /// # Safety
-    /// The state must be `caller`'s and new; it is gone afterwards. `call` must be sound for the caller's stream.
+    /// The state must be `caller`'s and new, and must not be used afterwards. `call` must be sound for the caller's
+    /// stream.
     pub(crate) unsafe fn reopen_as_zlib<T>(
         caller: &mut ZStream,
         refused: T,
@@ -335,14 +343,14 @@ impl DeflateStream {
         }
     }
 
-    /// What `deflateBound` says; none if the stream has to be zlib's now.
+    /// `deflateBound`; `None` if the stream must become zlib's now.
     pub(crate) fn bound(&self, payload_len: c_ulong) -> Option<c_ulong> {
-        // No writer of loose objects asks for it.
+        // No writer of loose objects calls deflateBound.
         let is_zlibs = self.is_new() && self.purpose == Purpose::PerhapsLoose;
         (!is_zlibs).then(|| bound(payload_len))
     }
 
-    /// How many bytes wait for room, and how many bits more.
+    /// `deflatePending`: how many bytes, and how many further bits, wait for room.
     pub(crate) fn pending(&mut self) -> (c_uint, c_int) {
         let (mut bytes, mut bits) = (0, 0);
         match (self.phase, zlib()) {
@@ -359,19 +367,19 @@ impl DeflateStream {
     /// `deflateReset`
     pub(crate) fn reset(&mut self, caller: &mut ZStream) -> c_int {
         self.close_inner();
-        // SAFETY: the place is open.
+        // SAFETY: the payload's handle is open.
         unsafe { (self.codecs.restart_payload)(self.payload) };
         self.phase = Phase::New;
         show_new(caller);
         OK
     }
 
-    /// Closes the zlib that took over; what it says.
+    /// Closes the zlib that took over, and returns its code.
     fn close_inner(&mut self) -> c_int {
         match (self.phase, zlib()) {
             (Phase::Zlib { .. }, Some(zlib)) => {
                 self.phase = Phase::Failed;
-                // SAFETY: open, and not used again before it is opened anew.
+                // SAFETY: open, and not used before it is opened again.
                 unsafe { (zlib.functions.deflate_end)(&mut self.inner) }
             }
             _ => OK,
@@ -381,7 +389,7 @@ impl DeflateStream {
     /// `deflateEnd`
     ///
     /// # Safety
-    /// The state must be `caller`'s, and is gone afterwards.
+    /// The state must be `caller`'s, and must not be used afterwards.
     pub(crate) unsafe fn end(caller: &mut ZStream) -> c_int {
         // SAFETY: the state came from a box in `open`.
         let mut state = unsafe { Box::from_raw(caller.state.cast::<DeflateStream>()) };
@@ -410,14 +418,14 @@ fn most_collected() -> usize {
     })
 }
 
-/// What the caller has.
+/// The caller's input.
 ///
 /// # Safety
-/// There must be as many bytes as the stream says, for as long as they are looked at.
+/// The input must be as long as the stream says, for the lifetime of the result.
 unsafe fn input(caller: &ZStream) -> &[u8] {
     match caller.avail_in {
         0 => &[],
-        // SAFETY: as the caller vouches; not null, which was asked before.
+        // SAFETY: the caller guarantees it; `deflate` has checked for null.
         len => unsafe { slice::from_raw_parts(caller.next_in, len as usize) },
     }
 }

@@ -1,7 +1,8 @@
-//! Opening, renaming and linking files: the C library's functions, but for a variant's configuration and object files.
+//! Opens, renames and links files like the C library's functions, except for a variant's configuration and object
+//! files.
 //!
-//! They are called before this process has begun and between a fork and what follows it, so they do nothing that needs memory unless
-//! a file is called `config`.
+//! Programs call these functions before `main` and between `fork` and `exec`. So they allocate no memory unless a file
+//! is called `config`.
 
 use std::ffi::CStr;
 
@@ -14,16 +15,18 @@ use crate::{
     repository,
 };
 
-/// What becomes of a file that is to be opened.
+/// How to answer a request to open a file.
 enum Opening {
-    /// The C library opens it.
+    /// Let the C library open it.
     Ordinary,
-    /// This descriptor is it.
+    /// Return this descriptor.
     Ours(c_int),
-    /// Nobody.
+    /// Fail with EACCES.
     Refused,
 }
 
+/// Decides how to answer a request to open `path`, which starts from `folder` if it is relative.
+///
 /// # Safety
 /// `path` must be null or a C string.
 unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
@@ -39,7 +42,7 @@ unsafe fn opening(folder: c_int, path: *const c_char, flags: c_int) -> Opening {
     }
     guarded(Opening::Refused, || match flags & O_ACCMODE {
         O_RDONLY => guard::config_without_guard(folder, path).map_or(Opening::Ordinary, Opening::Ours),
-        // What is appended takes nothing away.
+        // Appending removes nothing, so the guard stays.
         _ if flags & O_APPEND != 0 && flags & O_TRUNC == 0 => Opening::Ordinary,
         _ if guard::is_protected(folder, path) => Opening::Refused,
         _ => Opening::Ordinary,
@@ -51,22 +54,23 @@ fn refused() -> c_int {
     -1
 }
 
-/// A descriptor that the C library gave for `path`, which starts from `folder` if it is relative.
+/// Records which object store a descriptor belongs to, if any, and returns it. `path` starts from `folder` if it is
+/// relative.
 ///
 /// # Safety
-/// `path` must be a C string if the descriptor is one.
+/// `path` must be a C string if the descriptor is valid.
 unsafe fn opened(descriptor: c_int, folder: c_int, path: *const c_char) -> c_int {
     if descriptor >= 0 {
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         let path = unsafe { CStr::from_ptr(path) }.to_bytes();
-        // Where another folder lies is not known: the file is of no store.
+        // The path of any other folder is unknown, so such a file counts as outside every store.
         let is_known = folder == AT_FDCWD || path.starts_with(b"/");
         objects::opened(descriptor, if is_known { path } else { b"" });
     }
     descriptor
 }
 
-/// The folder that relative paths start from: the one that is given, or the current one.
+/// The folder that relative paths start from: the given one, or the current one.
 macro_rules! folder_or_current {
     () => {
         AT_FDCWD
@@ -76,7 +80,7 @@ macro_rules! folder_or_current {
     };
 }
 
-/// `c_int`, for each argument of the given name.
+/// The type `c_int`, once for each argument.
 macro_rules! c_int {
     ($argument:ident) => {
         c_int
@@ -92,8 +96,8 @@ macro_rules! opens {
             flags: c_int,
             $($mode: mode_t,)?
         ) -> c_int {
-            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged. A mode that was
-            // not given is whatever its register holds, and nobody looks at it.
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged. A mode that was not passed is whatever its register holds, and is never used.
             unsafe {
                 match opening(folder_or_current!($($folder)?), path, flags) {
                     Opening::Ours(descriptor) => descriptor,
@@ -125,12 +129,12 @@ opens! {
     __openat64_2 = c"__openat64_2" (folder);
 }
 
-/// The flags that stand for a mode of `fopen`.
+/// The flags of `open` that a mode of `fopen` stands for.
 ///
 /// # Safety
 /// `mode` must be a C string.
 unsafe fn flags_of(mode: *const c_char) -> c_int {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let mode = unsafe { CStr::from_ptr(mode) }.to_bytes();
     let updates = mode.contains(&b'+');
     match mode.first() {
@@ -145,7 +149,7 @@ macro_rules! opens_streams {
     ($($symbol:ident = $name:literal;)*) => {
         $(#[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(path: *const c_char, mode: *const c_char) -> *mut FILE {
-            // SAFETY: the caller's duties are those of the C library's function: two C strings.
+            // SAFETY: the C library's function requires the same of the caller: two C strings.
             unsafe {
                 match opening(AT_FDCWD, path, flags_of(mode)) {
                     Opening::Ours(descriptor) => libc::fdopen(descriptor, mode),
@@ -169,7 +173,7 @@ opens_streams! {
     fopen64 = c"fopen64";
 }
 
-/// Sees to it that no guard is lost when one file replaces another; false if it would be.
+/// Restores the guard in a file that is about to replace a guarded one. Returns false if that fails.
 ///
 /// # Safety
 /// Both paths must be null or C strings.
@@ -182,7 +186,7 @@ unsafe fn may_replace(from_folder: c_int, from: *const c_char, to_folder: c_int,
     !guard::may_be_guarded(to_folder, to) || guarded(false, || guard::restore_guard(from_folder, from, to_folder, to))
 }
 
-/// Whether a program that sees no guard may make a link.
+/// Whether a program from which guards are hidden may make this link.
 ///
 /// # Safety
 /// Both paths must be null or C strings.
@@ -199,7 +203,7 @@ unsafe fn may_link(from_folder: c_int, from: *const c_char, to_folder: c_int, to
     guarded(true, || !(repository::links_out_of_variant(from, to) && guard::is_hidden_from_this_process()))
 }
 
-/// Functions that take two paths: `may` says whether the C library is called.
+/// Functions that take two paths. The C library is called only if `may` returns true.
 macro_rules! take_two_paths {
     ($($symbol:ident = $name:literal ($may:ident: $([$folder:ident])? from, $([$other:ident])? to $(, $flags:ident: $type:ty)?);)*) => {
         $(#[unsafe(no_mangle)]
@@ -210,7 +214,8 @@ macro_rules! take_two_paths {
             to: *const c_char
             $(, $flags: $type)?
         ) -> c_int {
-            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged.
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged.
             unsafe {
                 match $may(folder_or_current!($($folder)?), from, folder_or_current!($($other)?), to) {
                     true => call_next!(

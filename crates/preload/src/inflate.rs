@@ -1,6 +1,6 @@
-//! Reading: zlib's functions, each for whoever's stream it is.
+//! zlib's functions for reading. Each finds out who owns the stream and passes the call on.
 //!
-//! What every zlib stream passes through is a few comparisons that cannot panic. All else is guarded.
+//! A zlib stream passes only a few comparisons that cannot panic. Everything else runs inside [`guarded`].
 
 use libc::{c_char, c_int, c_long, c_uint, c_void};
 use repackbench_preload_abi::{STREAM_ERROR, VERSION_ERROR, ZStream, ZlibFunctions};
@@ -17,7 +17,7 @@ const WINDOW_BITS: c_int = 15;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateInit_(stream: *mut ZStream, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: the caller's duties are those of `open`.
+    // SAFETY: the caller has the same obligations as for `open`.
     unsafe { open(stream, WINDOW_BITS, version, size) }
 }
 
@@ -34,26 +34,26 @@ unsafe extern "C" fn inflateInit2_(
             (zlib.functions.inflate_init2)(stream, window_bits, version, size)
         });
     }
-    // SAFETY: the caller's duties are those of `open`.
+    // SAFETY: the caller has the same obligations as for `open`.
     unsafe { open(stream, window_bits, version, size) }
 }
 
-/// Opens a stream in which chunks of ours may come.
+/// Opens a stream that may contain a chunk of ours.
 ///
 /// # Safety
-/// As zlib.h wants it: `stream` null or valid, and `version` null or a C string.
+/// As in zlib.h: `stream` must be null or valid, and `version` null or a C string.
 #[inline]
 unsafe fn open(stream: *mut ZStream, window_bits: c_int, version: *const c_char, size: c_int) -> c_int {
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     if !unsafe { has_our_layout(version, size) } {
         return VERSION_ERROR;
     }
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return STREAM_ERROR };
     inflate_stream::open(caller, window_bits)
 }
 
-/// Answers for a stream: `ours` for one of ours, `zlibs` for a zlib's, an error for another.
+/// Calls `ours` for a stream of ours and `zlibs` for a stream of the real zlib. An invalid stream is an error.
 ///
 /// # Safety
 /// As for [`find`].
@@ -63,7 +63,7 @@ unsafe fn answer<T: From<i8>>(
     zlibs: impl FnOnce(&mut ZStream) -> T,
 ) -> T {
     let refused = T::from(-2);
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     match unsafe { find(stream) } {
         InflateOwner::New(caller, window_bits) => guarded(refused, || {
             let state = InflateStream::of_new(caller, window_bits);
@@ -82,7 +82,7 @@ fn by_zlib<T: From<i8>>(call: impl FnOnce(&ZlibFunctions) -> T) -> T {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover all.
+    // SAFETY: what zlib.h requires of the caller is enough for all.
     unsafe {
         match find(stream) {
             InflateOwner::New(caller, window_bits) => inflate_stream::begin(caller, window_bits, flush),
@@ -95,7 +95,7 @@ unsafe extern "C" fn inflate(stream: *mut ZStream, flush: c_int) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover all; no reference to the state is used after `end`.
+    // SAFETY: what zlib.h requires of the caller is enough for all; no reference to the state is used after `end`.
     unsafe {
         if is_real_zlib(stream) {
             return inflate_stream::end_zlib(stream);
@@ -109,11 +109,12 @@ unsafe extern "C" fn inflateEnd(stream: *mut ZStream) -> c_int {
     }
 }
 
-// zlib resets each stream that it opens, and calls its own functions by name: two of three streams that come here bear no mark of ours.
+// zlib resets each stream that it opens, and calls its own functions by name. So two of three streams that come here
+// have no mark of ours, and are checked for first.
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe {
         match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset)(stream)),
@@ -124,7 +125,7 @@ unsafe extern "C" fn inflateReset(stream: *mut ZStream) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> c_int {
-    // SAFETY: zlib.h's duties of the caller.
+    // SAFETY: zlib.h states what the caller must ensure.
     unsafe {
         match is_real_zlib(stream) && (*stream).opaque.is_null() {
             true => by_zlib(|zlib| (zlib.inflate_reset2)(stream, window_bits)),
@@ -133,7 +134,7 @@ unsafe extern "C" fn inflateReset2(stream: *mut ZStream, window_bits: c_int) -> 
     }
 }
 
-/// Prepares a stream for another, with other window bits or with those that it has.
+/// Resets a stream, with other window bits if they are given.
 ///
 /// # Safety
 /// As for [`find`].
@@ -142,13 +143,13 @@ unsafe fn reset(stream: *mut ZStream, window_bits: Option<c_int>) -> c_int {
         Some(window_bits) => state.reset(caller, window_bits),
         None => state.reset_keeping_window(caller),
     };
-    // SAFETY: as the caller vouches.
+    // SAFETY: the caller guarantees it.
     unsafe { answer(stream, ours, |caller| inflate_stream::reset_zlib(caller, window_bits)) }
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(
             stream,
@@ -160,11 +161,11 @@ unsafe extern "C" fn inflateSync(stream: *mut ZStream) -> c_int {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn inflateSetDictionary(stream: *mut ZStream, dictionary: *const u8, length: c_uint) -> c_int {
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(
             stream,
-            // A stream in zlib's format says first that it needs one.
+            // A stream in zlib's format first says which dictionary it needs.
             |caller, state| match state.is_new() {
                 true => STREAM_ERROR,
                 false => {
@@ -181,7 +182,7 @@ unsafe extern "C" fn inflateCopy(to: *mut ZStream, from: *mut ZStream) -> c_int 
     if to.is_null() {
         return STREAM_ERROR;
     }
-    // SAFETY: zlib.h's duties of the caller cover both.
+    // SAFETY: what zlib.h requires of the caller is enough for both.
     unsafe {
         answer(from, |caller, state| state.copy(caller, to), |from| by_zlib(|zlib| (zlib.inflate_copy)(to, from)))
     }
@@ -191,7 +192,7 @@ macro_rules! handed_over {
     ($($symbol:ident => $field:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
         $(#[unsafe(no_mangle)]
         unsafe extern "C" fn $symbol(stream: *mut ZStream, $($argument: $type),*) -> $result {
-            // SAFETY: zlib.h's duties of the caller cover both.
+            // SAFETY: what zlib.h requires of the caller is enough for both.
             unsafe {
                 answer(
                     stream,

@@ -1,4 +1,5 @@
-//! Mapping and reading files: the C library's functions, which tell [`objects`](crate::objects) where content lies.
+//! Maps and reads files like the C library's functions, and reports to [`objects`](crate::objects) where the content is
+//! in memory.
 
 use libc::{c_int, c_void, off_t, off64_t, size_t, ssize_t};
 
@@ -13,7 +14,8 @@ macro_rules! maps {
         unsafe extern "C" fn $symbol(
             start: *mut c_void, len: size_t, protection: c_int, flags: c_int, descriptor: c_int, offset: $offset,
         ) -> *mut c_void {
-            // SAFETY: the caller's duties are those of the C library's function, which gets its arguments unchanged.
+            // SAFETY: the caller has the same obligations as for the C library's function, which gets its arguments
+            // unchanged.
             let mapped = unsafe {
                 call_next!(
                     $name: fn(*mut c_void, size_t, c_int, c_int, c_int, $offset) -> *mut c_void,
@@ -36,9 +38,9 @@ maps! {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(start: *mut c_void, len: size_t) -> c_int {
-    // Before it is gone: another thread may get the same place at once.
+    // Before the call, since another thread may get the same addresses right after it.
     objects::unmapped(start as usize, len);
-    // SAFETY: the caller's duties are those of the C library's function.
+    // SAFETY: the caller has the same obligations as for the C library's function.
     unsafe { call_next!(c"munmap": fn(*mut c_void, size_t) -> c_int, (start, len), unsupported(-1)) }
 }
 

@@ -1,4 +1,4 @@
-//! Chunks of ours, which the library with the codecs decodes.
+//! Decodes chunks of ours with the codecs' library.
 
 use std::ptr;
 
@@ -15,30 +15,33 @@ use crate::{
     start,
 };
 
-/// A decoder of the codecs' library. Its contexts are dear: it is kept as long as the state that it belongs to.
+/// A decoder of the codecs' library. Its contexts are expensive to make, so it is kept as long as the state that it
+/// belongs to.
 #[derive(Clone, Copy)]
 pub(super) struct Decoder {
     codecs: &'static Codecs,
     decoder: *mut c_void,
-    /// The dictionaries that it knows.
-    tables: Option<DictionarySet>,
+    /// The dictionaries that it was opened with.
+    dictionaries: Option<DictionarySet>,
 }
 
 impl Decoder {
-    /// None where there is no memory for it.
-    fn open(codecs: &'static Codecs, tables: Option<DictionarySet>) -> Option<Self> {
-        // SAFETY: null, or what the codecs gave.
-        let decoder = unsafe { (codecs.open)(tables.map_or(ptr::null(), |tables| tables.0)) };
-        (!decoder.is_null()).then_some(Decoder { codecs, decoder, tables })
+    /// Opens a decoder; `None` if there is not enough memory.
+    fn open(codecs: &'static Codecs, dictionaries: Option<DictionarySet>) -> Option<Self> {
+        // SAFETY: null, or a handle from the codecs.
+        let decoder = unsafe { (codecs.open)(dictionaries.map_or(ptr::null(), |dictionaries| dictionaries.0)) };
+        (!decoder.is_null()).then_some(Decoder { codecs, decoder, dictionaries })
     }
 
     pub(super) fn close(self) {
-        // SAFETY: open, and its owner has forgotten it.
+        // SAFETY: open, and its owner no longer refers to it.
         unsafe { (self.codecs.close)(self.decoder) }
     }
 }
 
 impl InflateStream {
+    /// Begins to read a chunk of ours.
+    ///
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     pub(super) unsafe fn begin_chunk(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
@@ -53,30 +56,32 @@ impl InflateStream {
             return DATA_ERROR;
         }
         let begins = matches!(self.phase, Phase::New) && caller.avail_in != 0;
-        // SAFETY: a stream that begins here has its first byte here.
-        let needs_tables = begins && needs_dictionary(unsafe { *caller.next_in });
-        let tables = if needs_tables { objects::tables_for(caller.next_in) } else { None };
-        // Where it cannot be told whose they are, those of the chunk before are as wrong as any.
-        if needs_tables && let Some(other) = self.decoder.take_if(|decoder| decoder.tables != tables) {
+        // SAFETY: there is at least one byte, the first of the stream.
+        let needs_dictionary = begins && needs_dictionary(unsafe { *caller.next_in });
+        let dictionaries = if needs_dictionary { objects::dictionaries_for(caller.next_in) } else { None };
+        // If the right dictionaries are not known, those of the previous chunk must not be used either.
+        if needs_dictionary && let Some(other) = self.decoder.take_if(|decoder| decoder.dictionaries != dictionaries) {
             other.close();
         }
-        let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs, tables)) else { return MEM_ERROR };
+        let Some(decoder) = self.decoder.or_else(|| Decoder::open(codecs, dictionaries)) else { return MEM_ERROR };
         self.decoder = Some(decoder);
         if let Phase::FirstByteOfMagic = self.phase {
-            // SAFETY: a new decoder, one byte, and no room.
+            // SAFETY: a new decoder, one byte of input, and no output room.
             unsafe { (codecs.step)(decoder.decoder, ZSTD_MAGIC.as_ptr(), 1, ptr::null_mut(), 0) };
         }
         self.phase = Phase::Ours;
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         unsafe { self.inflate_chunk(caller, flush) }
     }
 
+    /// Goes on with a chunk of ours.
+    ///
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     pub(super) unsafe fn inflate_chunk(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         let Some(decoder) = self.decoder else { return DATA_ERROR };
         let (bytes, room) = (caller.avail_in as usize, caller.avail_out as usize);
-        // SAFETY: the decoder is open, and the caller vouches for bytes and room.
+        // SAFETY: the decoder is open; the caller guarantees input and output room.
         let step = unsafe { (decoder.codecs.step)(decoder.decoder, caller.next_in, bytes, caller.next_out, room) };
         advance(caller, &step);
         match step.code {
@@ -91,7 +96,7 @@ impl InflateStream {
         }
     }
 
-    /// Lets the decoder forget what it was about, and what it took much memory for.
+    /// Resets the decoder if a chunk is under way; it then gives back large buffers.
     pub(super) fn reset_decoder(&mut self) {
         if let (Phase::Ours, Some(Decoder { codecs, decoder, .. })) = (self.phase, self.decoder) {
             // SAFETY: open.

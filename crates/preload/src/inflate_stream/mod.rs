@@ -1,13 +1,13 @@
-//! One stream that was opened to be read, from the moment when nobody knows what it is.
+//! The state of a stream that is read, from its opening, when its format is not known yet.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `mod.rs` | whose a stream is; the state of a stream that needs one |
-//! | `sentinel.rs` | streams without a state of ours: those of which nothing is known yet, and zlib's |
-//! | `first_bytes.rs` | what the first bytes say |
+//! | `mod.rs` | who owns a stream; the state of a stream that needs one |
+//! | `sentinel.rs` | streams without a state of ours: new ones, and those of the real zlib |
+//! | `first_bytes.rs` | recognizes the format by the first bytes |
 //! | `pool.rs` | states that are kept for the next stream |
-//! | `chunk.rs` | chunks of ours |
-//! | `real_zlib.rs` | the way to a real zlib |
+//! | `chunk.rs` | decodes chunks of ours |
+//! | `real_zlib.rs` | passes streams on to the real zlib |
 
 mod chunk;
 mod first_bytes;
@@ -36,62 +36,65 @@ use crate::{
 /// `MAX_WBITS`
 const LONGEST_WINDOW: c_int = 15;
 
-/// InflateOwner address begins the state of every stream of ours. A zlib's state begins with its stream's address.
+/// The state of every stream of ours begins with the address of this static. A zlib's state begins with its stream's
+/// address.
 static MARK: u8 = 0;
 
-/// The state behind a stream.
+/// The state of a stream of ours.
 #[repr(C)]
 pub(crate) struct InflateStream {
-    /// First, so that [`find`] can read it of any zlib's state.
+    /// The first field, because [`find`] reads it from any state, even a zlib's.
     mark: *const u8,
-    /// The caller's stream. A stream that was moved is refused, as zlib does it.
+    /// The caller's stream. A stream that was moved is refused, as in zlib.
     owner: *mut ZStream,
     window_bits: c_int,
     phase: Phase,
-    /// The state takes no memory from the caller, and is kept for another stream.
+    /// Whether the state may be kept for another stream: it uses no memory from the caller's allocator.
     is_kept: bool,
-    /// The real zlib has opened `inner`.
+    /// Whether the real zlib has opened `inner`.
     is_open: bool,
-    /// `inner` has the window bits already, or those that it took from a stream's header where there are none.
+    /// Whether `inner` already has the right window bits: `window_bits`, or those from the stream's header if
+    /// `window_bits` is 0.
     has_window: bool,
     /// The stream as the real zlib sees it, which must not move.
     inner: ZStream,
-    /// What decodes chunks of ours, once there was one.
+    /// Decodes chunks of ours; opened for the first chunk.
     decoder: Option<Decoder>,
 }
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// Nothing arrived yet.
+    /// No byte has arrived yet.
     New,
-    /// The first byte of a standard zstd frame was taken, which may also begin a zlib stream.
+    /// One byte was taken: the first byte of a standard zstd frame, which may also begin a zlib stream.
     FirstByteOfMagic,
-    /// `inner` is used.
+    /// A zlib stream, read through `inner`.
     Zlib,
-    /// A chunk of ours: `decoder` is used.
+    /// A chunk of ours, read through `decoder`.
     Ours,
     Ended,
     Failed,
 }
 
-/// InflateOwner a stream is.
+/// Who owns a stream that is read.
 pub(crate) enum InflateOwner<'a> {
-    /// It is new, and has so many window bits.
+    /// Nobody yet: no byte has arrived. Holds the window bits.
     New(&'a mut ZStream, c_int),
-    /// One of ours.
+    /// This library.
     Ours(&'a mut ZStream, &'a mut InflateStream),
-    /// A zlib's.
+    /// The real zlib.
     Zlib(&'a mut ZStream),
-    /// Nobody's: null, never opened, or moved.
+    /// The stream is null, was never opened, or was moved.
     Invalid,
 }
 
-/// Finds out whose a stream is.
+/// Finds out who owns a stream.
 ///
 /// # Safety
-/// `stream` must be null or a valid stream, whose state is null or what an `Init` function set and no `End` function freed.
+/// `stream` must be null or a valid stream, whose state is null or was set by an `Init` function and not freed by an
+/// `End` function.
 pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> InflateOwner<'a> {
-    // SAFETY: null or valid, as the caller vouches.
+    // SAFETY: null or valid; the caller guarantees it.
     let Some(caller) = (unsafe { stream.as_mut() }) else { return InflateOwner::Invalid };
     if caller.state.is_null() {
         return InflateOwner::Invalid;
@@ -101,23 +104,23 @@ pub(crate) unsafe fn find<'a>(stream: *mut ZStream) -> InflateOwner<'a> {
         Some(Err(sentinel::Moved)) => return InflateOwner::Invalid,
         None => {}
     }
-    // SAFETY: every zlib's state, and ours, is longer than a pointer, and begins with one.
+    // SAFETY: the states of every zlib and of ours are longer than a pointer and begin with one.
     let mark = unsafe { *caller.state.cast::<*const u8>() };
     if mark != &raw const MARK {
         return InflateOwner::Zlib(caller);
     }
-    // SAFETY: only our states begin with the mark's address; nothing else refers to it during this call.
+    // SAFETY: only our states begin with the mark's address; nothing else refers to the state during this call.
     let state = unsafe { &mut *caller.state.cast::<InflateStream>() };
     if state.owner == stream { InflateOwner::Ours(caller, state) } else { InflateOwner::Invalid }
 }
 
-/// Whether a stream is certainly a zlib's.
+/// Whether a stream is certainly the real zlib's.
 ///
 /// # Safety
 /// As for [`find`].
 #[inline]
 pub(crate) unsafe fn is_real_zlib(stream: *const ZStream) -> bool {
-    // SAFETY: null or valid, as the caller vouches; every state begins with a pointer.
+    // SAFETY: null or valid; the caller guarantees it; every state begins with a pointer.
     unsafe {
         stream
             .as_ref()
@@ -125,12 +128,13 @@ pub(crate) unsafe fn is_real_zlib(stream: *const ZStream) -> bool {
     }
 }
 
-/// Whether a stream of so many window bits is in zlib's format, in place of which chunks of ours may come.
+/// Whether `window_bits` ask for zlib's format. Only then may the stream be a chunk of ours.
 pub(crate) fn is_plain(window_bits: c_int) -> bool {
     window_bits == 0 || (8..=15).contains(&window_bits)
 }
 
-/// Whether `inflateReset2` takes so many window bits: none, or 8 to 15, negative for raw DEFLATE, 16 more for gzip, 32 more for either.
+/// Whether `inflateReset2` accepts `window_bits`: 0, or 8 to 15; negative for raw DEFLATE, plus 16 for gzip, plus 32
+/// for either.
 fn is_valid(window_bits: c_int) -> bool {
     let bits = match window_bits {
         ..0 => -window_bits.max(-LONGEST_WINDOW - 1),
@@ -140,10 +144,10 @@ fn is_valid(window_bits: c_int) -> bool {
     is_plain(bits)
 }
 
-/// Opens a stream, of which nothing is known yet.
+/// Opens a stream whose format is not known yet.
 pub(crate) fn open(caller: &mut ZStream, window_bits: c_int) -> c_int {
     if zlib().is_none() {
-        // Now, where every program looks at the answer.
+        // Fail here, since every program checks this return code.
         return VERSION_ERROR;
     }
     show_new(caller);
@@ -166,12 +170,12 @@ pub(crate) fn end_new(caller: &mut ZStream) -> c_int {
 /// The first `inflate` of a new stream.
 ///
 /// # Safety
-/// There must be as many bytes and as much room as the stream says.
+/// The input and the output room must be as long as the stream says.
 pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_int) -> c_int {
-    // SAFETY: one byte is there.
+    // SAFETY: there is at least one byte.
     if caller.avail_in > 0 && !caller.next_in.is_null() && is_plainly_zlib(unsafe { *caller.next_in }) {
         match zlib() {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees it.
             Some(zlib) if !zlib.keeps_contexts => unsafe {
                 return real_zlib::begin(zlib.functions, caller, window_bits, flush);
             },
@@ -180,13 +184,13 @@ pub(crate) unsafe fn begin(caller: &mut ZStream, window_bits: c_int, flush: c_in
     }
     guarded(STREAM_ERROR, || {
         let state = InflateStream::of_new(caller, window_bits);
-        // SAFETY: as the caller vouches.
+        // SAFETY: the caller guarantees it.
         unsafe { state.inflate(caller, flush) }
     })
 }
 
 impl InflateStream {
-    /// One of no stream yet.
+    /// A state that belongs to no stream yet.
     fn unused() -> Self {
         InflateStream {
             mark: &raw const MARK,
@@ -201,38 +205,38 @@ impl InflateStream {
         }
     }
 
-    /// The state of a new stream, which gets it.
+    /// Gives a new stream a state from the pool.
     pub(crate) fn of_new<'a>(caller: &mut ZStream, window_bits: c_int) -> &'a mut InflateStream {
         caller.opaque = ptr::null_mut();
         pool::take().belong_to(caller, window_bits)
     }
 
-    /// Gives a new stream a state that takes memory as the stream says.
+    /// Gives a new stream a state that uses the stream's own allocator.
     fn with_allocator(caller: &mut ZStream, window_bits: c_int) {
         let ZStream { zalloc, zfree, opaque, .. } = *caller;
         let inner = ZStream { zalloc, zfree, opaque, ..ZStream::zeroed() };
         Box::new(InflateStream { is_kept: false, inner, ..InflateStream::unused() }).belong_to(caller, window_bits);
     }
 
-    /// Becomes the state of `caller`, which is new.
+    /// Makes this the state of `caller`, a new stream.
     fn belong_to(mut self: Box<Self>, caller: &mut ZStream, window_bits: c_int) -> &'static mut InflateStream {
         self.owner = caller;
         self.window_bits = window_bits;
         let state = Box::into_raw(self);
         caller.state = state.cast();
-        // SAFETY: it came from a box, and lasts until `end`.
+        // SAFETY: the pointer came from a box, which is not freed before `end`.
         unsafe { &mut *state }
     }
 
     /// `inflate`
     ///
     /// # Safety
-    /// `caller` must be this stream's, with as many bytes and as much room as it says.
+    /// `caller` must be this state's stream, with as much input and output room as it says.
     pub(crate) unsafe fn inflate(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
         if caller.next_out.is_null() || caller.next_in.is_null() && caller.avail_in != 0 {
             return STREAM_ERROR;
         }
-        // SAFETY: the caller vouches for bytes and room, in every arm.
+        // SAFETY: the caller guarantees input and output room, in every arm.
         unsafe {
             match self.phase {
                 Phase::New | Phase::FirstByteOfMagic => self.decide(caller, flush),
@@ -244,17 +248,17 @@ impl InflateStream {
         }
     }
 
-    /// Looks at the first bytes.
+    /// Decides by the first bytes who reads the stream, and begins to read.
     ///
     /// # Safety
     /// As for [`inflate`](Self::inflate).
     unsafe fn decide(&mut self, caller: &mut ZStream, flush: c_int) -> c_int {
-        // SAFETY: it is there.
+        // SAFETY: there is at least one byte.
         if caller.avail_in > 0 && self.is_new() && is_plainly_zlib(unsafe { *caller.next_in }) {
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees it.
             return unsafe { self.begin_zlib(caller, flush) };
         }
-        // As many as tell everything apart, with the one that was taken before.
+        // As many bytes as are needed to decide, with the one that was taken before.
         let mut first = [0; ZSTD_MAGIC.len()];
         let mut len = 0;
         if let Phase::FirstByteOfMagic = self.phase {
@@ -265,7 +269,7 @@ impl InflateStream {
         if more == 0 {
             return BUF_ERROR;
         }
-        // SAFETY: the caller has at least `more` bytes, and the array room for them behind the first `len`.
+        // SAFETY: the caller has at least `more` bytes, and the array has room for them after the first `len`.
         unsafe { ptr::copy_nonoverlapping(caller.next_in, first.as_mut_ptr().add(len), more) };
         len += more;
         match Opening::of(&first[..len]) {
@@ -274,9 +278,9 @@ impl InflateStream {
                 self.phase = Phase::FirstByteOfMagic;
                 if flush == FINISH { BUF_ERROR } else { OK }
             }
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees it.
             Opening::Ours => unsafe { self.begin_chunk(caller, flush) },
-            // SAFETY: as the caller vouches.
+            // SAFETY: the caller guarantees it.
             Opening::Zlib => unsafe { self.begin_zlib(caller, flush) },
         }
     }
@@ -289,9 +293,9 @@ impl InflateStream {
         self.reset_decoder();
         self.has_window = false;
         if !is_plain(window_bits) {
-            // Never one of ours.
+            // Gzip and raw DEFLATE are never chunks of ours.
             (self.window_bits, self.phase) = (LONGEST_WINDOW, Phase::New);
-            // SAFETY: needs no bytes and no room.
+            // SAFETY: the call uses no input and no room.
             let code =
                 unsafe { self.hand_over(caller, |functions, inner| (functions.inflate_reset2)(inner, window_bits)) };
             self.window_bits = window_bits;
@@ -306,7 +310,7 @@ impl InflateStream {
     /// `inflateReset`
     pub(crate) fn reset_keeping_window(&mut self, caller: &mut ZStream) -> c_int {
         if !is_plain(self.window_bits) {
-            // SAFETY: needs no bytes and no room.
+            // SAFETY: the call uses no input and no room.
             return unsafe { self.on_inner(caller, |functions, inner| (functions.inflate_reset)(inner)) };
         }
         self.reset_decoder();
@@ -315,12 +319,12 @@ impl InflateStream {
         OK
     }
 
-    /// Whether nothing arrived yet.
+    /// Whether no byte has arrived yet.
     pub(crate) fn is_new(&self) -> bool {
         matches!(self.phase, Phase::New)
     }
 
-    /// `inflateCopy`, to a stream that has nothing yet. Chunks of ours cannot be copied.
+    /// `inflateCopy` to a stream that is not open. A chunk of ours cannot be copied.
     ///
     /// # Safety
     /// `to` must be valid.
@@ -340,7 +344,7 @@ impl InflateStream {
             ..InflateStream::unused()
         });
         if is_open {
-            // SAFETY: an open stream and one that is ours to be written.
+            // SAFETY: an open stream, and one of ours to write to.
             let code = unsafe { (zlib.functions.inflate_copy)(&mut state.inner, &mut self.inner) };
             if code != OK {
                 return code;
@@ -348,7 +352,7 @@ impl InflateStream {
             state.is_open = true;
         }
         let copy = ZStream { state: Box::into_raw(state).cast(), ..*from };
-        // SAFETY: valid, as the caller vouches; what was there has no meaning.
+        // SAFETY: the caller guarantees that `to` is valid; its old content does not matter.
         unsafe { to.write(copy) };
         OK
     }
@@ -356,7 +360,7 @@ impl InflateStream {
     /// `inflateEnd`
     ///
     /// # Safety
-    /// The state must be `caller`'s, and is gone afterwards.
+    /// The state must be `caller`'s, and must not be used afterwards.
     pub(crate) unsafe fn end(caller: &mut ZStream) -> c_int {
         // SAFETY: the state came from a box in `belong_to` or `copy`.
         let mut state = unsafe { Box::from_raw(caller.state.cast::<InflateStream>()) };
@@ -381,7 +385,7 @@ impl Drop for InflateStream {
     }
 }
 
-/// Counts what a step took and wrote, which is at most what the caller had.
+/// Updates the caller's counters and pointers after a step, by no more than the caller had.
 fn advance(caller: &mut ZStream, step: &Progress) {
     take(caller, c_uint::try_from(step.consumed).unwrap_or(c_uint::MAX).min(caller.avail_in));
     let produced = c_uint::try_from(step.produced).unwrap_or(c_uint::MAX).min(caller.avail_out);

@@ -1,26 +1,27 @@
-//! States that are kept for the next stream, with the contexts that they have.
+//! Keeps states, with their contexts, for the next stream.
 
 use std::cell::RefCell;
 
 use super::InflateStream;
 
-/// How many states a thread keeps: git has more than one stream open only for moments.
+/// How many states a thread keeps. git rarely has more than one stream open, and then only briefly.
 const KEPT: usize = 4;
 
 thread_local! {
-    #[allow(clippy::vec_box, reason = "zlibs point to what is within: it must not move")]
+    #[allow(clippy::vec_box, reason = "zlibs point into the states, which must not move")]
     static POOL: RefCell<Vec<Box<InflateStream>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// A state of no stream. A thread that is ending has no pool any more.
+/// Takes a state from the pool, or makes one. A thread that is ending no longer has a pool.
 pub(super) fn take() -> Box<InflateStream> {
     let kept = POOL.try_with(|pool| pool.borrow_mut().pop()).ok().flatten();
     kept.unwrap_or_else(|| Box::new(InflateStream::unused()))
 }
 
-/// Keeps a state, or drops it.
+/// Puts a state into the pool, or drops it.
 pub(super) fn keep(state: Box<InflateStream>) {
-    // What does not fit is dropped when the pool is not borrowed any more: that may call anything.
+    // A state that does not fit is dropped after the borrow of the pool ends, because dropping it may call back into
+    // this library.
     let _too_many = POOL.try_with(|pool| {
         let mut pool = pool.borrow_mut();
         if pool.len() < KEPT {

@@ -1,10 +1,10 @@
-//! The object stores whose files this process opens.
+//! Follows which object stores this process reads and writes.
 //!
 //! | file | contents |
 //! |---|---|
-//! | `path.rs` | what a path says of the file that it leads to |
-//! | `stores.rs` | the stores, and their dictionaries |
-//! | `spans.rs` | where in memory their content lies |
+//! | `path.rs` | recognizes object files by their paths |
+//! | `stores.rs` | the stores, their dictionaries and codecs |
+//! | `spans.rs` | where in memory their content is |
 
 mod path;
 mod spans;
@@ -12,6 +12,6 @@ mod stores;
 
 pub(crate) use self::{
     path::ObjectFile,
-    spans::{mapped, opened, read, tables_for, unmapped, written},
+    spans::{dictionaries_for, mapped, opened, read, unmapped, written},
     stores::{DictionarySet, ObjectStore, Writer, any_has_namesake},
 };

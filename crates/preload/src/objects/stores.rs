@@ -1,4 +1,4 @@
-//! Object stores that this process has opened files of, and their dictionaries.
+//! The object stores whose files this process has opened, with their dictionaries and codecs.
 
 use std::{
     env,
@@ -18,48 +18,49 @@ use repackbench_preload_abi::CODEC_VARIABLE;
 use super::path::split;
 use crate::{codecs::codecs, guard};
 
-/// Where a store's dictionaries lie, and the table that is there if it has any.
+/// The folder of a store's dictionaries, and the table that it contains if there are any.
 const DICTIONARIES: &str = "info/repackbench";
 const TABLE: &str = "dictionaries";
 
-/// What the folder is called in which git keeps what has arrived until it is found good.
+/// Prefix of the folder in which git keeps received objects until it has checked them.
 const QUARANTINE: &[u8] = b"tmp_objdir-";
 
 /// An object store.
 pub(crate) struct ObjectStore {
-    /// As the first path led there; absolute.
+    /// The absolute path by which it was first reached.
     path: PathBuf,
-    /// The folder of its dictionaries, if it has any.
+    /// The folder of its dictionaries; `None` if it has none.
     dictionaries: Option<PathBuf>,
-    tables: OnceLock<DictionarySet>,
+    dictionary_set: OnceLock<DictionarySet>,
     writer: OnceLock<Option<Writer>>,
 }
 
-/// What writes into a store with its codec.
+/// A handle of the codecs' library: what encodes objects for a store.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Writer(pub(crate) *const c_void);
 
-// SAFETY: the codecs only read it.
+// SAFETY: the codecs only read what it points to.
 unsafe impl Send for Writer {}
 // SAFETY: as above.
 unsafe impl Sync for Writer {}
 
-/// Dictionaries that the codecs have read; null where they could not. They last as long as the process.
+/// A handle of the codecs' library: the dictionaries of a store, or null if they could not be read. Never freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DictionarySet(pub(crate) *const c_void);
 
-// SAFETY: what the codecs have read, they only read from then on.
+// SAFETY: the codecs never change the dictionaries after reading them.
 unsafe impl Send for DictionarySet {}
 // SAFETY: as above.
 unsafe impl Sync for DictionarySet {}
 
-/// All of them, in the order in which they were met. None is ever removed.
+/// All stores, in the order in which they were found. None is ever removed.
 static STORES: RwLock<Vec<&'static ObjectStore>> = RwLock::new(Vec::new());
 
-/// The last that was asked for: mostly the next, too.
+/// The store of the last lookup, which is usually that of the next one, too.
 static LAST: AtomicPtr<ObjectStore> = AtomicPtr::new(ptr::null_mut());
 
-/// Whether any store that was met and that `is_source` has a file called as the one at `path`, in a folder called as its folder.
+/// Whether any known store for which `is_source` returns true has a file whose name and folder name are those of
+/// `path`.
 pub(crate) fn any_has_namesake(path: &[u8], is_source: impl Fn(&Path) -> bool) -> bool {
     let (folder, name) = split(path);
     let inside = Path::new(OsStr::from_bytes(split(folder).1)).join(OsStr::from_bytes(name));
@@ -71,7 +72,7 @@ impl ObjectStore {
     /// The store at `path`.
     pub(crate) fn at(path: &[u8]) -> &'static ObjectStore {
         let path = absolute(path);
-        // SAFETY: null, or one that lasts.
+        // SAFETY: null, or a store, which is never freed.
         if let Some(last) = unsafe { LAST.load(Ordering::Acquire).as_ref() }
             && last.path == path
         {
@@ -89,22 +90,26 @@ impl ObjectStore {
         }
         let dictionaries = store_of(&path).join(DICTIONARIES);
         let dictionaries = dictionaries.join(TABLE).exists().then_some(dictionaries);
-        let store =
-            Box::leak(Box::new(ObjectStore { path, dictionaries, tables: OnceLock::new(), writer: OnceLock::new() }));
+        let store = Box::leak(Box::new(ObjectStore {
+            path,
+            dictionaries,
+            dictionary_set: OnceLock::new(),
+            writer: OnceLock::new(),
+        }));
         if let Ok(mut stores) = STORES.write() {
             stores.push(store);
         }
         store
     }
 
-    /// Whether its chunks may need dictionaries.
+    /// Whether the store has dictionaries, so that its chunks may need them.
     pub(crate) fn has_dictionaries(&self) -> bool {
         self.dictionaries.is_some()
     }
 
-    /// Its dictionaries, read when first asked for.
-    pub(crate) fn tables(&self) -> DictionarySet {
-        *self.tables.get_or_init(|| {
+    /// The store's dictionaries, read on first use.
+    pub(crate) fn dictionary_set(&self) -> DictionarySet {
+        *self.dictionary_set.get_or_init(|| {
             let none = DictionarySet(ptr::null());
             let (Some(codecs), Some(folder)) = (codecs(), &self.dictionaries) else { return none };
             let Ok(folder) = CString::new(folder.as_os_str().as_bytes()) else { return none };
@@ -113,8 +118,8 @@ impl ObjectStore {
         })
     }
 
-    /// What writes into it, if that is not zlib: with the codec that the environment names, or with the one that its repository's
-    /// configuration names. Nothing but what plain git reads is written where no guard keeps plain git away.
+    /// What encodes objects for this store; `None` if zlib does. The codec is the one that the environment names, or
+    /// else the one in the repository's configuration. Without a guard, only codecs that git itself can read are used.
     pub(crate) fn writer(&self) -> Option<Writer> {
         *self.writer.get_or_init(|| {
             let config = guard::read(&store_of(&self.path).with_file_name("config"))?;
@@ -127,12 +132,12 @@ impl ObjectStore {
     }
 }
 
-/// The only store with dictionaries, if there is exactly one.
+/// The store with dictionaries, if there is exactly one.
 pub(crate) fn only_one_with_dictionaries() -> Option<&'static ObjectStore> {
     let stores = STORES.read().ok()?;
     let mut with = stores.iter().filter(|store| store.has_dictionaries());
     let first = with.next()?;
-    // The same by another path is no other.
+    // Another path to the same store does not count as another store.
     let is_same = |other: &&&ObjectStore| {
         other.dictionaries.as_deref().map(canonical) == first.dictionaries.as_deref().map(canonical)
     };
@@ -143,7 +148,7 @@ fn canonical(path: &Path) -> PathBuf {
     path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
-/// The store that what has arrived in `folder` is for: itself, but where git keeps it apart first.
+/// The store that objects in `folder` are for: `folder` itself, or its parent if `folder` is git's quarantine.
 fn store_of(folder: &Path) -> &Path {
     let (_, name) = split(folder.as_os_str().as_bytes());
     match folder.parent() {

@@ -1,6 +1,6 @@
-//! Streams that go to the object store: they behave as zlib.h says, and what comes out is the codec's chunk.
+//! Writes streams to the object store: they behave as zlib.h says, and the output is the codec's chunk.
 //!
-//! The stand-in looks at the process around it, so these tests run in one that looks like git.
+//! The stand-in looks at the process that it is in, so these tests run in a process that looks like git.
 
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -20,16 +20,16 @@ use crate::samples::{deflated, payload};
 const NO_FLUSH: i32 = 0;
 const SYNC_FLUSH: i32 = 2;
 
-/// Names the codec to the tests behind the gate.
+/// The variable with the codec, for the ignored tests.
 const CODEC: &str = "REPACKBENCH_CODEC";
 
-/// Runs the ignored test `name` in a process that is, for all that can be seen, a command of git's, with the repository's folder of
-/// packs behind it.
+/// Runs the ignored test `name` in a process that looks like this git command, with the repository's pack folder as its
+/// last argument.
 fn run_as(git_command: &str, name: &str, codec: &str) {
     run_with(git_command, name, codec, &[]);
 }
 
-/// The same with more in its environment.
+/// Like [`run_as`], with more environment variables.
 fn run_with(git_command: &str, name: &str, codec: &str, environment: &[(&str, &str)]) {
     let repository = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(repository.path().join("objects/pack")).unwrap();
@@ -48,25 +48,30 @@ fn run_with(git_command: &str, name: &str, codec: &str, environment: &[(&str, &s
 }
 
 #[test]
-fn streams_behave_as_zlibs_do() {
+fn written_streams_behave_as_in_zlib() {
     for codec in ["store", "zstd:3", "lz4,store-if-larger=no", "xz:1,store-if-larger=no", "zlib:6", "libdeflate:9"] {
-        run_as("git-pack-objects", "written::chunks_come_out", codec);
-        run_as("git-pack-objects", "written::random_calls_lose_nothing", codec);
+        run_as("git-pack-objects", "deflate_streams::output_is_the_chunk_of_the_codec", codec);
+        run_as("git-pack-objects", "deflate_streams::random_calls_lose_nothing", codec);
     }
-    run_with("git-pack-objects", "written::what_is_too_long_is_zlibs", "zstd:3", &[(COLLECT_LIMIT_VARIABLE, "1000")]);
+    run_with(
+        "git-pack-objects",
+        "deflate_streams::long_payloads_stay_zlib",
+        "zstd:3",
+        &[(COLLECT_LIMIT_VARIABLE, "1000")],
+    );
     for name in [
-        "written::gzip_and_raw_streams_are_zlibs",
-        "written::calls_before_the_first_byte_make_a_stream_zlibs",
-        "written::a_flush_in_the_middle_makes_a_stream_zlibs",
-        "written::misuse_of_written_streams_is_answered_alike",
-        "written::pending_counts_the_rest_of_the_chunk",
+        "deflate_streams::gzip_and_raw_streams_stay_zlib",
+        "deflate_streams::settings_before_the_first_byte_make_it_zlib",
+        "deflate_streams::flush_in_the_middle_makes_it_zlib",
+        "deflate_streams::misuse_fails_as_in_zlib",
+        "deflate_streams::pending_is_the_rest_of_the_chunk",
     ] {
         run_as("git-pack-objects", name, "zstd:3");
     }
-    run_as("git-add", "written::loose_objects_alone", "zstd:3");
+    run_as("git-add", "deflate_streams::only_loose_objects_use_the_codec", "zstd:3");
 }
 
-/// A stream that is written.
+/// A stream opened for writing.
 struct Stream(Box<ZStream>, &'static ZlibFunctions);
 
 impl Stream {
@@ -79,13 +84,13 @@ impl Stream {
         Stream(stream, functions)
     }
 
-    /// One call: its code, how much was taken, and what came out.
+    /// Calls `deflate` once. Returns its code, the number of bytes consumed, and the output.
     fn deflate(&mut self, input: &[u8], room: usize, flush: i32) -> (i32, usize, Vec<u8>) {
         let mut output = vec![0xa5; room + 1];
         let before = (self.0.total_in, self.0.total_out);
         (self.0.next_in, self.0.avail_in) = (input.as_ptr(), input.len() as u32);
         (self.0.next_out, self.0.avail_out) = (output.as_mut_ptr(), room as u32);
-        // SAFETY: bytes and room are as long as they say.
+        // SAFETY: the input and the room are as long as the stream says.
         let code = unsafe { (self.1.deflate)(&mut *self.0, flush) };
         assert_eq!(output[room], 0xa5, "written beyond the room");
         let (taken, written) = (input.len() - self.0.avail_in as usize, room - self.0.avail_out as usize);
@@ -94,7 +99,7 @@ impl Stream {
         (code, taken, output)
     }
 
-    /// To the end: input in pieces of so many bytes, so much room at a time, as git does it.
+    /// Writes to the end of the stream as git does, with `piece` bytes of input and `room` bytes of output at a time.
     fn all(&mut self, input: &[u8], piece: usize, room: usize) -> Vec<u8> {
         let (mut out, mut at) = (Vec::new(), 0);
         loop {
@@ -122,7 +127,7 @@ impl Stream {
     }
 
     fn end(mut self) -> i32 {
-        // SAFETY: an open stream, which is not used again.
+        // SAFETY: an open stream that is not used again.
         let code = unsafe { (self.1.deflate_end)(&mut *self.0) };
         assert!(self.0.state.is_null());
         code
@@ -136,8 +141,8 @@ fn chunk(spec: &CodecSpec, payload: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn chunks_come_out() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn output_is_the_chunk_of_the_codec() {
     let spec: CodecSpec = std::env::var(CODEC).unwrap().parse().unwrap();
     for length in [0, 1, 7, 30, 500, 70_000] {
         let payload = payload(length);
@@ -156,7 +161,7 @@ fn chunks_come_out() {
             assert_eq!(stream.end(), OK);
         }
     }
-    // As git writes a loose object: its header, then nothing until no more can be done, then the rest.
+    // git writes a loose object like this: the header, then no input until nothing more comes out, then the rest.
     let content = payload(900);
     let header = b"blob 900\0";
     let mut stream = Stream::open(ours(), 15);
@@ -165,7 +170,7 @@ fn chunks_come_out() {
     let expected = chunk(&spec.for_loose_objects(), &[header, &content[..]].concat());
     assert_eq!(stream.all(&content, 1_000, 4096), expected);
     assert_eq!(stream.end(), OK);
-    // Many threads, each with streams that are half done.
+    // Several threads, each with half-written streams.
     std::thread::scope(|scope| {
         for number in 0..4 {
             let spec = &spec;
@@ -182,7 +187,7 @@ fn chunks_come_out() {
     });
 }
 
-/// One sequence of calls, in pieces and with room as `seed` determines: what was taken, and what came out.
+/// Makes one sequence of calls, which `seed` determines. Returns the payload and the output.
 fn random_calls(seed: u64) -> (Vec<u8>, Vec<u8>) {
     let mut random = SmallRng::seed_from_u64(seed);
     let longest = [1, 50, 3_000, 40_000][random.random_range(0..4)];
@@ -225,7 +230,7 @@ fn random_calls(seed: u64) -> (Vec<u8>, Vec<u8>) {
             }
             _ => {}
         }
-        // Once the end is asked for, zlib.h wants nothing else to be.
+        // After Z_FINISH, zlib.h allows only more Z_FINISH.
         if flush == FINISH {
             out.extend(stream.all(&payload[at..end], usize::MAX / 2, room + 1));
             break;
@@ -236,7 +241,7 @@ fn random_calls(seed: u64) -> (Vec<u8>, Vec<u8>) {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
 fn random_calls_lose_nothing() {
     let mut zlibs = 0;
     for seed in 0..1_500 {
@@ -251,8 +256,8 @@ fn random_calls_lose_nothing() {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn what_is_too_long_is_zlibs() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn long_payloads_stay_zlib() {
     for (length, is_zlibs) in [(1, false), (999, false), (1_000, false), (1_001, true), (70_000, true)] {
         let payload = payload(length);
         for (piece, room) in [(usize::MAX / 2, 200), (900, 1), (1, 9_000)] {
@@ -266,7 +271,7 @@ fn what_is_too_long_is_zlibs() {
     }
 }
 
-/// What the system's zlib reads in a stream.
+/// The payload of a stream, read by the system's zlib.
 fn inflated(stored: &[u8], window_bits: i32) -> Vec<u8> {
     let (mut stream, code) = ReadStream::open(zlibs(), window_bits);
     assert_eq!(code, OK);
@@ -276,8 +281,8 @@ fn inflated(stored: &[u8], window_bits: i32) -> Vec<u8> {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn gzip_and_raw_streams_are_zlibs() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn gzip_and_raw_streams_stay_zlib() {
     let payload = payload(5_000);
     for window_bits in [31, -15] {
         let stored = Stream::open(ours(), window_bits).all(&payload, 999, 333);
@@ -286,13 +291,13 @@ fn gzip_and_raw_streams_are_zlibs() {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn calls_before_the_first_byte_make_a_stream_zlibs() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn settings_before_the_first_byte_make_it_zlib() {
     let payload = payload(5_000);
-    // Before the first byte everything but data makes it zlib's.
+    // Before the first byte, every call except `deflate` makes the stream zlib's.
     type Call = fn(&ZlibFunctions, *mut ZStream) -> i32;
     let calls: [(Call, i32); 4] = [
-        // SAFETY: an open stream, in each.
+        // SAFETY: an open stream, in each call.
         (|zlib, stream| unsafe { (zlib.deflate_params)(stream, 6, 0) }, OK),
         (|zlib, stream| unsafe { (zlib.deflate_tune)(stream, 8, 16, 128, 128) }, OK),
         (|zlib, stream| unsafe { (zlib.deflate_set_header)(stream, std::ptr::null_mut()) }, STREAM_ERROR),
@@ -305,7 +310,7 @@ fn calls_before_the_first_byte_make_a_stream_zlibs() {
             (code, stream.all(&payload, 1_000, 1_000), stream.end())
         });
         assert!(ours == zlibs && ours.0 == expected);
-        // After it they are refused, and change nothing.
+        // After the first byte they are refused, and change nothing.
         let mut stream = Stream::open(self::ours(), 15);
         stream.deflate(&payload[..10], 9, NO_FLUSH);
         assert_eq!(call(self::ours(), &mut *stream.0), STREAM_ERROR);
@@ -313,16 +318,16 @@ fn calls_before_the_first_byte_make_a_stream_zlibs() {
     }
     let mut stream = Stream::open(ours(), 15);
     let mut copy = Box::new(ZStream::zeroed());
-    // SAFETY: an open stream, and one to be written.
+    // SAFETY: an open stream, and one to write to.
     assert_eq!(unsafe { (ours().deflate_copy)(&mut *copy, &mut *stream.0) }, OK);
     assert!(Stream(copy, ours()).all(&payload, 99, 99) == stream.all(&payload, 5_000, 9_000));
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn a_flush_in_the_middle_makes_a_stream_zlibs() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn flush_in_the_middle_makes_it_zlib() {
     let payload = payload(5_000);
-    // Who wants to see bytes in the middle gets a stream of zlib's, with what was collected before.
+    // A flush needs output in the middle, so zlib takes over and gets what was collected.
     for (room, rest) in [(10_000, 10_000), (7, 11)] {
         let mut stream = Stream::open(ours(), 15);
         let (code, taken, mut stored) = stream.deflate(&payload[..2_000], 100, NO_FLUSH);
@@ -337,27 +342,26 @@ fn a_flush_in_the_middle_makes_a_stream_zlibs() {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn misuse_of_written_streams_is_answered_alike() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn misuse_fails_as_in_zlib() {
     let payload = payload(5_000);
-    // Misuse is answered as zlib answers it.
     for functions in [ours(), zlibs()] {
         let mut stream = Stream::open(functions, 15);
         assert_eq!(stream.deflate(b"bytes", 0, FINISH), (BUF_ERROR, 0, Vec::new()));
         assert_eq!(stream.deflate(b"bytes", 9, 6).0, STREAM_ERROR);
-        // More is to come.
+        // There is not enough room for all.
         assert_eq!(stream.deflate(&payload, 1, FINISH).0, OK);
         let mut moved = *stream.0;
-        // SAFETY: a valid stream, though not where it was opened.
+        // SAFETY: a valid stream, but not at the address at which it was opened.
         assert_eq!(unsafe { (functions.deflate)(&mut moved, FINISH) }, STREAM_ERROR);
-        // SAFETY: zlib.h lets a stream be null.
+        // SAFETY: `deflate` checks for a null stream.
         assert_eq!(unsafe { (functions.deflate)(std::ptr::null_mut(), FINISH) }, STREAM_ERROR);
     }
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn pending_counts_the_rest_of_the_chunk() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn pending_is_the_rest_of_the_chunk() {
     let payload = payload(5_000);
     let (mut pending, mut bits) = (7, 7);
     let mut stream = Stream::open(ours(), 15);
@@ -369,8 +373,8 @@ fn pending_counts_the_rest_of_the_chunk() {
 }
 
 #[test]
-#[ignore = "run by streams_behave_as_zlibs_do, in a process of its own"]
-fn loose_objects_alone() {
+#[ignore = "run by written_streams_behave_as_in_zlib, in a process of its own"]
+fn only_loose_objects_use_the_codec() {
     let is_zlibs = |pieces: &[(&[u8], i32)]| {
         let [ours, zlibs] = [ours(), zlibs()].map(|functions| {
             let mut stream = Stream::open(functions, 15);
@@ -387,10 +391,10 @@ fn loose_objects_alone() {
     make_file(&folder.join("tmp_obj_1"));
     for header in [&b"blob 900\0"[..], b"tree 0\0", b"commit 123\0", b"tag 18446744073709551615\0"] {
         assert!(!is_zlibs(&[(header, NO_FLUSH), (&content, FINISH)]), "{header:?}");
-        // Everything at once: what `diff --binary` does with a file that happens to be so.
+        // Everything in one call is no loose object: `diff --binary` may compress a file with such content.
         assert!(is_zlibs(&[(header, FINISH)]), "{header:?}");
         assert!(is_zlibs(&[(&[header, &content[..]].concat(), NO_FLUSH), (b"", FINISH)]), "{header:?}");
-        // No writer of loose objects asks first how long they may become.
+        // A writer of loose objects never calls deflateBound.
         let mut stream = Stream::open(ours(), 15);
         assert_eq!(stream.bound(900), Stream::open(zlibs(), 15).bound(900));
         assert_eq!(stream.all(&[header, &content[..]].concat(), header.len(), 9_000)[0], 0x78);
