@@ -1,10 +1,10 @@
 //! cmake, which one codec's build needs and nothing else: the user's own, or one from PyPI under `target/cmake`.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use crate::environment::{PYTHON, PythonProgram};
+use crate::files;
 use crate::process::{Failure, Outcome};
 
 /// The variable that build scripts take cmake's path from.
@@ -26,11 +26,8 @@ pub(crate) fn install() -> Outcome<Vec<(&'static str, OsString)>> {
         return Ok(Vec::new());
     }
     let folder = crate::target_dir().join("cmake");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(&folder).map_err(failure)?;
-    // Two runs at once must not make the same environment; the lock goes with the open file.
-    let lock = File::create(folder.join("lock")).map_err(failure)?;
-    lock.lock().map_err(failure)?;
+    // Two runs at once must not make the same environment.
+    let _lock = files::lock(&folder)?;
     let path = CMAKE.find_or_make(Path::new(PYTHON), &folder.join("environment")).map_err(|Failure(message)| {
         Failure(format!("cmake could not be installed: {message}; or set {VARIABLE} to a cmake"))
     })?;

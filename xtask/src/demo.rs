@@ -1,10 +1,10 @@
 //! `cargo xtask demo [REPO]`: what the program does, on a real repository, in two minutes.
 
 use std::ffi::OsString;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, cargo, succeeds};
 
 /// Enough blocks for verdicts on all of its rows, few enough for a demonstration.
@@ -14,8 +14,9 @@ const BLOCKS: &str = "9";
 pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     let repository = match arguments {
         [] => crate::workspace_root().to_path_buf(),
-        [repository] => std::path::absolute(repository)
-            .map_err(|error| Failure(format!("{}: {error}", repository.to_string_lossy())))?,
+        [repository] => {
+            std::path::absolute(repository).map_err(|error| files::failed(Path::new(repository), &error))?
+        }
         _ => return Err(Failure("demo takes one repository at most".into())),
     };
     require_commits(&repository)?;
@@ -61,11 +62,8 @@ fn require_commits(repository: &Path) -> Outcome<()> {
 /// An empty folder under target/: what an earlier demonstration left is removed.
 fn fresh_folder() -> Outcome<PathBuf> {
     let folder = crate::target_dir().join("demo");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    match fs::remove_dir_all(&folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
-        _ => fs::create_dir_all(&folder).map_err(failure)?,
-    }
+    files::remove_folder(&folder)?;
+    files::make_folder(&folder)?;
     Ok(folder)
 }
 

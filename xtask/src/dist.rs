@@ -8,6 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::files::{entries, failed, make_folder, remove_folder};
 use crate::process::{self, Failure, Outcome, cargo};
 use crate::{licences, workspace_root};
 
@@ -71,18 +72,16 @@ fn folder(arguments: &[OsString]) -> Outcome<PathBuf> {
     let out = match arguments {
         [] => {
             let out = crate::target_dir().join("dist");
-            if out.exists() {
-                fs::remove_dir_all(&out).map_err(|error| failed(&out, &error))?;
-            }
+            remove_folder(&out)?;
             out
         }
         [option, out] if option == "--out" => PathBuf::from(out),
         _ => return Err(Failure("usage: cargo xtask dist [--out DIR]".into())),
     };
-    fs::create_dir_all(&out).map_err(|error| failed(&out, &error))?;
-    match fs::read_dir(&out).map_err(|error| failed(&out, &error))?.next() {
-        None => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
-        Some(_) => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
+    make_folder(&out)?;
+    match entries(&out)?.is_empty() {
+        true => fs::canonicalize(&out).map_err(|error| failed(&out, &error)),
+        false => Err(Failure(format!("{}: expected a new or an empty folder", out.display()))),
     }
 }
 
@@ -104,10 +103,8 @@ fn documents(out: &Path) -> Outcome<()> {
     for name in names {
         copy(&workspace_root().join(name), &folder.join(name))?;
     }
-    let pictures = workspace_root().join(PICTURES);
-    for entry in fs::read_dir(&pictures).map_err(|error| failed(&pictures, &error))? {
-        let entry = entry.map_err(|error| failed(&pictures, &error))?;
-        copy(&entry.path(), &folder.join(PICTURES).join(entry.file_name()))?;
+    for picture in entries(&workspace_root().join(PICTURES))? {
+        copy(&picture, &folder.join(PICTURES).join(picture.file_name().unwrap_or_default()))?;
     }
     let licences = folder.join(LICENCES);
     fs::write(&licences, licences::of_dependencies(&PACKAGES)?).map_err(|error| failed(&licences, &error))
@@ -152,10 +149,5 @@ fn copy(from: &Path, to: &Path) -> Outcome<()> {
 }
 
 fn make_folder_of(path: &Path) -> Outcome<()> {
-    let folder = path.parent().unwrap_or(path);
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))
-}
-
-fn failed(path: &Path, error: &std::io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
+    make_folder(path.parent().unwrap_or(path))
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, succeeds};
 
 /// The Python of the PATH.
@@ -34,11 +35,9 @@ impl PythonProgram {
 
     /// Makes the environment anew. What it holds is noted last, so that one made halfway is not taken for whole.
     fn make(&self, python: &Path, environment: &Path) -> Outcome<()> {
-        let failure = |error: std::io::Error| Failure(format!("{}: {error}", environment.display()));
-        match fs::remove_dir_all(environment) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failure(error)),
-            _ => process::run(isolated(python).args(["-m", "venv"]).arg(environment))?,
-        }
+        let failure = |error: std::io::Error| files::failed(environment, &error);
+        files::remove_folder(environment)?;
+        process::run(isolated(python).args(["-m", "venv"]).arg(environment))?;
         let python = environment.join("bin/python3");
         process::run(
             isolated(&python)

@@ -1,10 +1,10 @@
 //! `cargo xtask fixtures`: make the fixture repositories where one can look at them. The tests make their own.
 
 use std::ffi::{OsStr, OsString};
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::files;
 use crate::mercurial;
 use crate::needs::Machine;
 use crate::process::{Failure, Outcome, run as run_command};
@@ -24,12 +24,8 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     for script in scripts {
         let Some(stem) = script.file_stem() else { continue };
         let folder = folder(stem);
-        match fs::remove_dir_all(&folder) {
-            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                return Err(Failure(format!("{}: {error}", folder.display())));
-            }
-            _ => run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?,
-        }
+        files::remove_folder(&folder)?;
+        run_command(Command::new("bash").arg(&script).arg(&folder).envs(versions_of_hg.iter().cloned()))?;
     }
     Ok(())
 }
@@ -41,17 +37,11 @@ pub(crate) fn folder(name: impl AsRef<Path>) -> PathBuf {
 
 /// Every fixture script, sorted by name: `git-*.sh` and `hg-*.sh` in `fixtures/`.
 fn scripts() -> Outcome<Vec<PathBuf>> {
-    let folder = crate::workspace_root().join("fixtures");
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    let mut scripts = Vec::new();
-    for entry in fs::read_dir(&folder).map_err(failure)? {
-        let path = entry.map_err(failure)?.path();
+    let mut scripts = files::entries(&crate::workspace_root().join("fixtures"))?;
+    scripts.retain(|path| {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        if (name.starts_with("git-") || name.starts_with("hg-")) && name.ends_with(".sh") {
-            scripts.push(path);
-        }
-    }
-    scripts.sort();
+        (name.starts_with("git-") || name.starts_with("hg-")) && name.ends_with(".sh")
+    });
     Ok(scripts)
 }
 

@@ -7,6 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use crate::files::{entries, failed, make_folder, read_text, remove_folder};
+use crate::git_source::scripts_folder;
 use crate::process::{self, Failure, Outcome, cargo, output};
 
 const USAGE: &str = "\
@@ -43,7 +45,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<()> {
     for (variant, name) in arguments.variants.iter().zip(&names) {
         let copy = scratch.join(name);
         let ran = copy_unguarded(variant, &copy).and_then(|()| measure(&arguments, name, &copy, &git));
-        fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+        remove_folder(&scratch)?;
         ran?;
     }
     let (table, failures) = table(&arguments, &names)?;
@@ -80,15 +82,7 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
     if variants.is_empty() {
         return Err(usage());
     }
-    let built = source.join("bin-wrappers").join("git");
-    if !built.exists() {
-        return Err(Failure(format!(
-            "{}: not found: run `make` there, git's scripts take a built git",
-            built.display()
-        )));
-    }
-    let perf = source.join("t").join("perf");
-    let perf = fs::canonicalize(&perf).map_err(|error| failed(&perf, &error))?;
+    let perf = scripts_folder(&source, "t/perf", "scripts")?;
     let absolute = |path: &PathBuf| fs::canonicalize(path).map_err(|error| failed(path, &error));
     let variants = variants.iter().map(absolute).collect::<Outcome<_>>()?;
     Ok(Arguments { perf, variants, repeat, scripts })
@@ -114,7 +108,7 @@ fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
     // Of a work tree the folder in it, which has no guard.
     let git_dir = if git_dir.is_ok() { variant.to_owned() } else { variant.join(".git") };
     let parent = copy.parent().unwrap_or(copy);
-    fs::create_dir_all(parent).map_err(|error| failed(parent, &error))?;
+    make_folder(parent)?;
     process::run(Command::new("cp").arg("-R").arg(&git_dir).arg(copy))?;
     let config = copy.join("config");
     let guarded = ["config", "--file"];
@@ -127,9 +121,7 @@ fn copy_unguarded(variant: &Path, copy: &Path) -> Outcome<()> {
 /// Runs the scripts on the copy, as a section of git's own results.
 fn measure(arguments: &Arguments, name: &str, copy: &Path, git: &Path) -> Outcome<()> {
     let earlier = arguments.perf.join(RESULTS).join(name);
-    if earlier.exists() {
-        fs::remove_dir_all(&earlier).map_err(|error| failed(&earlier, &error))?;
-    }
+    remove_folder(&earlier)?;
     let sections = copy.with_file_name("sections");
     fs::write(&sections, format!("[perf \"{name}\"]\n\tuseScalar = false\n"))
         .map_err(|error| failed(&sections, &error))?;
@@ -153,8 +145,8 @@ fn table(arguments: &Arguments, names: &[String]) -> Outcome<(String, usize)> {
         let script = script.trim_end_matches(".sh");
         let _ = writeln!(table, "\n{script}");
         // The numbers of the steps that are timed.
-        for number in read(&results.join(first).join(format!("{script}.subtests")))?.lines() {
-            let title = read(&results.join(first).join(format!("{script}.{number}.descr")))?;
+        for number in read_text(&results.join(first).join(format!("{script}.subtests")))?.lines() {
+            let title = read_text(&results.join(first).join(format!("{script}.{number}.descr")))?;
             let _ = writeln!(table, "  {}", title.trim_end());
             let mut base = None;
             for name in names {
@@ -178,12 +170,11 @@ fn row(kept: Option<[f64; 3]>, base: &mut Option<f64>) -> String {
 
 /// The times in the file of a section whose name ends so: before it stands which git ran.
 fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
-    for entry in fs::read_dir(section).map_err(|error| failed(section, &error))? {
-        let path = entry.map_err(|error| failed(section, &error))?.path();
+    for path in entries(section)? {
         if !path.to_string_lossy().ends_with(&format!(".{ending}")) {
             continue;
         }
-        let text = read(&path)?;
+        let text = read_text(&path)?;
         let numbers: Vec<f64> = text.split_whitespace().filter_map(seconds).collect();
         let expected = || Failure(format!("{}: expected three times, found {text:?}", path.display()));
         return <[f64; 3]>::try_from(numbers).map(Some).map_err(|_| expected());
@@ -194,12 +185,4 @@ fn times(section: &Path, ending: &str) -> Outcome<Option<[f64; 3]>> {
 /// Of `1:02:03.45`, `2:03.45` or `3.45`, as GNU time writes them.
 fn seconds(time: &str) -> Option<f64> {
     time.split(':').try_fold(0.0, |sum, part| part.parse::<f64>().ok().map(|number| sum * 60.0 + number))
-}
-
-fn read(path: &Path) -> Outcome<String> {
-    fs::read_to_string(path).map_err(|error| failed(path, &error))
-}
-
-fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

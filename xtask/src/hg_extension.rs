@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
 
+use crate::files::make_folder;
 use crate::process::{self, Failure, Outcome, cargo};
 
 /// What the Python half calls the native module. hg's Python looks for the name, whatever the platform calls libraries.
@@ -18,7 +19,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Outcome<()> {
     process::run(cargo().args(["build", "--release", "--locked", "--package", "repackbench-hg"]))?;
 
     let folder = crate::target_dir().join("hg-extension").join("repackbench");
-    fs::create_dir_all(&folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+    make_folder(&folder)?;
     let library = format!("{DLL_PREFIX}repackbench_hg{DLL_SUFFIX}");
     replace(&crate::target_dir().join("release").join(library), &folder.join(NATIVE_MODULE))?;
     let python = crate::workspace_root().join("integrations").join("hg").join("repackbench");

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::files::{entries, failed};
 use crate::process::{Failure, Outcome, cargo, output};
 
 /// What files with a licence's text are called, up to an ending.
@@ -47,8 +48,8 @@ fn sources() -> Outcome<BTreeMap<String, PathBuf>> {
     let home = home.or_else(|| std::env::home_dir().map(|home| home.join(".cargo")));
     let registries = home.ok_or_else(|| Failure("CARGO_HOME: expected a folder".into()))?.join("registry").join("src");
     let mut sources = BTreeMap::new();
-    for registry in folder(&registries)? {
-        for source in folder(&registry)? {
+    for registry in entries(&registries)? {
+        for source in entries(&registry)? {
             if let Some(name) = source.file_name() {
                 sources.insert(name.to_string_lossy().into_owned(), source);
             }
@@ -65,7 +66,7 @@ fn collect(
     whose: &str,
     texts: &mut BTreeMap<String, Vec<String>>,
 ) -> Outcome<()> {
-    for path in folder(place)? {
+    for path in entries(place)? {
         if path.is_dir() {
             if depth > 1 {
                 collect(root, &path, depth - 1, whose, texts)?;
@@ -74,20 +75,10 @@ fn collect(
         }
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
         if NAMES.iter().any(|prefix| name.starts_with(prefix)) {
-            let bytes = fs::read(&path).map_err(|error| Failure(format!("{}: {error}", path.display())))?;
+            let bytes = fs::read(&path).map_err(|error| failed(&path, &error))?;
             let inside = path.strip_prefix(root).unwrap_or(&path).display();
             texts.entry(String::from_utf8_lossy(&bytes).into_owned()).or_default().push(format!("{whose}: {inside}"));
         }
     }
     Ok(())
-}
-
-/// What is in a folder, sorted.
-fn folder(path: &Path) -> Outcome<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
-    let entries = fs::read_dir(path).map_err(failed)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>().map_err(failed)?;
-    paths.sort();
-    Ok(paths)
 }

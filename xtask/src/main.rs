@@ -14,8 +14,10 @@ mod environment;
 #[cfg(test)]
 #[path = "../../fixtures/executable.rs"]
 mod executable;
+mod files;
 mod fixtures;
 mod git_perf;
+mod git_source;
 mod git_suite;
 mod hg_extension;
 mod instructions;

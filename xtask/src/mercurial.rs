@@ -3,10 +3,10 @@
 //! Made once and then used without a network. An hg that a variable of the environment names already is taken as it is.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
 use std::path::Path;
 
 use crate::environment::{PYTHON, PythonProgram, isolated};
+use crate::files;
 use crate::process::{Failure, Outcome, succeeds};
 
 /// An hg that the tests ask for.
@@ -52,11 +52,7 @@ fn find_or_make(versions: &[Hg], folder: &Path, python: &Path) -> Outcome<Vec<Os
     if let Some(all) = named.iter().cloned().collect() {
         return Ok(all);
     }
-    let failure = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failure)?;
-    // The lock goes with the open file.
-    let lock = File::create(folder.join("lock")).map_err(failure)?;
-    lock.lock().map_err(failure)?;
+    let _lock = files::lock(folder)?;
     versions.iter().zip(named).map(|(hg, named)| named.map_or_else(|| hg.find_or_make(folder, python), Ok)).collect()
 }
 

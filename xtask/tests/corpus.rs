@@ -241,9 +241,8 @@ fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
 #[test]
 fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let corpus = Corpus::new();
-    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
     corpus.write(&[corpus.entry("small")]);
-    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let outcome = corpus.run(check_and_update()).exits(0);
     let expected = format!("updated: {} objects; there were no figures before", corpus.objects);
     assert_eq!(outcome.line("small"), expected);
     let entry = corpus.written("small");
@@ -265,7 +264,7 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let mut unreachable = entry.clone();
     unreachable["url"] = "file:///nonexistent/repo.git".into();
     corpus.write(&[unreachable]);
-    let outcome = corpus.run(check.into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
+    let outcome = corpus.run(check().into_iter().chain(["--source".as_ref(), named.as_ref()])).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 4", corpus.objects));
     assert_eq!(corpus.made(), ["small"], "something is left");
 
@@ -273,10 +272,10 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
     let stored = entry["stored_bytes"]["zstd:5"].as_u64().expect("a figure");
     other["stored_bytes"]["zstd:5"] = (stored + 1).into();
     corpus.write(&[other]);
-    let outcome = corpus.run(check).exits(1);
+    let outcome = corpus.run(check()).exits(1);
     let expected = format!("stored bytes under zstd:5: expected {}, found {stored}", stored + 1);
     assert_eq!(outcome.line("small"), format!("differs: {expected}"));
-    let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
+    let outcome = corpus.run(check_and_update()).exits(0);
     assert_eq!(outcome.line("small"), format!("updated: {} objects; {expected}", corpus.objects));
     assert_eq!(corpus.written("small"), entry);
 }
@@ -376,39 +375,63 @@ fn objects_that_a_partial_source_lacks_are_named() {
     assert!(named.len() == 5 && named.iter().all(|id| trees.contains(*id)), "{line}");
 }
 
-#[test]
-fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
-    // Not installed here: that would need a network.
+/// The release of the hg that converts. These tests do not install it, since that would need a network.
+fn hg_release() -> String {
     let hg = std::env::var_os("REPACKBENCH_HG").expect("REPACKBENCH_HG, which `cargo xtask test` sets");
+    let mut version = Command::new(&hg);
+    version.args(["version", "--quiet"]).env("HGRCPATH", "").env("HGPLAIN", "1");
+    let version = String::from_utf8(succeed(&mut version).stdout).expect("text");
+    let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
+    release.to_owned()
+}
+
+impl Corpus {
+    /// An entry without figures that the given release of hg converts.
+    fn converted_entry(&self, release: &str) -> Value {
+        let mut entry = self.entry("small");
+        entry["kind"] = "converted-mercurial".into();
+        entry["conversion"] = json!({"hg": release});
+        entry
+    }
+
+    /// Converts the history and puts the figures into the manifest. Returns the entry.
+    fn convert(&self, release: &str) -> Value {
+        self.write(&[self.converted_entry(release)]);
+        self.run(check_and_update()).exits(0);
+        self.written("small")
+    }
+}
+
+fn check() -> [&'static OsStr; 3] {
+    ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()]
+}
+
+fn check_and_update() -> impl Iterator<Item = &'static OsStr> {
+    check().into_iter().chain(["--update".as_ref()])
+}
+
+#[test]
+fn conversion_needs_the_release_of_hg_in_the_manifest() {
+    hg_release();
     let corpus = Corpus::new();
-    let mut entry = corpus.entry("small");
-    entry["kind"] = "converted-mercurial".into();
-    entry["conversion"] = json!({"hg": "0.1"});
-    corpus.write(&[entry.clone()]);
+    corpus.write(&[corpus.converted_entry("0.1")]);
     let outcome = corpus.run(["small"]).exits(75);
     assert!(outcome.line("small").starts_with("fetched, and not converted: expected hg 0.1"), "{}", outcome.stdout);
     assert!(outcome.stderr.contains("nothing could be compared"), "{}", outcome.stderr);
+}
 
-    let version = Command::new(&hg)
-        .args(["version", "--quiet"])
-        .env("HGRCPATH", "")
-        .env("HGPLAIN", "1")
-        .output()
-        .expect("to run hg");
-    let version = String::from_utf8(version.stdout).expect("text");
-    let release = version.split_once("(version ").and_then(|(_, rest)| rest.split_once(')')).expect("a release").0;
-    entry["conversion"] = json!({"hg": release});
-    corpus.write(&[entry]);
-    let check: [&OsStr; 3] = ["--check".as_ref(), "--program".as_ref(), repackbench().as_os_str()];
-    corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(0);
-    let mut entry = corpus.written("small");
-    // A changeset has two parents at most: hg makes several of an octopus.
+#[test]
+fn conversion_gives_the_same_figures_in_any_environment() {
+    let release = hg_release();
+    let corpus = Corpus::new();
+    let mut entry = corpus.convert(&release);
+    // A changeset has at most two parents, so hg makes several of an octopus merge.
     let commits = git(&corpus.join("history/repo"), ["rev-list", "--parents", &corpus.commit]);
     let parents = commits.lines().map(|line| line.split(' ').count() - 1);
     let changesets: usize = parents.map(|parents| parents.saturating_sub(1).max(1)).sum();
     assert_eq!(entry["conversion"]["changesets"], changesets);
     assert_eq!(entry["objects"], corpus.objects);
-    // A second conversion, in another place, by one whose git would read other objects and know no renames.
+    // A second conversion, in another place, with settings that would make git read other objects and find no renames.
     fs::rename(corpus.join("out"), corpus.join("first")).expect("to move the first one away");
     let misleading = [
         ("GIT_OBJECT_DIRECTORY", "/nonexistent"),
@@ -416,23 +439,28 @@ fn a_history_is_converted_by_the_hg_that_is_meant_and_by_no_other() {
         ("GIT_CONFIG_KEY_0", "diff.renames"),
         ("GIT_CONFIG_VALUE_0", "false"),
     ];
-    let outcome = corpus.run_with(&misleading, check).exits(0);
+    let outcome = corpus.run_with(&misleading, check()).exits(0);
     assert_eq!(outcome.line("small"), format!("as expected: {} objects; figures compared: 6", corpus.objects));
     entry["conversion"]["tip"] = NO_COMMIT.into();
     corpus.write(&[entry.clone()]);
     let outcome = corpus.run(["small"]).exits(1);
     assert!(outcome.line("small").starts_with(&format!("differs: tip: expected {NO_COMMIT}, found ")));
+}
 
-    // Of another commit, and by another release: what an earlier call made is not it.
+#[test]
+fn conversion_of_another_commit_or_hg_is_not_reused() {
+    let release = hg_release();
+    let corpus = Corpus::new();
+    let entry = corpus.convert(&release);
     let mut older = entry.clone();
     older["commit"] = git(&corpus.join("history/repo"), ["rev-parse", "main~2"]).trim_end().into();
-    let mut other_hg = entry.clone();
+    let mut other_hg = entry;
     other_hg["conversion"]["hg"] = "0.1".into();
     for (entry, meant) in [(older, format!("by hg {release}")), (other_hg, "by hg 0.1".to_owned())] {
         corpus.write(std::slice::from_ref(&entry));
         let git_folder = corpus.join("out/small.git");
         fs::remove_dir_all(git_folder).expect("to remove what is converted");
-        let outcome = corpus.run(check.into_iter().chain(["--update".as_ref()])).exits(1);
+        let outcome = corpus.run(check_and_update()).exits(1);
         let line = outcome.line("small");
         let commit = entry["commit"].as_str().expect("a commit");
         assert!(

@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 
 use super::Trouble;
 use super::manifest::Entry;
-use crate::process::{Failure, output};
+use crate::files::{failed, make_folder, remove_folder};
+use crate::process::output;
 
 /// The branch that names the commit. HEAD names the branch, so that the repository is one like any other.
 const BRANCH: &str = "refs/heads/corpus";
@@ -31,10 +32,10 @@ pub(super) const MISLEADING: [&str; 6] = [
 pub(super) fn fetch(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<u64, Trouble> {
     if !folder.exists() {
         let unfinished = folder.with_extension("unfinished");
-        remove(&unfinished)?;
+        remove_folder(&unfinished)?;
         let fetched = fetch_into(entry, local, &unfinished);
         if fetched.is_err() {
-            remove(&unfinished)?;
+            remove_folder(&unfinished)?;
         }
         fetched?;
         fs::rename(&unfinished, folder).map_err(|error| failed(folder, &error))?;
@@ -65,7 +66,7 @@ fn git(folder: &Path) -> Command {
 }
 
 fn fetch_into(entry: &Entry, local: Option<&Path>, folder: &Path) -> Result<(), Trouble> {
-    fs::create_dir_all(folder).map_err(|error| failed(folder, &error))?;
+    make_folder(folder)?;
     let branch = BRANCH.trim_start_matches("refs/heads/");
     let mut init = git(folder);
     // The one format of refs that is read here. gits that have no other pass the setting by.
@@ -153,19 +154,6 @@ fn count(folder: &Path, commit: &str) -> Result<u64, Trouble> {
     }
     let folder = folder.display();
     Err(Trouble::Differs(vec![format!("{folder} holds {held} objects, its commit reaches {reached}")]))
-}
-
-/// Removes a folder, if it is there.
-pub(super) fn remove(folder: &Path) -> Result<(), Failure> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(folder, &error)),
-        _ => Ok(()),
-    }
-}
-
-/// The failure of an operation on a path.
-pub(super) fn failed(path: &Path, error: &io::Error) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }
 
 #[cfg(test)]

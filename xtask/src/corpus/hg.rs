@@ -6,9 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 use super::Trouble;
-use super::fetch::{MISLEADING, failed, remove};
+use super::fetch::MISLEADING;
 use super::manifest::{Conversion, Converted, Entry};
 use crate::environment::isolated;
+use crate::files::{failed, remove_folder};
 use crate::mercurial;
 use crate::process::{Failure, output};
 
@@ -37,13 +38,13 @@ pub(super) fn convert(
         }
         eprintln!("{name}: converting with hg {}", conversion.hg);
         let unfinished = folder.with_extension("unfinished");
-        remove(&unfinished)?;
+        remove_folder(&unfinished)?;
         let mut convert = hg(&program);
         // Deltas are chosen by their compressed lengths too, so the engine is a part of what is meant.
         convert.args(["--config", "extensions.convert=", "--config", "format.revlog-compression=zlib"]);
         convert.args(["convert", "--quiet", "--datesort", "--source-type", "git", "--dest-type", "hg"]);
         if let Err(Failure(message)) = output(convert.arg(source).arg(&unfinished)) {
-            remove(&unfinished)?;
+            remove_folder(&unfinished)?;
             // Above the reason there are thousands of warnings.
             let reason = message.lines().last().unwrap_or_default();
             return Err(Trouble::Failed(format!("hg convert: {reason}")));

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::files::failed;
 use crate::process::{Failure, Outcome};
 
 /// The manifest's file. Fields that it does not know are refused: a figure under a misspelt name would never be compared.
@@ -107,7 +108,7 @@ pub(super) struct Sizes {
 impl Manifest {
     /// Reads the file, and checks what makes no sense.
     pub(super) fn read(path: &Path) -> Outcome<Self> {
-        let failed = |error: &dyn Display| Failure(format!("{}: {error}", path.display()));
+        let failed = |error: &dyn Display| failed(path, error);
         let text = fs::read(path).map_err(|error| failed(&error))?;
         let manifest: Manifest = serde_json::from_slice(&text).map_err(|error| failed(&error))?;
         manifest.check().map_err(|error| failed(&error))?;
@@ -123,7 +124,7 @@ impl Manifest {
     /// Replaces the file, whole or not at all.
     pub(super) fn write(&self, path: &Path) -> Outcome<()> {
         let unfinished = path.with_extension("unfinished");
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
+        let failed = |error: std::io::Error| failed(path, &error);
         fs::write(&unfinished, self.text()?).map_err(failed)?;
         fs::rename(&unfinished, path).map_err(failed)
     }

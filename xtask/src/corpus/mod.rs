@@ -9,11 +9,12 @@ mod manifest;
 mod sizes;
 
 use std::ffi::OsString;
-use std::fs::{self, File, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use crate::files;
 use crate::process::{self, Failure, Outcome, cargo};
 use arguments::Arguments;
 use manifest::{Entry, Manifest, Measured};
@@ -50,7 +51,7 @@ pub(crate) fn run(words: &[OsString]) -> Outcome<ExitCode> {
         manifest.repositories.iter().filter(|entry| arguments.wants(entry)).for_each(list);
         return Ok(ExitCode::SUCCESS);
     }
-    fs::create_dir_all(&arguments.out).map_err(|error| fetch::failed(&arguments.out, &error))?;
+    files::make_folder(&arguments.out)?;
     let _alone = alone_in(&arguments.out)?;
     let program = if arguments.check { Some(program(&arguments)?) } else { None };
     let (mut looked_at, mut sound) = (0, true);
@@ -86,7 +87,7 @@ fn list(entry: &Entry) {
 /// The program that makes variants: the one that is named, or this checkout's.
 fn program(arguments: &Arguments) -> Outcome<PathBuf> {
     if let Some(program) = &arguments.program {
-        return std::path::absolute(program).map_err(|error| fetch::failed(program, &error));
+        return std::path::absolute(program).map_err(|error| files::failed(program, &error));
     }
     process::run(cargo().args(["build", "--release", "--locked", "--package", "repackbench-cli"]))?;
     Ok(crate::target_dir().join("release").join("repackbench"))
@@ -120,7 +121,7 @@ fn measure(
 /// Waits until no other call works in the folder `out`, and keeps others from it as long as the file is open.
 fn alone_in(out: &Path) -> Outcome<File> {
     let path = out.join("lock");
-    let failed = |error: io::Error| fetch::failed(&path, &error);
+    let failed = |error: io::Error| files::failed(&path, &error);
     let lock = File::create(&path).map_err(failed)?;
     match lock.try_lock() {
         Ok(()) => {}
@@ -170,6 +171,8 @@ fn judge(entry: &Entry, found: Result<Measured, Trouble>) -> (String, bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::manifest::{Kind, Role};
     use super::*;
 

@@ -11,8 +11,8 @@ use std::process::Command;
 use serde_json::Value;
 
 use super::Trouble;
-use super::fetch::{failed, remove};
 use super::manifest::Sizes;
+use crate::files::{failed, make_folder, remove_folder};
 use crate::process::output;
 
 /// What is made of a repository to measure it.
@@ -39,10 +39,10 @@ impl Check<'_> {
         let mut payload = None;
         for spec in self.specs {
             eprintln!("{name}: measuring {spec}");
-            remove(scratch)?;
-            fs::create_dir_all(scratch).map_err(|error| failed(scratch, &error))?;
+            remove_folder(scratch)?;
+            make_folder(scratch)?;
             let sums = self.variant(repository, spec, scratch);
-            remove(scratch)?;
+            remove_folder(scratch)?;
             let sums = sums?;
             if let Some(objects) = self.objects.filter(|objects| *objects != sums.chunks) {
                 return Err(Trouble::Failed(format!("expected {objects} objects under {spec}, found {}", sums.chunks)));

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use super::failed;
+use crate::files::failed;
 use crate::process::Outcome;
 
 /// The first byte of a loose object as zlib writes it.

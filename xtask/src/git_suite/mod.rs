@@ -7,7 +7,6 @@ mod script;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt::{Display, Write};
-use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -15,6 +14,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use crate::files::{entries, make_folder, remove_folder};
+use crate::git_source::scripts_folder;
 use crate::process::{Failure, Outcome};
 use crate::tests::build::{Built, Features, Targets, build};
 use explained::Explained;
@@ -118,12 +119,7 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
         beginnings = SCRIPTS.map(str::to_owned).to_vec();
     }
     let source = source.ok_or_else(usage)?;
-    let built = source.join("bin-wrappers").join("git");
-    if !built.exists() {
-        return Err(Failure(format!("{}: not found: run `make` there, git's tests take a built git", built.display())));
-    }
-    let folder = source.join("t");
-    let folder = fs::canonicalize(&folder).map_err(|error| failed(&folder, &error))?;
+    let folder = scripts_folder(&source, "t", "tests")?;
     let scripts = scripts(&folder, &beginnings)?;
     Ok(Arguments { folder, modes, scripts })
 }
@@ -131,14 +127,13 @@ fn parse(words: &[OsString]) -> Outcome<Arguments> {
 /// The scripts in `folder` whose names begin so.
 fn scripts(folder: &Path, beginnings: &[String]) -> Outcome<Vec<String>> {
     let mut scripts = Vec::new();
-    for entry in fs::read_dir(folder).map_err(|error| failed(folder, &error))? {
-        let name = entry.map_err(|error| failed(folder, &error))?.file_name().to_string_lossy().into_owned();
-        let is_script = Path::new(&name).extension().is_some_and(|extension| extension == "sh");
+    for path in entries(folder)? {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_script = path.extension().is_some_and(|extension| extension == "sh");
         if is_script && beginnings.iter().any(|beginning| name.starts_with(beginning.as_str())) {
-            scripts.push(name);
+            scripts.push(name.into_owned());
         }
     }
-    scripts.sort();
     if scripts.is_empty() {
         return Err(Failure(format!("{}: no script begins with {}", folder.display(), beginnings.join(" or "))));
     }
@@ -151,7 +146,7 @@ type Runs = BTreeMap<String, ScriptRun>;
 /// Runs all scripts, as many at once as there are processors.
 fn run_all(arguments: &Arguments, mode: &Mode, built: &Built) -> Outcome<Runs> {
     let scratch = crate::target_dir().join("git-suite");
-    fs::create_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    make_folder(&scratch)?;
     let next = AtomicUsize::new(0);
     let runs = Mutex::new(Ok(Runs::new()));
     let work = || {
@@ -173,13 +168,13 @@ fn run_all(arguments: &Arguments, mode: &Mode, built: &Built) -> Outcome<Runs> {
             scope.spawn(work);
         }
     });
-    fs::remove_dir_all(&scratch).map_err(|error| failed(&scratch, &error))?;
+    remove_folder(&scratch)?;
     runs.into_inner().map_err(|_| Failure("a thread panicked".into()))?
 }
 
 fn run_script(folder: &Path, name: &str, mode: &Mode, built: &Built, scratch: &Path) -> Outcome<ScriptRun> {
     let output = scratch.join(name);
-    fs::create_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    make_folder(&output)?;
     let (mut words, variables) = mode.starter(&built.programs.join("repackbench"));
     words.extend(["timeout", LONGEST, "sh", name].map(OsString::from));
     let mut words = words.into_iter();
@@ -193,7 +188,7 @@ fn run_script(folder: &Path, name: &str, mode: &Mode, built: &Built, scratch: &P
     command.env("TEST_NO_MALLOC_CHECK", "1");
     let mut run = script::run(&mut command)?;
     run.loose = LooseObjects::below(&output)?;
-    fs::remove_dir_all(&output).map_err(|error| failed(&output, &error))?;
+    remove_folder(&output)?;
     Ok(run)
 }
 
@@ -248,8 +243,4 @@ impl Report {
         self.text.push_str(&unknown);
         self.unexplained += count;
     }
-}
-
-fn failed(path: &Path, error: &dyn Display) -> Failure {
-    Failure(format!("{}: {error}", path.display()))
 }

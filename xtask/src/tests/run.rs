@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use super::Variables;
 use super::build::TestBinary;
-use crate::process::{Failure, Outcome};
+use crate::files::failed;
+use crate::process::Outcome;
 
 /// What a test run is surrounded by.
 #[derive(Debug, Clone, Default)]
@@ -70,7 +71,7 @@ pub(crate) fn run_binary(
 ) -> Outcome<BinaryRun> {
     let mut command = command(binary, surroundings, variables);
     command.args(names).stdin(Stdio::null()).stdout(Stdio::piped());
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", binary.executable.display()));
+    let failed = |error: std::io::Error| failed(&binary.executable, &error);
     writeln!(shown, "\n$ {} {} {}", binary.package, binary.target, names.join(" ")).map_err(failed)?;
     let mut running = command.spawn().map_err(failed)?;
     let mut run = BinaryRun::default();

@@ -8,7 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::process::{self, Failure, Outcome};
+use crate::files::failed;
+use crate::process::{self, Outcome};
 
 /// The variable that says where temporary files go.
 const VARIABLE: &str = "TMPDIR";
@@ -35,7 +36,7 @@ impl ScratchSpace {
             match fs::create_dir(&folder) {
                 Ok(()) => return Ok(ScratchSpace { folder: Some(folder) }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(Failure(format!("{}: {error}", folder.display()))),
+                Err(error) => return Err(failed(&folder, &error)),
             }
         }
         Ok(ScratchSpace { folder: None })

@@ -5,10 +5,10 @@
 //! Building one target too many costs time, and runs nothing that does not match.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::build::{Targets, TestBinary};
+use crate::files::{entries, read_text};
 use crate::process::{Failure, Outcome};
 
 /// Where packages lie below the workspace's root.
@@ -91,11 +91,6 @@ fn sources(folder: &Path) -> Outcome<Vec<PathBuf>> {
     Ok(sources)
 }
 
-fn entries(folder: &Path) -> Outcome<Vec<PathBuf>> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::read_dir(folder).map_err(failed)?.map(|entry| Ok(entry.map_err(failed)?.path())).collect()
-}
-
 /// The modules that a file below `root` stands for: `a/b.rs` and `a/b/mod.rs` are `a`, `b`.
 fn module_path(root: &Path, file: &Path) -> Vec<String> {
     let below = file.strip_prefix(root).unwrap_or(file).with_extension("");
@@ -108,8 +103,7 @@ fn module_path(root: &Path, file: &Path) -> Vec<String> {
 
 /// Whether a file with these modules may hold a test whose path contains one of `names`.
 fn may_hold(file: &Path, modules: &[String], names: &[String]) -> Outcome<bool> {
-    let text = fs::read_to_string(file).map_err(|error| Failure(format!("{}: {error}", file.display())))?;
-    Ok(text_may_hold(&text, modules, names))
+    Ok(text_may_hold(&read_text(file)?, modules, names))
 }
 
 fn text_may_hold(text: &str, modules: &[String], names: &[String]) -> bool {

@@ -6,7 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::process::{Failure, Outcome};
+use crate::files::failed;
+use crate::process::Outcome;
 
 /// The variable that names the folder for the tests that start or load what cargo builds with no test.
 const VARIABLE: &str = "REPACKBENCH_TEST_BUILT";
@@ -33,7 +34,7 @@ impl Staged {
             match symlink(built, &folder) {
                 Ok(()) => return Ok(Staged { folder, is_link: true }),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists && number < 100 => number += 1,
-                Err(error) => return Err(Failure(format!("{}: {error}", folder.display()))),
+                Err(error) => return Err(failed(&folder, &error)),
             }
         }
     }

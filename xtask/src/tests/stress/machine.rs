@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::files::{failed, make_folder};
 use crate::process::{self, Failure, Outcome};
 
 /// Loops that keep all processors busy until they are dropped.
@@ -46,7 +47,7 @@ impl SlowDisk {
     /// Makes it in the file `image` and mounts it at `folder`. In memory a file takes ten to twenty times as long as on a disk that does
     /// not write through; on a disk five hundred times, so that a run would take a day.
     pub(super) fn mount(image: &Path, folder: &Path) -> Outcome<Self> {
-        fs::create_dir_all(folder).map_err(|error| Failure(format!("{}: {error}", folder.display())))?;
+        make_folder(folder)?;
         let disk = SlowDisk { image: image.to_owned(), folder: folder.to_owned() };
         process::run(Command::new("truncate").arg("--size=8G").arg(&disk.image))?;
         process::run(Command::new("mkfs.ext4").arg("-q").arg(&disk.image))?;
@@ -59,9 +60,9 @@ impl Drop for SlowDisk {
     fn drop(&mut self) {
         // A process that a failed test left may still work in it.
         let unmounted = process::run(Command::new("umount").arg("--lazy").arg(&self.folder));
-        if let Err(Failure(message)) = unmounted.and_then(|()| {
-            fs::remove_file(&self.image).map_err(|error| Failure(format!("{}: {error}", self.image.display())))
-        }) {
+        if let Err(Failure(message)) =
+            unmounted.and_then(|()| fs::remove_file(&self.image).map_err(|error| failed(&self.image, &error)))
+        {
             eprintln!("note: {message}");
         }
     }

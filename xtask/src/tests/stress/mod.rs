@@ -22,6 +22,7 @@ use super::permissions;
 use super::run::{Surroundings, run_binary};
 use super::staged::Staged;
 use crate::environment::PYTHON;
+use crate::files::failed;
 use crate::needs::Machine;
 use crate::process::{self, Failure, Outcome};
 use crate::{cmake, mercurial};
@@ -152,7 +153,7 @@ impl<'a> Run<'a> {
         variables.push(staged.variable());
         variables.extend(Features::All.variable());
         let log = crate::target_dir().join(format!("stress-{}.log", setting.number));
-        let log = File::create(&log).map_err(|error| Failure(format!("{}: {error}", log.display())))?;
+        let log = File::create(&log).map_err(|error| failed(&log, &error))?;
         let load = setting.has(Factor::Load).then(BusyLoops::start).transpose()?;
         let surroundings = surroundings(setting, &temporary);
         Ok(Run { setting, place, variables, surroundings, log, _staged: staged, _load: load, _disk: disk })

@@ -1,14 +1,14 @@
 //! Checkouts at paths that try what a path may be, each with tests built in it.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::super::Variables;
 use super::super::build::{self, Built, Features, Targets};
-use crate::process::{self, Failure, Outcome, cargo};
+use crate::files::{failed, make_folder};
+use crate::process::{self, Outcome, cargo};
 
 /// A checkout with built tests.
 pub(super) struct Place {
@@ -34,13 +34,12 @@ impl Place {
 
     fn make(folder: &Path, variables: &Variables) -> Outcome<Self> {
         eprintln!("\na checkout at a path of {} characters: {}", folder.as_os_str().as_bytes().len(), folder.display());
-        let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-        fs::create_dir_all(folder.join("target")).map_err(failed)?;
+        make_folder(&folder.join("target"))?;
         process::run(Command::new("sh").args(["-ec", COPY]).arg(crate::workspace_root()).arg(folder))?;
         if !folder.join("target/debug").exists() {
             // What was compiled of dependencies is good anywhere.
             let copied = Command::new("sh").args(["-ec", COPY_COMPILED]).arg(crate::target_dir()).arg(folder).status();
-            copied.map_err(failed)?;
+            copied.map_err(|error| failed(folder, &error))?;
         }
         let cargo = || {
             let mut cargo = cargo();
@@ -73,8 +72,7 @@ const COPY_COMPILED: &str = "
 
 /// Removes everything in `folder`, which stays.
 pub(super) fn empty(folder: &Path) -> Outcome<()> {
-    let failed = |error: std::io::Error| Failure(format!("{}: {error}", folder.display()));
-    fs::create_dir_all(folder).map_err(failed)?;
+    make_folder(folder)?;
     let words: [OsString; 4] = [folder.into(), "-mindepth".into(), "1".into(), "-delete".into()];
     process::run(Command::new("find").args(words))
 }
