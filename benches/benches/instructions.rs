@@ -177,7 +177,7 @@ fn replay(repository: &Repository, workload: &str) -> Result<()> {
     measured(&mut || {
         let mut counter = Counter::default();
         for _ in 0..5 {
-            history.forget();
+            history.clear_caches();
             workload.run(history.as_mut(), &mut counter)?;
         }
         Ok(())

@@ -58,7 +58,7 @@ fn bench_reads(criterion: &mut Criterion, repository: &GitRepository, files: &Pa
     let mut content = Vec::new();
     let mut read = || {
         // Each pass starts with empty caches, as a workload does.
-        store.forget();
+        store.clear_caches();
         for id in &ids {
             black_box(store.read(id, &mut content)?);
         }

@@ -49,7 +49,7 @@ impl OpenStore {
 
     /// Reads every object once, from empty caches; how many there are.
     fn read(&mut self) -> Result<usize> {
-        self.objects.forget();
+        self.objects.clear_caches();
         let places = self.objects.every_object_in_file_order()?;
         for place in &places {
             black_box(self.objects.read_place(place, &mut self.content)?);

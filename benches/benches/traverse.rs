@@ -56,7 +56,7 @@ fn bench_replay(
     let mut workload = workload.build(&HistoryRange { revision: REVISION.into(), commits: None }, None);
     let mut replay = || {
         let mut counter = Counter::default();
-        history.forget();
+        history.clear_caches();
         workload.run(history, &mut counter)?;
         Ok::<_, BenchError>(counter)
     };

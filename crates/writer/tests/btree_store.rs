@@ -47,7 +47,7 @@ fn reads_as_written(hash: Kind, count: usize, spec: &str, levels: u16) {
             assert_eq!(store.read(&id, &mut read).unwrap(), Some(*kind), "{id}");
             assert_eq!(&read, content, "{id}");
         }
-        store.forget();
+        store.clear_caches();
         let place = store.place(&id).unwrap().unwrap();
         assert_eq!(store.kind_and_size(&place).unwrap(), (*kind, content.len() as u64));
         assert!(store.contains(&id).unwrap());

@@ -111,9 +111,9 @@ impl ObjectStore {
     }
 
     /// Empties the cache and the list of missing objects, so that the next run starts as the first did.
-    pub fn forget(&mut self) {
-        self.packed.forget();
-        self.btree.iter().for_each(BtreeFile::forget);
+    pub fn clear_caches(&mut self) {
+        self.packed.clear_caches();
+        self.btree.iter().for_each(BtreeFile::clear_caches);
         self.kinds.clear();
         self.last_pack = 0;
         self.missing.clear();

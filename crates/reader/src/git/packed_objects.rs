@@ -59,7 +59,7 @@ impl PackedObjects {
     }
 
     /// Empties the cache.
-    pub fn forget(&mut self) {
+    pub fn clear_caches(&mut self) {
         self.cache.clear();
     }
 
@@ -226,14 +226,14 @@ impl PackedObjects {
             pack.check_size(link.offset, link.payload_len)?;
             let base_len = match &base.decoded {
                 Some(bytes) => bytes.len(),
-                None => self.cache.get_again((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
+                None => self.cache.peek((pack_at, base.offset)).map_or(0, |(_, bytes)| bytes.len()),
             };
             let mut result = if self.chain.is_empty() { std::mem::take(content) } else { Vec::new() };
             // What a delta makes is about as long as what it is made from.
             self.make_room(&mut result, base_len);
             let base_bytes = match &base.decoded {
                 Some(bytes) => bytes.as_slice(),
-                None => self.cache.get_again((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
+                None => self.cache.peek((pack_at, base.offset)).map(|(_, bytes)| bytes).unwrap_or_default(),
             };
             let base_use = ChunkDecoder::base_use(stored);
             let is_patch = base_use == BaseUse::Patch;

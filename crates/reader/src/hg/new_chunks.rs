@@ -76,8 +76,8 @@ impl NewChunks {
     }
 
     /// Empties the cache of texts.
-    pub fn forget(&mut self) {
-        self.texts.forget();
+    pub fn clear_caches(&mut self) {
+        self.texts.clear_caches();
     }
 
     /// Hands the chunks of `revlog`, which `number` tells from others, that belong to one of `changesets` to `visit`, in their

@@ -113,9 +113,9 @@ impl<'a> LooseConverter<'a> {
         if let Some(large) = large {
             return self.stream(path, kind, large, &target, progress);
         }
-        self.turn.expect(header.content_len);
+        self.turn.reserve(header.content_len);
         let converted = self.convert_held(kind, path, &header, &target);
-        self.turn.end([&mut self.stored, &mut self.payload, &mut self.encoded, &mut self.again]);
+        self.turn.finish([&mut self.stored, &mut self.payload, &mut self.encoded, &mut self.again]);
         converted
     }
 

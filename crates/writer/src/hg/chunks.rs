@@ -117,7 +117,7 @@ impl ChunkConverter {
         for revision in revisions {
             let chunk = chunks.get(revision)?;
             let decoded = match revlog.decode(decoder, revision, chunk, turn.room(), payload) {
-                Err(ReaderError::TooLarge { .. }) if turn.take() => {
+                Err(ReaderError::TooLarge { .. }) if turn.wait() => {
                     revlog.decode(decoder, revision, chunk, turn.room(), payload)
                 }
                 decoded => decoded,
@@ -144,7 +144,7 @@ impl ChunkConverter {
                 WriterError::Unfaithful { path: revlog.files().index.clone(), what, detail }
             })?;
         }
-        turn.end([payload, again, &mut bases.base, &mut bases.text]);
+        turn.finish([payload, again, &mut bases.base, &mut bases.text]);
         for buffer in [stored, payload, again] {
             buffer.clear();
             buffer.shrink_to(LARGEST_KEPT);
@@ -202,7 +202,7 @@ impl Bases {
             return Ok(None);
         }
         if self.revlog != revlog.files().index {
-            self.texts.forget();
+            self.texts.clear_caches();
             self.revlog.clone_from(&revlog.files().index);
         }
         self.texts.read(revlog, 0, base, &mut self.base)?;

@@ -95,7 +95,7 @@ impl BtreeFile {
     }
 
     /// Forgets the pages that were read.
-    pub(crate) fn forget(&self) {
+    pub(crate) fn clear_caches(&self) {
         self.pages.borrow_mut().clear();
     }
 

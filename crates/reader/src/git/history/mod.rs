@@ -269,8 +269,8 @@ impl History for GitHistory {
         }
     }
 
-    fn forget(&mut self) {
-        self.store.lock().forget();
+    fn clear_caches(&mut self) {
+        self.store.lock().clear_caches();
         self.log = CommitWalk::new(self.overrides.clone());
     }
 

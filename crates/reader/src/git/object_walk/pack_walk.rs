@@ -70,7 +70,7 @@ impl<'a> PackWalk<'a> {
             let Some(rest) = self.roots.get(start..) else { return };
             for root in rest.iter().take(ROOTS_AT_A_TIME) {
                 self.walk_tree(worker, *root);
-                worker.turn.end([&mut worker.delta_payload]);
+                worker.turn.finish([&mut worker.delta_payload]);
             }
         }
     }
@@ -127,7 +127,7 @@ impl<'a> PackWalk<'a> {
             self.pack.too_large(offset, "an object and bases before it that deltas need,", excess)
         })?;
         // A thread's own share has room for the bases of two large objects.
-        worker.turn.expect(all / 2);
+        worker.turn.reserve(all / 2);
         *held = all;
         Ok(())
     }
@@ -195,19 +195,19 @@ impl<'a> PackWalk<'a> {
             entry.check_consumed(self.pack, result)?;
             return self.check_id(&entry, hasher.finish());
         }
-        worker.turn.expect(entry.header.payload_len);
+        worker.turn.reserve(entry.header.payload_len);
         entry.decode(self.pack, &mut worker.decoder, content)?;
         self.check_id(&entry, object_id(hash, kind, content))
     }
 
     fn read_delta(&self, worker: &mut Worker<'_>, position: u32, base: &[u8], content: &mut Vec<u8>) -> Result<()> {
         let (entry, kind) = self.entry(position)?;
-        worker.turn.expect(entry.header.payload_len);
+        worker.turn.reserve(entry.header.payload_len);
         match entry.decode_on_base(self.pack, &mut worker.decoder, base, &mut worker.delta_payload)? {
             BaseUse::Patch => std::mem::swap(content, &mut worker.delta_payload),
             BaseUse::None | BaseUse::Prefix => {
                 let bad_delta = |error| self.pack.bad_delta(entry.offset, error);
-                worker.turn.expect(DeltaSizes::parse(&worker.delta_payload).map_err(bad_delta)?.result);
+                worker.turn.reserve(DeltaSizes::parse(&worker.delta_payload).map_err(bad_delta)?.result);
                 delta::apply(base, &worker.delta_payload, content).map_err(bad_delta)?;
             }
         }

@@ -16,14 +16,14 @@ use super::{BTREE_FILE, GitRepository, location::Location, loose_listing, pack_l
 use crate::{
     bounds::Bounds,
     error::{ReaderError, Result},
-    file_state::{FileState, Seen, first_difference, look_at_file},
+    file_state::{FileState, PathState, add_file_state, first_difference},
 };
 
 /// The state of every file that a conversion reads, at one moment.
 #[derive(Debug, Clone)]
 pub struct SourceSnapshot {
     scope: Scope,
-    seen: Vec<(PathBuf, Seen)>,
+    seen: Vec<(PathBuf, PathState)>,
 }
 
 /// What has to be looked at again.
@@ -66,27 +66,27 @@ impl SourceSnapshot {
 
 impl Scope {
     /// The state of everything in scope, sorted by path.
-    fn look(&self) -> Result<Vec<(PathBuf, Seen)>> {
+    fn look(&self) -> Result<Vec<(PathBuf, PathState)>> {
         let Location { git_dir, common_dir } = &self.location;
         let mut seen = Vec::new();
         for name in ["HEAD", "commondir"] {
-            look_at_file(git_dir.join(name), FileState::of_small_file, &mut seen)?;
+            add_file_state(git_dir.join(name), FileState::of_small_file, &mut seen)?;
         }
         for name in ["config", "packed-refs", "shallow", "info/grafts"] {
-            look_at_file(common_dir.join(name), FileState::of_small_file, &mut seen)?;
+            add_file_state(common_dir.join(name), FileState::of_small_file, &mut seen)?;
         }
         for file in
             references::reference_files(&self.location)?.into_iter().chain(references::reflog_files(&self.location)?)
         {
-            look_at_file(file.path, FileState::of_small_file, &mut seen)?;
+            add_file_state(file.path, FileState::of_small_file, &mut seen)?;
         }
         for (number, object_dir) in self.object_dirs.iter().enumerate() {
             let bounds = if number == 0 { self.location.bounds() } else { Bounds::of(object_dir) };
-            look_at_file(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
-            look_at_file(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut seen)?;
+            add_file_state(object_dir.join("info/alternates"), FileState::of_small_file, &mut seen)?;
+            add_file_state(object_dir.join(BTREE_FILE), FileState::of_pack_file, &mut seen)?;
             let packs = object_dir.join("pack");
             for name in pack_listing::names_in(&packs)? {
-                look_at_file(packs.join(name), FileState::of_pack_file, &mut seen)?;
+                add_file_state(packs.join(name), FileState::of_pack_file, &mut seen)?;
             }
             for first_byte in 0..=u8::MAX {
                 seen.push(look_at_fan_out(object_dir, bounds, first_byte, self.hash)?);
@@ -103,7 +103,7 @@ fn look_at_fan_out(
     bounds: Bounds<'_>,
     first_byte: u8,
     hash: gix_hash::Kind,
-) -> Result<(PathBuf, Seen)> {
+) -> Result<(PathBuf, PathState)> {
     let (mut count, mut digest) = (0_u64, 0_u64);
     loose_listing::visit_fan_out(object_dir, bounds, first_byte, hash, |id| {
         let mut hasher = DefaultHasher::new();
@@ -111,7 +111,7 @@ fn look_at_fan_out(
         count += 1;
         digest = digest.wrapping_add(hasher.finish());
     })?;
-    Ok((object_dir.join(format!("{first_byte:02x}")), Seen::Names { count, digest }))
+    Ok((object_dir.join(format!("{first_byte:02x}")), PathState::Names { count, digest }))
 }
 
 /// The file whose content makes two openings of one repository differ.

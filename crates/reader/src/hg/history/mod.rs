@@ -253,8 +253,8 @@ impl History for HgHistory {
         Ok(is_here)
     }
 
-    fn forget(&mut self) {
-        self.texts.forget();
+    fn clear_caches(&mut self) {
+        self.texts.clear_caches();
         self.logs.close();
         self.missing.clear();
     }

@@ -8,7 +8,7 @@ use std::{num::NonZero, path::PathBuf, thread};
 use super::{HgRepository, KEPT_IN_HG_DIR, Requirements, refuse_writers};
 use crate::{
     ReaderError, Result,
-    file_state::{FileState, Seen, first_difference, look_at_file},
+    file_state::{FileState, PathState, add_file_state, first_difference},
     threads,
 };
 
@@ -19,7 +19,7 @@ pub struct HgSnapshot {
     requirements: Requirements,
     /// What was looked at.
     paths: Vec<PathBuf>,
-    seen: Vec<(PathBuf, Seen)>,
+    seen: Vec<(PathBuf, PathState)>,
 }
 
 impl HgSnapshot {
@@ -71,17 +71,17 @@ fn paths_to_watch(repository: &HgRepository) -> Vec<PathBuf> {
 }
 
 /// The states of the files at `paths`, sorted by path, looked at on `threads` threads: there are thousands.
-fn look(paths: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, Seen)>> {
+fn look(paths: &[PathBuf], threads: usize) -> Result<Vec<(PathBuf, PathState)>> {
     let runs: Vec<_> = paths.chunks(paths.len().div_ceil(threads.max(1)).max(1)).collect();
     let mut seen = threads::map(threads, &runs, |run| look_in_turn(run))?.concat();
     seen.sort_by(|left, right| left.0.cmp(&right.0));
     Ok(seen)
 }
 
-fn look_in_turn(paths: &[PathBuf]) -> Result<Vec<(PathBuf, Seen)>> {
+fn look_in_turn(paths: &[PathBuf]) -> Result<Vec<(PathBuf, PathState)>> {
     let mut seen = Vec::with_capacity(paths.len());
     for path in paths {
-        look_at_file(path.clone(), FileState::of_linked_file, &mut seen)?;
+        add_file_state(path.clone(), FileState::of_linked_file, &mut seen)?;
     }
     Ok(seen)
 }

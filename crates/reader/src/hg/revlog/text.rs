@@ -71,7 +71,7 @@ impl TextReader {
     }
 
     /// Empties the cache of texts, and gives back what large ones took.
-    pub fn forget(&mut self) {
+    pub fn clear_caches(&mut self) {
         self.cache.clear();
         self.applier.shrink(MOST_WAITING);
         for buffer in [&mut self.stored, &mut self.payloads] {

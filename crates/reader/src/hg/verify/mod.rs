@@ -230,9 +230,9 @@ impl Worker {
                 break;
             }
         }
-        self.readers.iter_mut().for_each(TextReader::forget);
+        self.readers.iter_mut().for_each(TextReader::clear_caches);
         let [left, right] = &mut self.texts;
-        self.turn.end([left, right]);
+        self.turn.finish([left, right]);
         self.give_room();
         self.unreadable.iter_mut().for_each(HashSet::clear);
     }
@@ -248,7 +248,7 @@ impl Worker {
             };
             let mut read = reader.read(revlog, 0, revision, text);
             if matches!(read, Err(ReaderError::TooLarge { .. })) {
-                self.turn.take();
+                self.turn.wait();
                 if reader.set_room(self.turn.room()) {
                     read = reader.read(revlog, 0, revision, text);
                 }

@@ -91,7 +91,7 @@ impl<'a> EntryConverter<'a> {
         for position in self.source.order.positions(places) {
             let entry = self.source.table.entry(self.source.pack, position)?;
             entry.check_crc(self.source.pack)?;
-            self.turn.expect(entry.header.payload_len);
+            self.turn.reserve(entry.header.payload_len);
             entry.decode(self.source.pack, &mut self.decoder, &mut self.payload)?;
 
             let start = encoded.stored.len();
@@ -101,7 +101,7 @@ impl<'a> EntryConverter<'a> {
             self.check_faithful(&entry, chunk)?;
         }
         let EntryConverter { turn, payload, again, base, object, .. } = self;
-        turn.end([payload, again, base, object]);
+        turn.finish([payload, again, base, object]);
         Ok(())
     }
 
@@ -113,7 +113,7 @@ impl<'a> EntryConverter<'a> {
         let pack = self.source.pack;
         let bad_delta = |error| pack.bad_delta(entry.offset, error);
         let sizes = DeltaSizes::parse(&self.payload).map_err(bad_delta)?;
-        self.turn.expect(sizes.base.max(sizes.result));
+        self.turn.reserve(sizes.base.max(sizes.result));
         self.bases.read(pack, 0, base, &mut self.base)?;
         delta::apply(&self.base, &self.payload, &mut self.object).map_err(bad_delta)?;
         let base = DeltaBase { content: &self.base, object: Some(&self.object) };
