@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_records::{
-    CellChange, ComparedTime, Host, Measure, RatioEstimate, RatioInterval, Record, RepositoryState, ResultChange, Role,
+    CellChange, CellId, ComparedTime, Host, Measure, RatioEstimate, RatioInterval, Record, ResultChange, Role,
     WorkloadComparison, WorkloadLabel,
 };
 
@@ -11,9 +11,6 @@ use crate::{
     compare::{SessionHosts, compare_records, unify_spellings},
     statistics::ratio_estimate,
 };
-
-/// A repository's name with its machine where that matters, a workload, and a variant's label with what else tells cells apart.
-type CellKey = (String, WorkloadLabel, String);
 
 /// The machines of some results, in words.
 fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
@@ -25,35 +22,33 @@ fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
     records.iter().map(of_record).collect()
 }
 
-/// The name of a repository in a key: machines are told apart where there are several.
-fn place(repository: &RepositoryState, host: &Host, are_several: bool) -> String {
-    match are_several {
-        true => format!("{} on {}", repository.name, host.description()),
-        false => repository.name.clone(),
-    }
-}
-
 /// One cell of one set of results.
 struct Cell {
     time: Option<RatioEstimate>,
     size: u64,
 }
 
-/// What the names of cells say because there are several.
+/// What has to be part of a cell's identity because there are several.
 #[derive(Debug)]
-struct Told<'a> {
+struct Several<'a> {
     machines: bool,
     baselines: bool,
     /// The times of each workload that are compared in some results: a few of a workload that writes files, if some are older.
     times: BTreeMap<&'a WorkloadLabel, BTreeSet<ComparedTime>>,
 }
 
-impl Told<'_> {
-    /// What a comparison is of, as part of a cell's name.
-    fn time(&self, comparison: &WorkloadComparison) -> String {
-        match self.times.get(&comparison.workload).is_some_and(|times| times.len() > 1) {
-            true => format!(", {}", comparison.compared_time.name()),
-            false => String::new(),
+impl Several<'_> {
+    /// The part of a cell's identity that all rows of `comparison` share.
+    fn id_of(&self, comparison: &WorkloadComparison, measure: Measure) -> CellId {
+        let are_baselines = self.baselines && measure == Measure::RatioToBaseline;
+        let are_times = self.times.get(&comparison.workload).is_some_and(|times| times.len() > 1);
+        CellId {
+            repository: comparison.repository.name.clone(),
+            machine: self.machines.then(|| comparison.host.description()),
+            workload: comparison.workload.clone(),
+            variant: String::new(),
+            baseline: comparison.baseline().filter(|_| are_baselines).map(|row| row.variant.label().into_owned()),
+            compared_time: are_times.then_some(comparison.compared_time),
         }
     }
 }
@@ -76,15 +71,14 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
     for record in &all {
         times.entry(&record.workload).or_default().insert(record.compared_time);
     }
-    let told = Told { machines: are_several, baselines: baselines.len() > 1, times };
-    let (before, after) = (cells(old, measure, &told), cells(new, measure, &told));
+    let several = Several { machines: are_several, baselines: baselines.len() > 1, times };
+    let (before, after) = (cells(old, measure, &several), cells(new, measure, &several));
     let one_of_each = old_machines.iter().next().zip(new_machines.iter().next()).filter(|_| !are_several);
     let changed_host = one_of_each.filter(|(old, new)| old.0 != new.0);
-    let name = |(repository, workload, variant): &CellKey| format!("{repository}: {workload}: {variant}");
-    let only = |these: &BTreeMap<CellKey, Cell>, others: &BTreeMap<CellKey, Cell>| {
-        these.keys().filter(|key| !others.contains_key(*key)).map(name).collect()
+    let only = |these: &BTreeMap<CellId, Cell>, others: &BTreeMap<CellId, Cell>| {
+        these.keys().filter(|id| !others.contains_key(*id)).cloned().collect()
     };
-    let cells = before.iter().filter_map(|(key, before)| Some(change(key, before, after.get(key)?)));
+    let cells = before.iter().filter_map(|(id, before)| Some(change(id, before, after.get(id)?)));
     let (old_states, new_states) = (fingerprints(old), fingerprints(new));
     let changed = |(name, states): (&String, &BTreeSet<String>)| {
         old_states.get(name).is_some_and(|old| old != states).then(|| name.clone())
@@ -99,11 +93,9 @@ pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> Resu
     }
 }
 
-fn change((repository, workload, variant): &CellKey, before: &Cell, after: &Cell) -> CellChange {
+fn change(id: &CellId, before: &Cell, after: &Cell) -> CellChange {
     CellChange {
-        repository: repository.clone(),
-        workload: workload.clone(),
-        variant: variant.clone(),
+        id: id.clone(),
         time: before.time.zip(after.time).map(|(before, after)| quotient(&after, &before)),
         size: after.size as f64 / before.size.max(1) as f64,
     }
@@ -123,26 +115,20 @@ fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEsti
     }
 }
 
-fn cells(records: &[Record], measure: Measure, told: &Told<'_>) -> BTreeMap<CellKey, Cell> {
+fn cells(records: &[Record], measure: Measure, several: &Several<'_>) -> BTreeMap<CellId, Cell> {
     let mut cells = BTreeMap::new();
     let hosts = SessionHosts::of(records);
     for comparison in compare_records(records) {
-        let baseline = comparison.baseline();
-        let beside = baseline.filter(|_| told.baselines && measure == Measure::RatioToBaseline);
-        let beside = beside.map(|baseline| format!(" beside {}", baseline.variant.label())).unwrap_or_default();
-        let time_name = told.time(&comparison);
+        let id = several.id_of(&comparison, measure);
         for row in &comparison.rows {
-            let label = row.variant.label().into_owned();
-            let repository = place(&comparison.repository, &comparison.host, told.machines);
-            let mut key = (repository, comparison.workload.clone(), label);
+            let variant = row.variant.label().into_owned();
             let time = match measure {
                 Measure::RatioToBaseline => row.ratio,
-                Measure::Time => times(records, &hosts, &comparison, &key),
+                Measure::Time => times(records, &hosts, &comparison, &variant),
             };
-            key.2.push_str(&beside);
-            key.2.push_str(&time_name);
             // Times are those of all comparisons in which the variant stands.
-            cells.entry(key).or_insert(Cell { time, size: row.size.total_bytes });
+            let size = row.size.total_bytes;
+            cells.entry(CellId { variant, ..id.clone() }).or_insert(Cell { time, size });
         }
     }
     cells
@@ -153,17 +139,17 @@ fn times(
     records: &[Record],
     hosts: &SessionHosts<'_>,
     comparison: &WorkloadComparison,
-    (_, workload, label): &CellKey,
+    variant: &str,
 ) -> Option<RatioEstimate> {
     let is_wanted = |record: &&Record| {
         record.repository.name == comparison.repository.name
             && hosts.of_record(record).machine() == comparison.host.machine()
-            && record.workload == *workload
+            && record.workload == comparison.workload
             && record.compared_time == comparison.compared_time
             && record.variant.role != Role::BaselineAgain
             // Times of a cold run are those of a copy's place on the disk too.
             && record.place.copy.is_none()
-            && record.variant.label() == label.as_str()
+            && record.variant.label() == variant
     };
     let times = records.iter().filter(is_wanted).map(|record| record.compared_time.nanoseconds(&record.sample));
     ratio_estimate(&mut times.filter(|time| *time > 0).map(|time| (time as f64).ln()).collect::<Vec<_>>())
@@ -197,6 +183,17 @@ mod tests {
         assert!(quotient(&estimate(0.8, 0.7, 0.9), &without).interval.is_none());
     }
 
+    fn id(variant: &str) -> CellId {
+        CellId {
+            repository: "sample".into(),
+            machine: None,
+            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
+            variant: variant.into(),
+            baseline: None,
+            compared_time: None,
+        }
+    }
+
     /// Six blocks on a machine, in which the variant takes so many times what the baseline takes.
     fn session(cpu: &str, number: u64, factor: u64) -> Vec<Record> {
         let mut records = Vec::new();
@@ -224,17 +221,16 @@ mod tests {
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&older, &newer, measure);
             assert!(change.cells.is_empty(), "{change:?}");
-            assert_eq!(change.only_old[1], "sample: traverse: codec-1, user CPU time");
-            assert_eq!(change.only_new[1], "sample: traverse: codec-1, CPU time without writing files");
+            let expected = |compared_time| CellId { compared_time: Some(compared_time), ..id("codec-1") };
+            assert_eq!(change.only_old[1], expected(ComparedTime::User));
+            assert_eq!(change.only_new[1], expected(ComparedTime::CpuWithoutWriting));
             let command = compare_results(&older, &by(2, ComparedTime::UserOfCommand), measure);
             assert!(command.cells.is_empty(), "{command:?}");
             // Where both have both, each is held against its own.
             let change = compare_results(&[older.clone(), newer.clone()].concat(), &newer, measure);
-            let variants: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
-            assert_eq!(
-                variants,
-                ["codec-0, CPU time without writing files", "codec-1, CPU time without writing files"]
-            );
+            let ids: Vec<CellId> = change.cells.iter().map(|cell| cell.id.clone()).collect();
+            let compared_time = Some(ComparedTime::CpuWithoutWriting);
+            assert_eq!(ids, ["codec-0", "codec-1"].map(|variant| CellId { compared_time, ..id(variant) }));
             assert_eq!(change.only_old.len(), 2, "{change:?}");
         }
     }
@@ -248,8 +244,8 @@ mod tests {
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&old, &new, measure);
             let of = |machine: &str| {
-                let name = format!("sample on {machine}");
-                let cell = change.cells.iter().find(|cell| cell.repository == name && cell.variant == "codec-1");
+                let id = CellId { machine: Some(machine.to_owned()), ..id("codec-1") };
+                let cell = change.cells.iter().find(|cell| cell.id == id);
                 cell.unwrap().time.unwrap().ratio
             };
             assert!((of("fast") - 1.0).abs() < 1e-9 && (of("slow") - 0.5).abs() < 1e-9, "{change:?}");
@@ -265,7 +261,7 @@ mod tests {
         let (old, new) = change.changed_host.unwrap();
         assert_eq!((old.cpu_model.as_deref(), new.cpu_model.as_deref()), (Some("fast"), Some("slow")));
         assert!(change.only_old.is_empty());
-        let candidate = change.cells.iter().find(|cell| cell.variant == "codec-1").unwrap();
+        let candidate = change.cells.iter().find(|cell| cell.id.variant == "codec-1").unwrap();
         assert!((candidate.time.unwrap().ratio - 2.0).abs() < 1e-9);
         let same = compare_results(&session("fast", 1, 2), &session("fast", 2, 2), Measure::Time);
         assert_eq!(same.changed_host, None);
@@ -283,8 +279,9 @@ mod tests {
         };
         let both = [beside(1, "zlib:6"), beside(2, "zlib:9")].concat();
         let change = compare_results(&both, &beside(3, "zlib:9"), Measure::RatioToBaseline);
-        let names: Vec<&str> = change.cells.iter().map(|cell| cell.variant.as_str()).collect();
-        assert_eq!(names, ["codec-1 beside zlib:9", "zlib:9 beside zlib:9"]);
+        let ids: Vec<CellId> = change.cells.iter().map(|cell| cell.id.clone()).collect();
+        let beside_9 = |variant| CellId { baseline: Some("zlib:9".into()), ..id(variant) };
+        assert_eq!(ids, ["codec-1", "zlib:9"].map(beside_9));
         assert_eq!(change.only_old.len(), 2, "{change:?}");
         let times = compare_results(&both, &beside(3, "zlib:9"), Measure::Time);
         assert_eq!(times.cells.len(), 2, "times are to no baseline: {times:?}");
@@ -297,20 +294,14 @@ mod tests {
         for measure in [Measure::RatioToBaseline, Measure::Time] {
             let change = compare_results(&session("fast", 1, 2), &new, measure);
             assert!(change.only_old.is_empty() && change.only_new.is_empty(), "{change:?}");
-            let pairs = change.cells.iter().find(|cell| cell.variant == "codec-1").and_then(|cell| cell.time);
+            let pairs = change.cells.iter().find(|cell| cell.id.variant == "codec-1").and_then(|cell| cell.time);
             assert_eq!(pairs.map(|time| time.pairs), Some(6));
         }
     }
 
     #[test]
     fn the_gate_asks_whether_all_of_the_interval_is_beyond() {
-        let cell = |time, size| CellChange {
-            repository: "sample".into(),
-            workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
-            variant: "zstd:5".into(),
-            time,
-            size,
-        };
+        let cell = |time, size| CellChange { id: id("zstd:5"), time, size };
         let slower = cell(Some(estimate(1.1, 1.04, 1.2)), 1.0);
         assert!(slower.is_slower(0.03) && !slower.is_slower(0.05) && !slower.is_larger(0.0));
         let unclear = cell(Some(estimate(1.1, 0.99, 1.2)), 1.04);

@@ -3,13 +3,13 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use repackbench_records::{
-    ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SpecIdentity, SpecText, TracedReads,
-    Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
+    BlockId, ComparedTime, DisturbanceShares, Host, Machine, RatioEstimate, Record, Role, SessionId, SpecIdentity,
+    SpecText, TracedReads, Variant, VariantComparison, VariantIdentity, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{
     exactness::is_recorded_guess,
-    hierarchical::hierarchical,
+    hierarchical::{CopyRatio, hierarchical},
     statistics::{median_duration, ratio_estimate},
     verdict::{blocks_for_verdicts, holm, is_valid, log_floor, sign_test, verdict},
 };
@@ -95,8 +95,14 @@ type BaselineKey<'a> = (VariantIdentity<'a>, &'a str);
 /// user's read has two.
 struct SessionBaselines<'a>(BTreeMap<SessionKey<'a>, BaselineKey<'a>>);
 
-/// Session and seed, repository, and whether a program of the user's read.
-type SessionKey<'a> = (u64, u64, &'a str, bool);
+/// What has one baseline.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct SessionKey<'a> {
+    session: SessionId,
+    fingerprint: &'a str,
+    /// Whether a program of the user's read.
+    by_client: bool,
+}
 
 impl<'a> SessionBaselines<'a> {
     fn of(records: &'a [Record]) -> Self {
@@ -113,8 +119,11 @@ impl<'a> SessionBaselines<'a> {
     }
 
     fn key(record: &'a Record) -> SessionKey<'a> {
-        let place = &record.place;
-        (place.session, place.seed, &record.repository.fingerprint, record.variant.client.is_some())
+        SessionKey {
+            session: record.place.session_id(),
+            fingerprint: &record.repository.fingerprint,
+            by_client: record.variant.client.is_some(),
+        }
     }
 }
 
@@ -151,20 +160,20 @@ impl<'a> Spellings<'a> {
 }
 
 /// The machine of every session: that of its first record. One that goes on after a kernel was changed stays one.
-pub(super) struct SessionHosts<'a>(BTreeMap<(u64, u64), &'a Host>);
+pub(super) struct SessionHosts<'a>(BTreeMap<SessionId, &'a Host>);
 
 impl<'a> SessionHosts<'a> {
     pub(super) fn of(records: &'a [Record]) -> Self {
         let mut hosts = BTreeMap::new();
         // Records from before sessions had names cannot tell.
         for record in records.iter().filter(|record| record.place.session > 0) {
-            hosts.entry((record.place.session, record.place.seed)).or_insert(&record.host);
+            hosts.entry(record.place.session_id()).or_insert(&record.host);
         }
         SessionHosts(hosts)
     }
 
     pub(super) fn of_record(&self, record: &'a Record) -> &'a Host {
-        self.0.get(&(record.place.session, record.place.seed)).copied().unwrap_or(&record.host)
+        self.0.get(&record.place.session_id()).copied().unwrap_or(&record.host)
     }
 }
 
@@ -216,14 +225,6 @@ fn row_key(record: &Record) -> VariantIdentity<'_> {
     VariantIdentity { role: if is_baseline(identity.role) { Role::Baseline } else { identity.role }, ..identity }
 }
 
-/// A block, told apart from those of other sessions.
-pub(crate) type BlockKey = (u64, u64, u32);
-
-/// The block that `run` stood in.
-pub(crate) fn block_of(run: &Record) -> BlockKey {
-    (run.place.session, run.place.seed, run.place.block)
-}
-
 /// One run in its block.
 #[derive(Debug, Clone, Copy)]
 struct BlockRun {
@@ -232,13 +233,13 @@ struct BlockRun {
     copy: Option<u32>,
 }
 
-type BlockRuns = BTreeMap<BlockKey, BlockRun>;
+type BlockRuns = BTreeMap<BlockId, BlockRun>;
 
 fn block_runs<'a>(runs: impl Iterator<Item = &'a Record>) -> BlockRuns {
     runs.map(|run| {
         let time_ns = compared_ns(run);
         let log = (time_ns > 0).then(|| (time_ns as f64).ln());
-        (block_of(run), BlockRun { log, copy: run.place.copy })
+        (run.place.block_id(), BlockRun { log, copy: run.place.copy })
     })
     .collect()
 }
@@ -256,7 +257,7 @@ impl Baseline {
     }
 
     /// The logarithm of the geometric mean of the two.
-    fn log_mean(&self, block: &BlockKey) -> Option<f64> {
+    fn log_mean(&self, block: &BlockId) -> Option<f64> {
         Some(f64::midpoint(self.first.get(block)?.log?, self.again.get(block)?.log?))
     }
 
@@ -266,24 +267,35 @@ impl Baseline {
     }
 }
 
-/// Log-ratios, one from each block that has one, with the copy that was read, if there are several.
-struct Pairs(Vec<(u32, Option<u32>, f64)>);
+/// The log-ratio of one block.
+#[derive(Debug, Clone, Copy)]
+struct Pair {
+    /// The block's number among all of them.
+    block: u32,
+    /// The copy that was read, if there are several.
+    copy: Option<u32>,
+    log_ratio: f64,
+}
+
+/// Log-ratios, one from each block that has one.
+struct Pairs(Vec<Pair>);
 
 impl Pairs {
-    fn of(runs: &BlockRuns, reference: impl Fn(&BlockKey) -> Option<f64>) -> Self {
-        let pair = |(number, (block, run)): (u32, (&BlockKey, &BlockRun))| {
-            Some((number, run.copy, run.log? - reference(block)?))
+    fn of(runs: &BlockRuns, reference: impl Fn(&BlockId) -> Option<f64>) -> Self {
+        let pair = |(number, (block, run)): (u32, (&BlockId, &BlockRun))| {
+            Some(Pair { block: number, copy: run.copy, log_ratio: run.log? - reference(block)? })
         };
         Pairs((0..).zip(runs).filter_map(pair).collect())
     }
 
     /// With the copy of each, if every one has one.
-    fn with_copies(&self) -> Option<Vec<(u32, u32, f64)>> {
-        self.0.iter().map(|(block, copy, log)| Some((*block, (*copy)?, *log))).collect()
+    fn with_copies(&self) -> Option<Vec<CopyRatio>> {
+        let of = |pair: &Pair| Some(CopyRatio { block: pair.block, copy: pair.copy?, log_ratio: pair.log_ratio });
+        self.0.iter().map(of).collect()
     }
 
     fn log_ratios(&self) -> Vec<f64> {
-        self.0.iter().map(|(_, _, log)| *log).collect()
+        self.0.iter().map(|pair| pair.log_ratio).collect()
     }
 
     fn estimate(&self) -> Option<RatioEstimate> {

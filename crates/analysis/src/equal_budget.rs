@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{EqualBudget, Quantity, Role, VariantComparison, VariantIdentity, WorkloadComparison};
+use repackbench_records::{EqualBudget, Quantity, Role, SpecParts, VariantComparison, WorkloadComparison};
+
+use crate::floor::baseline;
 
 /// The workload whose time is that of encoding.
 const ENCODE: &str = "encode";
@@ -69,10 +71,6 @@ pub fn equal_budgets(comparisons: &[WorkloadComparison]) -> Vec<EqualBudget> {
     budgets
 }
 
-fn baseline(comparison: &WorkloadComparison) -> Option<VariantIdentity<'_>> {
-    comparison.baseline().map(|row| row.variant.identity())
-}
-
 /// The levels of each codec that has several, in order.
 fn curves(comparison: &WorkloadComparison, encode: Option<&WorkloadComparison>) -> BTreeMap<String, Vec<Level>> {
     let mut curves: BTreeMap<String, Vec<Level>> = BTreeMap::new();
@@ -107,10 +105,9 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
     let is_own = variant.decoder.is_none() && variant.delta_cache.is_none() && variant.client.is_none();
     let is_plain = is_own && variant.role != Role::AsFound;
     let canonical = &variant.spec.as_ref().filter(|_| is_plain)?.canonical;
-    let (codec, rest) = canonical.split_once(':')?;
-    let (level, options) = rest.split_at(rest.find(',').unwrap_or(rest.len()));
-    // Parts for kinds have levels of their own.
-    if options.contains(':') {
+    let spec = SpecParts::of(canonical);
+    let (SpecParts { codec, options, .. }, level) = (spec, spec.level?);
+    if spec.has_levels_of_kinds() {
         return None;
     }
     let deltas = match variant.deltas {
@@ -118,7 +115,7 @@ fn codec_and_level(row: &VariantComparison) -> Option<(String, i64)> {
         repackbench_records::DeltaOrigin::Recomputed => ", rechosen",
     };
     let layout = variant.layout.as_ref().map(|layout| format!(", {layout}")).unwrap_or_default();
-    Some((format!("{codec}{options}{deltas}{layout}"), level.parse().ok()?))
+    Some((format!("{codec}{options}{deltas}{layout}"), level))
 }
 
 fn view(comparison: &WorkloadComparison, codec: &str, levels: &[Level], budget: Quantity, of: Quantity) -> EqualBudget {

@@ -15,12 +15,11 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role, SCHEMA_VERSION};
-
-use crate::{
-    compare::{BlockKey, block_of},
-    statistics::{median, ratio_estimate},
+use repackbench_records::{
+    BlockId, DeltaOrigin, Explanation, Factor, FactorKind, RatioEstimate, Record, Role, SCHEMA_VERSION,
 };
+
+use crate::statistics::{median, ratio_estimate};
 
 /// The rows of a benchmark from which a codec's ratio is explained. Specs are in canonical text, as records hold them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,7 +101,7 @@ fn is_of_one_job(one: &Record, other: &Record) -> bool {
 struct Row {
     label: String,
     /// The logarithm of the time of each block; none where the clock saw no time.
-    logs: BTreeMap<BlockKey, f64>,
+    logs: BTreeMap<BlockId, f64>,
     /// Their median.
     median: f64,
 }
@@ -125,11 +124,11 @@ impl Row {
 
     fn collect(records: &[&Record], wanted: impl Fn(&Record) -> bool) -> Option<Self> {
         let of_row: Vec<&Record> = records.iter().copied().filter(|record| wanted(record)).collect();
-        let logs: BTreeMap<BlockKey, f64> = of_row
+        let logs: BTreeMap<BlockId, f64> = of_row
             .iter()
             .filter_map(|record| {
                 let time = record.compared_time.nanoseconds(&record.sample);
-                (time > 0).then(|| (block_of(record), (time as f64).ln()))
+                (time > 0).then(|| (record.place.block_id(), (time as f64).ln()))
             })
             .collect();
         let median = median(&mut logs.values().copied().collect::<Vec<_>>())?;

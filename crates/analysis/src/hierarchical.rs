@@ -17,6 +17,17 @@ const RESAMPLES: usize = 1000;
 /// The draws are the same each time: an interval must not depend on when it is computed.
 const SEED: u64 = 0x636f_6c64;
 
+/// The log-ratio of one block of cold runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CopyRatio {
+    /// The block.
+    pub block: u32,
+    /// The copy that was read in it.
+    pub copy: u32,
+    /// The logarithm of the ratio.
+    pub log_ratio: f64,
+}
+
 /// What hierarchical resampling says of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hierarchical {
@@ -30,7 +41,7 @@ pub struct Hierarchical {
     pub pairs: usize,
 }
 
-/// Estimates a ratio from `values`, each a block, the copy that was read in it, and the log-ratio. `None` with fewer than two
+/// Estimates a ratio from `values`. `None` with fewer than two
 /// copies, of which nothing can be said but of those very copies.
 ///
 /// Copies are drawn with replacement, and from each the same number of its blocks, also with replacement. Drawing from c
@@ -39,9 +50,9 @@ pub struct Hierarchical {
 ///
 /// Values that share a physical copy have to carry the same number: runs of A and of a variant in one block read copies of the
 /// same number, and A' has copies of its own, or the noise line would not show what copies do.
-pub fn hierarchical(values: &[(u32, u32, f64)]) -> Option<Hierarchical> {
+pub fn hierarchical(values: &[CopyRatio]) -> Option<Hierarchical> {
     let mut by_copy: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
-    for (block, copy, log_ratio) in values {
+    for CopyRatio { block, copy, log_ratio } in values {
         by_copy.entry(*copy).or_default().insert(*block, *log_ratio);
     }
     let copies: Vec<Vec<f64>> = by_copy.into_values().map(|blocks| blocks.into_values().collect()).collect();
@@ -64,7 +75,7 @@ pub fn hierarchical(values: &[(u32, u32, f64)]) -> Option<Hierarchical> {
 }
 
 /// The estimate and its 95 % interval; see [`hierarchical`].
-pub fn hierarchical_interval(values: &[(u32, u32, f64)]) -> Option<RatioEstimate> {
+pub fn hierarchical_interval(values: &[CopyRatio]) -> Option<RatioEstimate> {
     hierarchical(values).map(|found| found.estimate())
 }
 
@@ -128,6 +139,10 @@ mod tests {
     use super::*;
     use crate::statistics::ratio_estimate;
 
+    fn ratio(block: u32, copy: u32, log_ratio: f64) -> CopyRatio {
+        CopyRatio { block, copy, log_ratio }
+    }
+
     /// From printed tables of Student's distribution.
     #[test]
     fn quantiles_are_those_of_the_tables() {
@@ -142,15 +157,19 @@ mod tests {
     #[test]
     fn one_copy_says_nothing_of_others() {
         assert_eq!(hierarchical_interval(&[]), None);
-        assert_eq!(hierarchical_interval(&[(0, 7, 0.1), (1, 7, 0.1), (2, 7, 0.1)]), None);
+        assert_eq!(hierarchical_interval(&[ratio(0, 7, 0.1), ratio(1, 7, 0.1), ratio(2, 7, 0.1)]), None);
     }
 
     #[test]
     fn the_estimate_is_the_mean_over_copies_and_certain_where_nothing_varies() {
-        let found = hierarchical(&[(0, 0, -0.2), (1, 1, -0.4), (2, 0, -0.2), (3, 1, -0.4), (4, 0, 5.0)]).unwrap();
+        let found = hierarchical(
+            &[(0, 0, -0.2), (1, 1, -0.4), (2, 0, -0.2), (3, 1, -0.4), (4, 0, 5.0)]
+                .map(|(block, copy, log)| ratio(block, copy, log)),
+        )
+        .unwrap();
         assert!((found.log_ratio + 0.3).abs() < 1e-12, "{found:?}");
         assert_eq!((found.degrees, found.pairs), (1, 5));
-        let same: Vec<(u32, u32, f64)> = (0..12).map(|block| (block, block % 4, -0.5)).collect();
+        let same: Vec<CopyRatio> = (0..12).map(|block| ratio(block, block % 4, -0.5)).collect();
         let found = hierarchical(&same).unwrap();
         let interval = found.estimate().interval.unwrap();
         assert!((interval.low - interval.high).abs() < 1e-12);
@@ -173,15 +192,15 @@ mod tests {
         let (mut hierarchical, mut sign) = (0, 0);
         for _ in 0..ROUNDS {
             let places: Vec<f64> = (0..copies).map(|_| bell(&mut random, between_copies)).collect();
-            let values: Vec<(u32, u32, f64)> = (0..blocks)
+            let values: Vec<CopyRatio> = (0..blocks)
                 .map(|block| {
                     let run = bell(&mut random, between_runs) - 0.02 * random.random_range(1e-9_f64..1.0).ln();
                     let other = bell(&mut random, between_runs) - 0.02 * random.random_range(1e-9_f64..1.0).ln();
-                    (block, block % copies, places[(block % copies) as usize] + run - other)
+                    ratio(block, block % copies, places[(block % copies) as usize] + run - other)
                 })
                 .collect();
             hierarchical += leaves_out_1(hierarchical_interval(&values));
-            sign += leaves_out_1(ratio_estimate(&mut values.iter().map(|(_, _, log)| *log).collect::<Vec<_>>()));
+            sign += leaves_out_1(ratio_estimate(&mut values.iter().map(|value| value.log_ratio).collect::<Vec<_>>()));
         }
         (f64::from(hierarchical) / f64::from(ROUNDS), f64::from(sign) / f64::from(ROUNDS))
     }

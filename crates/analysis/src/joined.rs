@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use repackbench_records::{ComparedTime, Role, VariantComparison, VariantIdentity, WorkloadComparison};
+use repackbench_records::{ComparedTime, Machine, Role, VariantComparison, VariantIdentity, WorkloadComparison};
 
 /// A job that several repositories did on one machine, compared with the same baseline.
 #[derive(Debug, Clone)]
@@ -36,31 +36,53 @@ pub struct JoinedVariant {
 /// are left out, and so is a repository that did a job in several ways or in several states, as no one of them stands for it.
 pub fn joined_jobs(comparisons: &[WorkloadComparison]) -> Vec<JoinedJob<'_>> {
     let is_joined = |of: &&WorkloadComparison| of.is_valid && of.workload.floor_of().is_none();
-    let mut groups: Vec<(_, Vec<&WorkloadComparison>)> = Vec::new();
+    let mut groups: Vec<(JobKey<'_>, Vec<&WorkloadComparison>)> = Vec::new();
     for comparison in comparisons.iter().filter(is_joined) {
-        let Some(baseline) = comparison.baseline() else { continue };
-        let key = (job_key(comparison), baseline.variant.identity(), comparison.host.machine());
+        let Some(key) = JobKey::of(comparison) else { continue };
         match groups.iter_mut().find(|(other, _)| *other == key) {
             Some((_, group)) => group.push(comparison),
             None => groups.push((key, vec![comparison])),
         }
     }
     let mut jobs = Vec::new();
-    for ((_, baseline, _), group) in groups {
+    for (key, group) in groups {
         let is_once =
             |of: &&WorkloadComparison| group.iter().filter(|other| is_same_repository(of, other)).count() == 1;
         let comparisons: Vec<&WorkloadComparison> = group.iter().copied().filter(is_once).collect();
         if comparisons.len() > 1 {
-            jobs.push(JoinedJob { comparisons, baseline });
+            jobs.push(JoinedJob { comparisons, baseline: key.baseline });
         }
     }
     jobs
 }
 
 /// What must be equal for two comparisons to be of one job.
-fn job_key(of: &WorkloadComparison) -> (&str, bool, Option<&str>, Option<&str>, u32, ComparedTime) {
-    let workload = &of.workload;
-    (&workload.name, workload.is_cold(), workload.client(), workload.caches(), of.jobs, of.compared_time)
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct JobKey<'a> {
+    workload: &'a str,
+    is_cold: bool,
+    client: Option<&'a str>,
+    caches: Option<&'a str>,
+    jobs: u32,
+    compared_time: ComparedTime,
+    baseline: VariantIdentity<'a>,
+    machine: Machine<'a>,
+}
+
+impl<'a> JobKey<'a> {
+    fn of(comparison: &'a WorkloadComparison) -> Option<Self> {
+        let workload = &comparison.workload;
+        Some(JobKey {
+            workload: &workload.name,
+            is_cold: workload.is_cold(),
+            client: workload.client(),
+            caches: workload.caches(),
+            jobs: comparison.jobs,
+            compared_time: comparison.compared_time,
+            baseline: comparison.baseline()?.variant.identity(),
+            machine: comparison.host.machine(),
+        })
+    }
 }
 
 /// Whether both are of one repository, maybe in two states.

@@ -1,9 +1,9 @@
 //! All records of some files and what follows from them.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use repackbench_records::{
-    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison,
+    EqualBudget, Experiment, Explanation, Record, ResultLine, SizeLine, TraceRecord, WorkloadComparison, WorkloadLabel,
 };
 
 use crate::{compare_records, equal_budgets, unify_spellings};
@@ -32,11 +32,11 @@ impl Results {
     /// another.
     pub fn from_lines(lines: Vec<ResultLine>) -> (Self, usize) {
         let mut results = Results::default();
-        let mut runs = HashSet::new();
+        let mut runs = BTreeSet::new();
         let mut duplicates = 0;
         for line in lines {
             let is_new = match line {
-                ResultLine::Run(run) => runs.insert(run_identity(&run)) && push(&mut results.runs, *run),
+                ResultLine::Run(run) => runs.insert(RunIdentity::of(&run)) && push(&mut results.runs, *run),
                 ResultLine::Trace(trace) => push_new(&mut results.traces, *trace),
                 ResultLine::Explanation(explanation) => push_new(&mut results.explanations, *explanation),
                 ResultLine::Size(size) => push_new(&mut results.sizes, *size),
@@ -85,17 +85,28 @@ fn push_new<T: PartialEq>(all: &mut Vec<T>, new: T) -> bool {
     !all.contains(&new) && push(all, new)
 }
 
-/// What tells a run from all others: its session, start, block and position, its workload and repository.
-fn run_identity(run: &Record) -> (u64, u64, u32, u32, String, String) {
-    let place = &run.place;
-    (
-        place.session,
-        run.started_unix_ms,
-        place.block,
-        place.position,
-        run.workload.to_string(),
-        run.repository.fingerprint.clone(),
-    )
+/// What tells a run from all others.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct RunIdentity {
+    session: u64,
+    started_unix_ms: u64,
+    block: u32,
+    position: u32,
+    workload: WorkloadLabel,
+    fingerprint: String,
+}
+
+impl RunIdentity {
+    fn of(run: &Record) -> Self {
+        RunIdentity {
+            session: run.place.session,
+            started_unix_ms: run.started_unix_ms,
+            block: run.place.block,
+            position: run.place.position,
+            workload: run.workload.clone(),
+            fingerprint: run.repository.fingerprint.clone(),
+        }
+    }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use repackbench_records::{RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
+use repackbench_records::{BlockId, RatioEstimate, Record, SelfTest, SpuriousEffects, Verdict, WorkloadComparison};
 
 use crate::{compare::compare_records, statistics::ratio_estimate};
 
@@ -35,10 +35,10 @@ pub fn self_test(records: &[Record]) -> SelfTest {
 /// whole, or in which a run took no measurable time, are left out.
 fn blocks(records: &[Record], comparison: &WorkloadComparison) -> Vec<Vec<f64>> {
     let of = (&comparison.workload, comparison.compared_time);
-    let mut by_block: BTreeMap<(u64, u32), BTreeMap<u32, f64>> = BTreeMap::new();
+    let mut by_block: BTreeMap<BlockId, BTreeMap<u32, f64>> = BTreeMap::new();
     for record in records.iter().filter(|record| (&record.workload, record.compared_time) == of) {
         let time_ns = record.compared_time.nanoseconds(&record.sample);
-        let block = by_block.entry((record.place.seed, record.place.block)).or_default();
+        let block = by_block.entry(record.place.block_id()).or_default();
         if time_ns > 0 {
             block.insert(record.place.position, (time_ns as f64).ln());
         }

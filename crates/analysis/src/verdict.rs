@@ -13,7 +13,12 @@ pub const LEAST_FLOOR: f64 = 0.01;
 /// The probability, over all ratios that are looked at together, of calling at least one a difference that is none.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// The noise floor of a workload, as a logarithm, from the interval of A / A'.
+/// The noise floor of a workload, as a part of 1, from the interval of A / A'.
+pub fn noise_floor(noise: &RatioInterval) -> f64 {
+    log_floor(noise).exp_m1()
+}
+
+/// [`noise_floor`] as a logarithm.
 pub(super) fn log_floor(noise: &RatioInterval) -> f64 {
     noise.low.ln().abs().max(noise.high.ln().abs()).max(LEAST_FLOOR.ln_1p())
 }

@@ -63,7 +63,17 @@ impl Host {
 }
 
 /// What tells one machine from another, as far as its records say: see [`Host::machine`].
-pub type Machine<'a> = (Option<&'a str>, Option<u32>, Option<u64>, bool);
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Machine<'a> {
+    /// The processor's name.
+    pub cpu_model: Option<&'a str>,
+    /// The number of cores.
+    pub cores: Option<u32>,
+    /// Physical memory, in tenths of a gigabyte.
+    pub memory_tenths: Option<u64>,
+    /// Whether it is known to be virtual.
+    pub is_virtual: bool,
+}
 
 /// Memory is told apart in these units: how much of it the kernel keeps for itself varies a little from start to start.
 const MEMORY_UNIT: u64 = 100_000_000;
@@ -73,17 +83,21 @@ impl Host {
     /// these cannot be told apart. Software makes no other machine, the kernel neither: an update would set results apart that belong
     /// together.
     pub fn machine(&self) -> Machine<'_> {
-        let memory = self.memory_bytes.map(|bytes| bytes.saturating_add(MEMORY_UNIT / 2) / MEMORY_UNIT);
-        (self.cpu_model.as_deref(), self.cores, memory, self.virtualised == Some(true))
+        Machine {
+            cpu_model: self.cpu_model.as_deref(),
+            cores: self.cores,
+            memory_tenths: self.memory_bytes.map(|bytes| bytes.saturating_add(MEMORY_UNIT / 2) / MEMORY_UNIT),
+            is_virtual: self.virtualised == Some(true),
+        }
     }
 
     /// The same in words, as in `Some CPU @ 3GHz, 2 cores, 8.3 GB, virtual`.
     pub fn description(&self) -> String {
-        let (cpu_model, cores, memory, is_virtual) = self.machine();
+        let Machine { cpu_model, cores, memory_tenths, is_virtual } = self.machine();
         let words = [
             cpu_model.map(str::to_owned),
             cores.map(|cores| format!("{cores} {}", if cores == 1 { "core" } else { "cores" })),
-            memory.map(|tenths| format!("{}.{} GB", tenths / 10, tenths % 10)),
+            memory_tenths.map(|tenths| format!("{}.{} GB", tenths / 10, tenths % 10)),
             is_virtual.then(|| "virtual".to_owned()),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
@@ -241,7 +255,7 @@ mod tests {
         for (other, is_same) in variations.iter().zip(is_same) {
             assert_eq!(other.description() == host.description(), is_same, "{}", other.description());
         }
-        assert_eq!(Host { memory_bytes: Some(u64::MAX), ..host }.machine().2, Some(u64::MAX / MEMORY_UNIT));
+        assert_eq!(Host { memory_bytes: Some(u64::MAX), ..host }.machine().memory_tenths, Some(u64::MAX / MEMORY_UNIT));
     }
 
     #[test]

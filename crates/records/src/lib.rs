@@ -33,6 +33,7 @@ mod schema;
 mod self_test;
 mod serve;
 mod size;
+mod spec;
 mod trace;
 
 pub use budget::{EqualBudget, Quantity};
@@ -53,11 +54,11 @@ pub use memory_check::{MemoryCheck, MemoryCheckRow};
 pub use published::{Published, PublishedClaim, PublishedRow, PublishedTable, published, published_experiment};
 pub use reads::{ModelledCold, ModelledDevice, TracedReads};
 pub use record::{
-    ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
-    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SpecIdentity, SpecText, Variant, VariantIdentity,
-    Vcs, WorkloadLabel,
+    BlockId, ChosenDecoder, ComparedTime, ContentDigest, ConversionCost, DeltaOrigin, OLDEST_SCHEMA_VERSION, Record,
+    RepositoryState, Role, RunPlace, SCHEMA_VERSION, SampleRecord, SessionId, SpecIdentity, SpecText, Variant,
+    VariantIdentity, Vcs, WorkloadLabel,
 };
-pub use regression::{CellChange, Measure, ResultChange};
+pub use regression::{CellChange, CellId, Measure, ResultChange};
 pub use run::{Checks, ChosenDeltaCache, DeltaCacheUse, Disturbance, RunUsage};
 pub use schema::record_schema;
 pub use self_test::{SelfTest, SpuriousEffects};
@@ -68,7 +69,8 @@ pub use size::{
     ChunkForm, ChunkSizes, FormSizes, KindSizes, LooseSizes, ObjectKind, ObjectSizes, SizeRecord, StoredForm,
     StoredForms,
 };
+pub use spec::SpecParts;
 pub use trace::{
-    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, ModelledMemory, ModelledReads,
-    PartAccesses, TraceRecord,
+    AccessMap, DeviceCheck, DeviceCheckRow, DeviceRecord, FilePages, FirstTouches, MapCell, ModelledMemory,
+    ModelledReads, PartAccesses, TraceRecord,
 };

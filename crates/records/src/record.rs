@@ -359,6 +359,36 @@ pub struct RunPlace {
     pub copy: Option<u32>,
 }
 
+/// A session, told apart from all others: see [`RunPlace::session_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SessionId {
+    /// When it began; 0 in records from before sessions had names.
+    pub session: u64,
+    /// The seed of its orders.
+    pub seed: u64,
+}
+
+/// A block, told apart from those of other sessions: see [`RunPlace::block_id`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BlockId {
+    /// The session.
+    pub session: SessionId,
+    /// The block's number in it.
+    pub block: u32,
+}
+
+impl RunPlace {
+    /// The session of the run. Records from before sessions had names are told apart by their seeds only.
+    pub fn session_id(&self) -> SessionId {
+        SessionId { session: self.session, seed: self.seed }
+    }
+
+    /// The block of the run.
+    pub fn block_id(&self) -> BlockId {
+        BlockId { session: self.session_id(), block: self.block }
+    }
+}
+
 /// The time that one run took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SampleRecord {

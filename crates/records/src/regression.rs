@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Host, RatioEstimate, WorkloadLabel};
+use crate::{ComparedTime, Host, RatioEstimate, WorkloadLabel};
 
 /// What changed from older results to newer ones.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -11,10 +11,10 @@ pub struct ResultChange {
     pub measure: Measure,
     /// One for each repository, workload and variant that both have.
     pub cells: Vec<CellChange>,
-    /// Cells that only the older results have, by name.
-    pub only_old: Vec<String>,
-    /// Cells that only the newer results have, by name.
-    pub only_new: Vec<String>,
+    /// Cells that only the older results have.
+    pub only_old: Vec<CellId>,
+    /// Cells that only the newer results have.
+    pub only_new: Vec<CellId>,
     /// The machine of the older results and that of the newer ones, if each has one and they are not the same.
     pub changed_host: Option<(Host, Host)>,
     /// The repositories whose content changed between the two, by name.
@@ -32,15 +32,28 @@ pub enum Measure {
     Time,
 }
 
-/// One variant in one workload, then and now.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct CellChange {
-    /// The repository's name, and the machine where either results are of several.
+/// One variant in one workload on one repository, and whatever else tells cells of the same results apart.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CellId {
+    /// The repository's name.
     pub repository: String,
+    /// The machine's description; `None` where neither results are of several machines.
+    pub machine: Option<String>,
     /// What was replayed.
     pub workload: WorkloadLabel,
     /// The variant's label.
     pub variant: String,
+    /// The label of the baseline that the time is a ratio to; `None` where there is one only, or the time is no ratio.
+    pub baseline: Option<String>,
+    /// Which time is compared; `None` where all results compare the same one in this workload.
+    pub compared_time: Option<ComparedTime>,
+}
+
+/// One cell, then and now.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CellChange {
+    /// The cell.
+    pub id: CellId,
     /// The new time as a multiple of the old one, both as the measure says; `None` if either is not known. The interval holds the
     /// truth at least as often as the two that it is made from hold theirs both.
     pub time: Option<RatioEstimate>,

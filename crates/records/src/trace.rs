@@ -53,8 +53,42 @@ pub struct AccessMap {
     pub columns: u32,
     /// How many rows there are.
     pub rows: u32,
-    /// The cells that were touched: column, row, how often. By column, then row.
-    pub cells: Vec<(u32, u32, u64)>,
+    /// The cells that were touched, by column, then row.
+    pub cells: Vec<MapCell>,
+}
+
+impl AccessMap {
+    /// Whether the files are indexes, which are short beside what they lead to.
+    pub fn is_of_index(&self) -> bool {
+        matches!(self.role.as_str(), PACK_INDEX | REVLOG_INDEX)
+    }
+}
+
+const PACK_INDEX: &str = "pack index";
+const REVLOG_INDEX: &str = "revlog index";
+
+/// A cell of an [`AccessMap`], as an array of three numbers in JSON.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "(u32, u32, u64)", into = "(u32, u32, u64)")]
+pub struct MapCell {
+    /// Its column, from 0 on.
+    pub column: u32,
+    /// Its row, from 0 on.
+    pub row: u32,
+    /// How often it was touched.
+    pub touches: u64,
+}
+
+impl From<(u32, u32, u64)> for MapCell {
+    fn from((column, row, touches): (u32, u32, u64)) -> Self {
+        MapCell { column, row, touches }
+    }
+}
+
+impl From<MapCell> for (u32, u32, u64) {
+    fn from(cell: MapCell) -> Self {
+        (cell.column, cell.row, cell.touches)
+    }
 }
 
 /// What was touched of all files of one role.

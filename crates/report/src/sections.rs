@@ -7,7 +7,7 @@ pub(crate) mod clients;
 pub(crate) mod comparisons;
 mod conversion;
 pub(crate) mod experiments;
-mod explanations;
+pub(crate) mod explanations;
 pub(crate) mod joined;
 mod memory_check;
 pub(crate) mod names;

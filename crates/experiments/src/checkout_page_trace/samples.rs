@@ -1,6 +1,6 @@
 //! Figures of rounds: medians with intervals.
 
-use repackbench_analysis::{hierarchical_interval, median};
+use repackbench_analysis::{CopyRatio, hierarchical_interval, median};
 use repackbench_records::{Estimate, RatioEstimate};
 
 /// Values that were measured, each with the number of its round.
@@ -12,11 +12,15 @@ pub(super) fn estimate(samples: &[(u32, f64)]) -> Option<Estimate> {
     let mut values: Vec<f64> = samples.iter().map(|(_, value)| *value).collect();
     let raw = values.clone();
     let value = median(&mut values)?;
-    let logarithms: Vec<(u32, u32, f64)> =
-        samples.iter().filter(|(_, value)| *value > 0.0).map(|(round, value)| (*round, *round, value.ln())).collect();
+    let logarithms: Vec<CopyRatio> = samples.iter().filter(|(_, value)| *value > 0.0).map(copy_ratio).collect();
     let interval = hierarchical_interval(&logarithms).filter(|_| logarithms.len() == raw.len());
     let interval = interval.and_then(bounds).map(|[low, high]| [low.min(value), high.max(value)]);
     Some(Estimate { value, interval, samples: raw })
+}
+
+/// A value of a round, as if each round had read a copy of its own.
+fn copy_ratio((round, value): &(u32, f64)) -> CopyRatio {
+    CopyRatio { block: *round, copy: *round, log_ratio: value.ln() }
 }
 
 /// The median of shares, which may be 0, without an interval.
@@ -34,7 +38,7 @@ pub(super) fn ratio(of: &[(u32, f64)], to: &[(u32, f64)]) -> Option<Estimate> {
     };
     let ratios: Samples = of.iter().filter_map(paired).collect();
     let mut found = estimate(&ratios)?;
-    let logarithms: Vec<(u32, u32, f64)> = ratios.iter().map(|(round, ratio)| (*round, *round, ratio.ln())).collect();
+    let logarithms: Vec<CopyRatio> = ratios.iter().map(copy_ratio).collect();
     if let Some(RatioEstimate { ratio, .. }) = hierarchical_interval(&logarithms) {
         found.value = ratio;
     }

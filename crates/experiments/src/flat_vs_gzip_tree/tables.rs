@@ -1,5 +1,6 @@
 //! The figures beside the published ones, and where the set-up differs.
 
+use repackbench_analysis::CopyRatio;
 use repackbench_records::{Estimate, ExperimentRow, ExperimentTable, Published, PublishedTable, Unit};
 use repackbench_timing::trace::Device;
 
@@ -167,9 +168,10 @@ fn git_table(figures: &Figures) -> ExperimentTable {
 /// One reading as a multiple of another in the same runs, over the copies that were read in them.
 pub(super) fn by_copy(one: &Readings, other: &Readings) -> Option<Estimate> {
     let logs = one.elapsed.iter().zip(&other.elapsed).map(|(one, other)| (one / other).ln());
-    let values: Vec<(u32, u32, f64)> = (0..).zip(logs).map(|(run, log)| (run, run % COPIES, log)).collect();
+    let ratio = |(block, log_ratio): (u32, f64)| CopyRatio { block, copy: block % COPIES, log_ratio };
+    let values: Vec<CopyRatio> = (0..).zip(logs).map(ratio).collect();
     let found = repackbench_analysis::hierarchical_interval(&values);
-    let samples: Vec<f64> = values.iter().map(|(_, _, log)| log.exp()).collect();
+    let samples: Vec<f64> = values.iter().map(|value| value.log_ratio.exp()).collect();
     let found = found?;
     let interval = found.interval.map(|interval| [interval.low, interval.high]);
     Some(Estimate { value: found.ratio, interval, samples })

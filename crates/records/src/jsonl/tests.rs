@@ -188,7 +188,7 @@ fn blank_lines_are_skipped_and_a_last_line_needs_no_newline() {
 #[test]
 fn lines_of_other_kinds_are_told_apart_and_passed_by_where_runs_are_wanted() {
     let run = record(1);
-    let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9)], ..AccessMap::default() };
+    let map = AccessMap { role: "pack".into(), cells: vec![(0, 3, 9).into()], ..AccessMap::default() };
     let size = SizeLine { schema: SCHEMA_VERSION, program_version: "1".into(), command: None, size: run.size.clone() };
     let trace = TraceRecord {
         schema: SCHEMA_VERSION,

@@ -7,9 +7,9 @@ use std::{
 
 use repackbench_records::{
     AccessMap, ChunkForm, ComparedTime, ContentDigest, ConversionCost, DisturbanceShares, Explanation, Factor,
-    FactorKind, Host, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace, RunUsage,
-    SampleRecord, SizeLine, SizeRecord, TraceRecord, Variant, VariantComparison, WorkloadComparison, WorkloadLabel,
-    fixtures::variant,
+    FactorKind, Host, MapCell, ObjectKind, RatioEstimate, RatioInterval, Record, RepositoryState, Role, RunPlace,
+    RunUsage, SampleRecord, SizeLine, SizeRecord, TraceRecord, Variant, VariantComparison, WorkloadComparison,
+    WorkloadLabel, fixtures::variant,
 };
 use roxmltree::{Document, Node};
 
@@ -132,7 +132,7 @@ fn trace(names: &Names<'_>, variant: Variant) -> TraceRecord {
         touches: 9,
         columns: 8,
         rows: 8,
-        cells: vec![(0, 0, 1), (1, 1, 3), (7, 7, 5)],
+        cells: [(0, 0, 1), (1, 1, 3), (7, 7, 5)].map(MapCell::from).into(),
     };
     TraceRecord {
         schema: 2,

@@ -92,11 +92,7 @@ fn provenance(results: &Results) -> String {
     if !results.runs.is_empty() {
         let hosts = distinct(results.runs.iter().map(host_line));
         let versions = distinct(results.runs.iter().map(|run| run.program_version.clone()));
-        let blocks: BTreeSet<_> = results
-            .runs
-            .iter()
-            .map(|run| (run.place.session, run.place.seed, &run.workload, run.place.block))
-            .collect();
+        let blocks: BTreeSet<_> = results.runs.iter().map(|run| (run.place.block_id(), &run.workload)).collect();
         let _ = write!(
             text,
             "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \

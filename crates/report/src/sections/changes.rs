@@ -1,6 +1,6 @@
 //! What changed between two sets of results, as a table.
 
-use repackbench_records::{CellChange, Measure, RatioEstimate, ResultChange};
+use repackbench_records::{CellChange, CellId, Measure, RatioEstimate, ResultChange};
 
 use crate::{
     document::{Align, Article, Block, Table, plain_text},
@@ -23,12 +23,35 @@ pub fn changes(change: &ResultChange, gate: f64) -> Article {
     cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
     for cell in cells {
         let time = cell.time.as_ref().map_or_else(|| "-".to_owned(), ratio_cell);
-        let workload = cell.workload.to_string();
-        let words = verdict(cell, gate);
-        let size = three_decimals(cell.size);
-        table.variant_row(&*cell.variant, [&cell.repository, &workload, &cell.variant, &time, &size, &words]);
+        let cells = [
+            place(&cell.id),
+            cell.id.workload.to_string(),
+            variant(&cell.id),
+            time,
+            three_decimals(cell.size),
+            verdict(cell, gate),
+        ];
+        table.variant_row(&*cell.id.variant, cells);
     }
     Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
+}
+
+/// The repository, and the machine where there are several.
+fn place(id: &CellId) -> String {
+    let machine = id.machine.as_ref().map(|machine| format!(" on {machine}")).unwrap_or_default();
+    format!("{}{machine}", id.repository)
+}
+
+/// The variant, then the baseline and the time that is compared, where there are several.
+fn variant(id: &CellId) -> String {
+    let beside = id.baseline.as_ref().map(|baseline| format!(" beside {baseline}")).unwrap_or_default();
+    let time = id.compared_time.map(|time| format!(", {}", time.name())).unwrap_or_default();
+    format!("{}{beside}{time}", id.variant)
+}
+
+/// A cell in words. Plain.
+fn name(id: &CellId) -> String {
+    plain_text(&format!("{}: {}: {}", place(id), id.workload, variant(id)))
 }
 
 fn verdict(cell: &CellChange, gate: f64) -> String {
@@ -62,7 +85,7 @@ fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
     }
     for (cells, whose) in [(&change.only_old, "older"), (&change.only_new, "newer")] {
         for cell in cells {
-            notes.push(format!("{}: only in the {whose} results.", plain_text(cell)));
+            notes.push(format!("{}: only in the {whose} results.", name(cell)));
         }
     }
     notes
@@ -72,17 +95,23 @@ fn notes(change: &ResultChange, gate: f64) -> Vec<String> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use repackbench_records::{Host, RatioInterval, WorkloadLabel};
+    use repackbench_records::{ComparedTime, Host, RatioInterval, WorkloadLabel};
 
     use super::*;
     use crate::fixtures::plain;
 
     #[test]
     fn the_worst_comes_first_and_says_what_it_is() {
-        let cell = |variant: &str, ratio: f64, size| CellChange {
+        let id = |variant: &str| CellId {
             repository: "sample".into(),
+            machine: None,
             workload: WorkloadLabel { name: "traverse".into(), parameters: BTreeMap::new() },
             variant: variant.into(),
+            baseline: None,
+            compared_time: None,
+        };
+        let cell = |variant: &str, ratio: f64, size| CellChange {
+            id: id(variant),
             time: Some(RatioEstimate {
                 ratio,
                 interval: Some(RatioInterval { low: ratio - 0.01, high: ratio + 0.01, coverage: 0.9 }),
@@ -93,8 +122,13 @@ mod tests {
         let change = ResultChange {
             measure: Measure::RatioToBaseline,
             cells: vec![cell("zstd:5", 1.0, 1.0), cell("lz4", 1.2, 0.9), cell("zstd:9", 0.8, 1.1)],
-            only_old: vec!["sample: traverse: gone".into()],
-            only_new: Vec::new(),
+            only_old: vec![id("gone")],
+            only_new: vec![CellId {
+                machine: Some("2 cores".into()),
+                baseline: Some("zlib:9".into()),
+                compared_time: Some(ComparedTime::User),
+                ..id("xz")
+            }],
             changed_host: Some((Host { cores: Some(1), ..Host::default() }, Host::default())),
             changed_repositories: vec!["sample".into()],
         };
@@ -105,6 +139,8 @@ mod tests {
         assert_eq!(lines[3], "sample traverse zstd:9 0.80 [0.79, 0.81] 1.100 faster, larger");
         assert_eq!(lines[4], "sample traverse zstd:5 1.00 [0.99, 1.01] 1.000");
         assert!(text.contains("sample: another state") && text.contains("gone: only in the older results"), "{text}");
+        let new = "\nsample on 2 cores: traverse: xz beside zlib:9, user CPU time: only in the newer results.\n";
+        assert!(text.contains(new), "{text}");
         assert!(
             text.contains("Two machines: ") && text.contains("Older: 1 core; newer: an unknown machine."),
             "{text}"

@@ -42,7 +42,7 @@ fn steps(explanation: &Explanation) -> Table {
     let whole = explanation.product.ln();
     for factor in &explanation.factors {
         let share = share(factor.ratio.ratio.ln(), whole);
-        table.row([name(factor.kind), &factor.from, &factor.to, &ratio_cell(&factor.ratio), &share]);
+        table.row([factor_name(factor.kind), &factor.from, &factor.to, &ratio_cell(&factor.ratio), &share]);
     }
     table.row(["product", "", "", &time_ratio(explanation.product), ""]);
     let (baseline, codec) = (&explanation.baseline, &explanation.codec);
@@ -82,7 +82,8 @@ fn share(log: f64, whole: f64) -> String {
     if whole.abs() < 0.005 { "-".to_owned() } else { format!("{:.0} %", 100.0 * log / whole) }
 }
 
-fn name(kind: FactorKind) -> &'static str {
+/// A step in a word.
+pub(crate) fn factor_name(kind: FactorKind) -> &'static str {
     match kind {
         FactorKind::Implementation => "implementation",
         FactorKind::Framing => "framing",

@@ -1,22 +1,12 @@
 //! The names of variants and repositories.
 
-use repackbench_records::Variant;
+use repackbench_records::{SpecParts, Variant};
 
 /// The variant's label; a variant that is read without a checksum says so, whatever its spec's spelling.
 pub(crate) fn variant_name(variant: &Variant) -> String {
     let label = variant.label();
-    if variant.checksum || label.contains("checksum=no") {
-        return label.into_owned();
-    }
-    format!("{label}{UNCHECKED}")
-}
-
-/// What [`variant_name`] adds to a label.
-const UNCHECKED: &str = " [checksum=no]";
-
-/// The label in a name that [`variant_name`] made.
-pub(crate) fn label_of_name(name: &str) -> &str {
-    name.strip_suffix(UNCHECKED).unwrap_or(name)
+    let is_said = variant.spec.as_ref().is_some_and(|spec| SpecParts::of(&spec.typed).is_unchecked());
+    if variant.checksum || is_said { label.into_owned() } else { format!("{label} [checksum=no]") }
 }
 
 /// The last part of a path that tells something.

@@ -6,11 +6,18 @@ use repackbench_records::{Published, PublishedTable, published};
 const BASELINE: &str = "zlib";
 const ARM: &str = "zstd:3";
 
-/// A workload, the column of its published time, and the command that took it.
-const COMMANDS: [(&str, &str, &str); 3] = [
-    ("traverse", "rev-list", "git rev-list --objects --all"),
-    ("diff:pickaxe", "log -S", "git log -Sfoo --raw"),
-    ("repack", "repack", "git repack"),
+/// A command whose time was published.
+struct PublishedCommand {
+    workload: &'static str,
+    /// The column of its time.
+    column: &'static str,
+    command: &'static str,
+}
+
+const COMMANDS: [PublishedCommand; 3] = [
+    PublishedCommand { workload: "traverse", column: "rev-list", command: "git rev-list --objects --all" },
+    PublishedCommand { workload: "diff:pickaxe", column: "log -S", command: "git log -Sfoo --raw" },
+    PublishedCommand { workload: "repack", column: "repack", command: "git repack" },
 ];
 
 /// A line for each published measurement of some of these workloads by git's own commands.
@@ -20,9 +27,9 @@ pub(crate) fn notes(workloads: &[&str]) -> Vec<String> {
 }
 
 fn note(published: &Published, table: &PublishedTable, workloads: &[&str]) -> Option<String> {
-    let measured = COMMANDS.iter().filter(|(workload, ..)| workloads.contains(workload));
+    let measured = COMMANDS.iter().filter(|of| workloads.contains(&of.workload));
     let shares: Vec<String> = measured
-        .filter_map(|(_, column, command)| {
+        .filter_map(|PublishedCommand { column, command, .. }| {
             let percent = (table.value(ARM, column)? / table.value(BASELINE, column)? - 1.0) * 100.0;
             let change = if percent < 0.0 { "less" } else { "more" };
             Some(format!("{command} took {:.0} % {change} time", percent.abs()))
