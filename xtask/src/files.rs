@@ -39,7 +39,8 @@ pub(crate) fn remove_folder(folder: &Path) -> Outcome<()> {
     }
 }
 
-/// Makes `folder` if needed, and waits until no other run of a chore has locked it. The lock lasts as long as the open file.
+/// Makes `folder` if needed, and waits until no other run of a chore has locked it. The lock lasts as long as the open
+/// file.
 pub(crate) fn lock(folder: &Path) -> Outcome<File> {
     make_folder(folder)?;
     let failed = |error: io::Error| failed(folder, &error);

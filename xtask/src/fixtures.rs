@@ -1,4 +1,5 @@
-//! `cargo xtask fixtures`: make the fixture repositories where one can look at them. The tests make their own.
+//! `cargo xtask fixtures`: makes the fixture repositories under `target/fixtures`, to look at them. Tests make their
+//! own copies.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use crate::mercurial;
 use crate::needs::Machine;
 use crate::process::{Failure, Outcome, run as run_command};
 
-/// Runs the chore. Each argument is a fixture's name with or without `.sh`; none means all.
+/// Runs the chore. Each argument is the name of a fixture, with or without `.sh`; no argument means all fixtures.
 pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     let scripts = scripts()?;
     for name in names {
@@ -19,7 +20,7 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     }
     let wanted = |script: &PathBuf| names.is_empty() || names.iter().any(|name| is_called(script, name));
     let scripts: Vec<PathBuf> = scripts.into_iter().filter(wanted).collect();
-    Machine::this().install_what_is_missing()?;
+    Machine::this().install_missing()?;
     let versions_of_hg = if scripts.iter().any(|script| calls_hg(script)) { mercurial::install()? } else { Vec::new() };
     for script in scripts {
         let Some(stem) = script.file_stem() else { continue };
@@ -30,7 +31,7 @@ pub(crate) fn run(names: &[OsString]) -> Outcome<()> {
     Ok(())
 }
 
-/// Where the fixture called `name` is made.
+/// The folder of the fixture `name`.
 pub(crate) fn folder(name: impl AsRef<Path>) -> PathBuf {
     crate::target_dir().join("fixtures").join(name)
 }
@@ -58,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fixtures_go_by_name_with_or_without_ending() {
+    fn fixtures_are_found_with_or_without_ending() {
         let scripts = scripts().expect("the fixture scripts");
         let named = |name: &str| scripts.iter().filter(|script| is_called(script, OsStr::new(name))).count();
         assert_eq!((named("git-bare"), named("git-bare.sh"), named("hg-default"), named("bare")), (1, 1, 1, 0));

@@ -1,4 +1,4 @@
-//! `cargo xtask corpus` on small repositories and manifests of their own. No test needs a network.
+//! Tests `cargo xtask corpus` on small repositories and manifests of their own. No test needs a network.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -16,19 +16,19 @@ mod built;
 #[path = "../../fixtures/executable.rs"]
 mod executable;
 
-/// Nobody has such a commit.
+/// The id of a commit that does not exist.
 const NO_COMMIT: &str = "0123456789012345678901234567890123456789";
 
-/// A repository that a fixture script makes, a manifest that names it, and a folder to fetch into.
+/// A folder with a repository from a fixture script, a manifest, and a folder to fetch into.
 struct Corpus {
     folder: TempDir,
-    /// A commit that does not reach all that the repository holds.
+    /// A commit that does not reach every object of the repository.
     commit: String,
-    /// How many objects it reaches, as git says.
+    /// The number of objects that it reaches, counted by git.
     objects: u64,
 }
 
-/// What the chore did.
+/// The result of running the chore.
 struct Outcome {
     code: Option<i32>,
     stdout: String,
@@ -50,7 +50,7 @@ impl Corpus {
         self.folder.path().join(name)
     }
 
-    /// An entry without figures, by the URL of the repository.
+    /// An entry of the repository without figures.
     fn entry(&self, name: &str) -> Value {
         let url = format!("file://{}", self.join("history/repo").display());
         json!({"name": name, "kind": "git", "role": "held-out", "url": url, "commit": self.commit, "note": "made by a test"})
@@ -61,14 +61,14 @@ impl Corpus {
         fs::write(self.join("corpus.json"), manifest.to_string()).expect("a manifest");
     }
 
-    /// What lies in the folder to fetch into, beside its lock.
+    /// The names in the folder to fetch into, without the lock.
     fn made(&self) -> Vec<String> {
         let entries = fs::read_dir(self.join("out")).expect("the folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
         names.filter(|name| name != "lock").collect()
     }
 
-    /// The manifest's entry of that name, as it is now.
+    /// The entry of that name in the current manifest.
     fn written(&self, name: &str) -> Value {
         let text = fs::read(self.join("corpus.json")).expect("the manifest");
         let mut manifest: Value = serde_json::from_slice(&text).expect("JSON");
@@ -80,14 +80,14 @@ impl Corpus {
         self.run_with(&[], arguments)
     }
 
-    /// The same with variables of the environment.
+    /// Like [`run`](Self::run), with environment variables.
     fn run_with<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Outcome {
         let output = self.command(variables, arguments).output().expect("to start the chore");
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("text");
         Outcome { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
     }
 
-    /// The command that is run.
+    /// The command that runs the chore.
     fn command<I: AsRef<OsStr>>(&self, variables: &[(&str, &str)], arguments: impl IntoIterator<Item = I>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_xtask"));
         isolate(&mut command);
@@ -123,7 +123,7 @@ fn make(script: &str, folder: &Path) {
     succeed(command.arg(scripts.join(script)).arg(folder));
 }
 
-/// Nothing of the user's git, nor of one around the checkout.
+/// Isolates a command from the user's git configuration and from a git that runs the tests.
 fn isolate(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("GIT_") {
@@ -152,14 +152,14 @@ fn lines(text: &str) -> u64 {
     text.lines().count() as u64
 }
 
-/// The program that makes variants, built as these tests were.
+/// The program that makes variants, built with the profile of these tests.
 fn repackbench() -> &'static Path {
     static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
     PROGRAM.get_or_init(|| built::file("repackbench"))
 }
 
 #[test]
-fn the_commit_and_what_it_reaches_is_fetched_once() {
+fn commit_and_its_objects_are_fetched_once() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = corpus.objects.into();
@@ -176,7 +176,7 @@ fn the_commit_and_what_it_reaches_is_fetched_once() {
 }
 
 #[test]
-fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
+fn fetched_repository_stores_refs_in_files() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.entry("small")]);
     let reftable = [
@@ -192,7 +192,7 @@ fn what_is_fetched_has_its_refs_in_files_whatever_the_user_prefers() {
 }
 
 #[test]
-fn another_number_of_objects_is_told_with_both() {
+fn different_number_of_objects_is_reported() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = (corpus.objects + 1).into();
@@ -203,7 +203,7 @@ fn another_number_of_objects_is_told_with_both() {
 }
 
 #[test]
-fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs() {
+fn missing_or_different_commit_fails() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["commit"] = NO_COMMIT.into();
@@ -224,7 +224,7 @@ fn a_commit_that_the_source_lacks_is_a_failure_and_another_in_the_folder_differs
 }
 
 #[test]
-fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
+fn unreachable_source_fails_only_without_others() {
     let corpus = Corpus::new();
     let mut away = corpus.entry("away");
     away["url"] = "file:///nonexistent/repo.git".into();
@@ -239,7 +239,7 @@ fn what_cannot_be_reached_is_told_and_fails_only_if_it_is_all() {
 }
 
 #[test]
-fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
+fn sizes_do_not_depend_on_packing_of_the_source() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.entry("small")]);
     let outcome = corpus.run(check_and_update()).exits(0);
@@ -281,7 +281,7 @@ fn sizes_are_the_same_however_the_source_is_packed_and_differ_by_a_byte() {
 }
 
 #[test]
-fn sizes_of_another_commit_do_not_stay_beside_its_objects() {
+fn update_drops_sizes_of_another_commit() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["payload_bytes"] = 7.into();
@@ -297,9 +297,9 @@ fn sizes_of_another_commit_do_not_stay_beside_its_objects() {
     }
 }
 
-/// git as these tests have it, but for what a script does first when it fetches.
+/// The PATH has a git that edits the manifest before it fetches.
 #[test]
-fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
+fn update_keeps_entries_edited_meanwhile() {
     let corpus = Corpus::new();
     let path = std::env::var("PATH").expect("a PATH");
     let programs = corpus.join("programs");
@@ -335,7 +335,7 @@ fn an_update_touches_no_other_entry_and_none_that_was_changed_meanwhile() {
 }
 
 #[test]
-fn two_calls_do_not_work_in_one_folder() {
+fn second_call_waits_for_the_lock() {
     let corpus = Corpus::new();
     corpus.write(&[corpus.entry("small")]);
     fs::create_dir(corpus.join("out")).expect("a folder");
@@ -355,13 +355,13 @@ fn two_calls_do_not_work_in_one_folder() {
 }
 
 #[test]
-fn objects_that_a_partial_source_lacks_are_named() {
+fn missing_objects_of_a_partial_source_are_named() {
     let corpus = Corpus::new();
     make("git-partial-clone-bare.sh", &corpus.join("partial"));
     let source = corpus.join("partial/repo");
     let commit = git(&source, ["rev-parse", "HEAD"]).trim_end().to_owned();
     let complete = corpus.join("partial/complete.git");
-    // The source has all commits and nothing else, so that their trees are known to be missing, and no more.
+    // The source has only the commits, so only their trees are known to be missing.
     let trees: BTreeSet<String> = git(&complete, ["log", "--format=%T", &commit]).lines().map(str::to_owned).collect();
     let mut entry = corpus.entry("small");
     entry["commit"] = commit.into();
@@ -495,7 +495,7 @@ fn misspelt_names_and_fields_are_refused() {
 }
 
 #[test]
-fn a_list_fetches_nothing() {
+fn list_fetches_nothing() {
     let corpus = Corpus::new();
     let mut entry = corpus.entry("small");
     entry["objects"] = 7.into();
