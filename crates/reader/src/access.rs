@@ -103,7 +103,8 @@ pub struct TracedDecode {
     pub payload_limit: u64,
     /// The kind of the chunk.
     pub kind: ChunkKind,
-    /// The content of its base, as a position in [`AccessTrace::bases`]; `None` if the chunk was decoded without a base.
+    /// The content of its base, as a position in [`AccessTrace::bases`]; `None` if the chunk was decoded without a
+    /// base.
     pub base: Option<u32>,
 }
 

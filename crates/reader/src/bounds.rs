@@ -77,8 +77,8 @@ impl<'p> Bounds<'p> {
     }
 }
 
-/// Reads the file at `path`; `None` if it does not exist. Only a regular file is read, because a device or a pipe in its
-/// place might never end.
+/// Reads the file at `path`; `None` if it does not exist. Only a regular file is read, because a device or a pipe in
+/// its place might never end.
 ///
 /// # Errors
 /// [`ReaderError::Io`] if it cannot be read, [`ReaderError::Corrupt`] if it is not a regular file.

@@ -76,7 +76,8 @@ impl<T: Copy> DeltaBaseCache<T> {
         self.lookups
     }
 
-    /// Clears the cache so that a run starts cold. Spare buffers are freed too: several repositories may be open at once.
+    /// Clears the cache so that a run starts cold. Spare buffers are freed too: several repositories may be open at
+    /// once.
     pub(crate) fn clear(&mut self) {
         *self = DeltaBaseCache::new(self.limit);
     }

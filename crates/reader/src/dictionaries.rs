@@ -9,7 +9,8 @@
 //! | hash | SHA-256 of the dictionary, 64 lower-case hexadecimal digits |
 //! | kinds | the object kinds that it was made for, such as `blob-delta`; comma-separated, for people to read |
 //!
-//! The dictionary itself is the payload of the chunk in `<hash>.dict`. One of 112 KiB usually takes less than half of that.
+//! The dictionary itself is the payload of the chunk in `<hash>.dict`. One of 112 KiB usually takes less than half of
+//! that.
 
 use std::{
     fs, io,
@@ -33,8 +34,8 @@ pub const LONGEST_DICTIONARY: usize = 16 << 20;
 /// Largest number of dictionaries: they are numbered by one byte.
 const MAX_DICTIONARIES: usize = 1 << 8;
 
-/// Limit on the bytes of all dictionaries of a repository: one of the longest for each object kind, whole and delta, and
-/// one that the user supplied.
+/// Limit on the bytes of all dictionaries of a repository: one of the longest for each object kind, whole and delta,
+/// and one that the user supplied.
 const MAX_BYTES: usize = 9 * LONGEST_DICTIONARY;
 
 /// A line of the table.

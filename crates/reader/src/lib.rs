@@ -1,9 +1,9 @@
 //! Reads stored repositories: where their objects are, how they are framed, and what they contain.
 //!
 //! The modules are layered. At the bottom are [`traits`] and plain types: what the rest of the program sees of either
-//! version-control system. [`Store`] gives chunks in file order, for conversion; [`History`] gives revisions and content,
-//! for workloads. [`git`] and [`hg`] implement them side by side, in folders that mirror the formats. [`Repository`] is on
-//! top and picks one of the two. [`files`] reads trees of files, which are no repositories.
+//! version-control system. [`Store`] gives chunks in file order, for conversion; [`History`] gives revisions and
+//! content, for workloads. [`git`] and [`hg`] implement them side by side, in folders that mirror the formats.
+//! [`Repository`] is on top and picks one of the two. [`files`] reads trees of files, which are no repositories.
 #![forbid(unsafe_code)]
 // Data from a file is an unchecked claim. It must not cause a panic or be truncated silently.
 #![cfg_attr(

@@ -11,8 +11,9 @@ pub type VisitPayload<'a, E> = dyn FnMut(&Chunk<'_>, &[u8]) -> Result<(), E> + '
 pub type VisitPayloadInPlace<'a, E> = dyn FnMut(&Chunk<'_>, ChunkPlace<'_>, &[u8]) -> Result<(), E> + 'a;
 
 impl Repository {
-    /// Decodes the payloads of the chunks that `wanted` accepts, in the order of [`Store::for_each_chunk`](crate::Store), and
-    /// hands each to `visit`. Contexts and buffers are reused. `decoders` names the implementations that decode.
+    /// Decodes the payloads of the chunks that `wanted` accepts, in the order of
+    /// [`Store::for_each_chunk`](crate::Store), and hands each to `visit`. Contexts and buffers are reused. `decoders`
+    /// names the implementations that decode.
     ///
     /// Other chunks are not decoded, except Mercurial's deltas: their length is recorded nowhere else. Wanted payloads
     /// above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) are left out and counted. Pack entries are checked against the

@@ -32,8 +32,8 @@ impl Repository {
     /// Opens the repository at `path`: the root of a work tree, a git directory, or `.hg`.
     ///
     /// # Errors
-    /// [`ReaderError::NotARepository`], also for a work tree of both systems. For others see [`GitRepository::open`] and
-    /// [`HgRepository::open`].
+    /// [`ReaderError::NotARepository`], also for a work tree of both systems. For others see [`GitRepository::open`]
+    /// and [`HgRepository::open`].
     pub fn open(path: &Path) -> Result<Self> {
         if HgRepository::locate(path).is_none() {
             return GitRepository::open(path).map(|git| Repository::Git(Box::new(git)));
@@ -77,7 +77,8 @@ impl Repository {
         }
     }
 
-    /// The spec that it was converted with, if the repository records it. A Git variant that stock git cannot read does.
+    /// The spec that it was converted with, if the repository records it. A Git variant that stock git cannot read
+    /// does.
     pub fn recorded_spec(&self) -> Option<CodecSpec> {
         match self {
             Repository::Git(git) => git.extension_spec().and_then(|spec| spec.parse().ok()),
@@ -85,8 +86,8 @@ impl Repository {
         }
     }
 
-    /// Its history. `decoders` names the implementations that decode chunks; [`Decoders::for_spec`] gives those that wrote
-    /// them.
+    /// Its history. `decoders` names the implementations that decode chunks; [`Decoders::for_spec`] gives those that
+    /// wrote them.
     ///
     /// # Errors
     /// The indexes cannot be read.
@@ -124,8 +125,8 @@ impl Repository {
     /// Records the state of every file that a conversion reads. Take a snapshot before reading and check it afterwards.
     ///
     /// # Errors
-    /// [`ReaderError::Changed`] if the repository has already changed since it was opened, [`ReaderError::Io`] if a folder
-    /// cannot be listed.
+    /// [`ReaderError::Changed`] if the repository has already changed since it was opened, [`ReaderError::Io`] if a
+    /// folder cannot be listed.
     pub fn snapshot(&self) -> Result<Snapshot> {
         match self {
             Repository::Git(git) => git.snapshot().map(Snapshot::Git),

@@ -56,8 +56,8 @@ fn try_spawn<'scope, T: Send + 'scope>(
     spawn(scope, work).map_err(|error| SHORTAGE.get_or_init(|| error.to_string())).ok()
 }
 
-/// Runs `work` on up to `threads` threads at once, one of which is the caller's. Each call takes jobs from a shared source
-/// until none is left.
+/// Runs `work` on up to `threads` threads at once, one of which is the caller's. Each call takes jobs from a shared
+/// source until none is left.
 pub fn share(threads: usize, work: impl Fn() + Sync) {
     thread::scope(|scope| {
         let _ = start(scope, threads.saturating_sub(1), || &work);
@@ -85,8 +85,8 @@ pub fn both<A: Send, B>(beside: impl Fn() -> A + Sync, here: impl Fn() -> B) -> 
     together.unwrap_or_else(|| (beside(), here()))
 }
 
-/// Applies `work` to each of `items` on up to `threads` threads and returns the results in order. Each thread takes runs of
-/// consecutive items. A run stops at its first error.
+/// Applies `work` to each of `items` on up to `threads` threads and returns the results in order. Each thread takes
+/// runs of consecutive items. A run stops at its first error.
 ///
 /// # Errors
 /// The first error in the order of `items`.

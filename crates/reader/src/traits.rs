@@ -14,8 +14,8 @@ pub struct Chunk<'a> {
     pub file: &'a Path,
     /// Where its entry starts in that file, in bytes.
     pub offset: u64,
-    /// Number of framing bytes before the stored bytes: the header of a pack entry or of a value in a B-tree; 0 for a loose
-    /// object.
+    /// Number of framing bytes before the stored bytes: the header of a pack entry or of a value in a B-tree; 0 for a
+    /// loose object.
     pub header_len: u64,
     /// Its kind.
     pub kind: ChunkKind,
@@ -26,13 +26,13 @@ pub struct Chunk<'a> {
     /// Length of the stored bytes.
     pub stored_len: u64,
     /// The stored bytes. Empty for a loose object or a value of a B-tree whose payload is above
-    /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that it need not be held in memory. Then the stored bytes follow the
-    /// header in `file`.
+    /// [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that it need not be held in memory. Then the stored bytes follow
+    /// the header in `file`.
     pub stored: &'a [u8],
 }
 
-/// Payloads that were wanted but not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that they need
-/// not be held in memory.
+/// Payloads that were wanted but not decoded: those above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN), so that they
+/// need not be held in memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct LeftOut {
     /// Number of payloads.
@@ -179,7 +179,8 @@ pub type SizeVisitor<'a> = dyn FnMut(ObjectKind, &oid, u64) + 'a;
 pub enum Content<'a> {
     /// All of it.
     Whole(&'a [u8]),
-    /// It is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) and never held as a whole. This many bytes follow in pieces.
+    /// It is above [`BLOCK_LEN`](repackbench_codec::BLOCK_LEN) and never held as a whole. This many bytes follow in
+    /// pieces.
     Start(u64),
     /// The next piece.
     Piece(&'a [u8]),
@@ -203,12 +204,12 @@ pub trait History: Any + Send {
     /// parsed, blobs are not decoded.
     fn traverse(&mut self, visit: &mut TraverseVisitor<'_>) -> Result<()>;
 
-    /// Visits the kind and size of every stored object, reachable or not, and decodes no more than needed. Git's objects
-    /// are sorted by id, once each. Mercurial's come revlog after revlog; their sizes are in the index.
+    /// Visits the kind and size of every stored object, reachable or not, and decodes no more than needed. Git's
+    /// objects are sorted by id, once each. Mercurial's come revlog after revlog; their sizes are in the index.
     fn sizes(&mut self, visit: &mut SizeVisitor<'_>) -> Result<()>;
 
-    /// Visits the kind and content of every stored object, reachable or not, once each, in their order on disk. The content
-    /// of a large object that is no delta comes in pieces.
+    /// Visits the kind and content of every stored object, reachable or not, once each, in their order on disk. The
+    /// content of a large object that is no delta comes in pieces.
     fn contents(&mut self, visit: &mut ContentVisitor<'_>) -> Result<()>;
 
     /// Starts a log at `from`. [`next_revision`](History::next_revision) returns its revisions.
@@ -220,8 +221,8 @@ pub trait History: Any + Send {
     /// Replaces `changes` by what `revision` changed relative to its first parent, or to nothing for a root.
     fn changes(&mut self, revision: &Revision, changes: &mut Changes) -> Result<()>;
 
-    /// Replaces `changes` by what `revision` changed at `path`: the change that [`changes`](History::changes) would find, or
-    /// none. Git reads only the trees on the way to the path. Mercurial reads whole manifests.
+    /// Replaces `changes` by what `revision` changed at `path`: the change that [`changes`](History::changes) would
+    /// find, or none. Git reads only the trees on the way to the path. Mercurial reads whole manifests.
     fn change_of_path(&mut self, revision: &Revision, path: &[u8], changes: &mut Changes) -> Result<()> {
         let mut all = Changes::default();
         self.changes(revision, &mut all)?;
@@ -242,7 +243,8 @@ pub trait History: Any + Send {
     fn clear_caches(&mut self);
 
     /// Clears the cache of decoded objects, most of them bases of deltas, and sets its limit; `None` for as much as the
-    /// [memory ceiling](crate::memory) allows. The default limit is [`DEFAULT_DELTA_CACHE`](crate::DEFAULT_DELTA_CACHE).
+    /// [memory ceiling](crate::memory) allows. The default limit is
+    /// [`DEFAULT_DELTA_CACHE`](crate::DEFAULT_DELTA_CACHE).
     fn set_delta_cache(&mut self, limit_bytes: Option<u64>) {
         let _ = limit_bytes;
     }
@@ -261,8 +263,8 @@ pub trait History: Any + Send {
     /// Ends the recording and returns what was read since [`record_accesses`](History::record_accesses).
     fn take_accesses(&mut self) -> AccessTrace;
 
-    /// Decodes one chunk of a trace into `payload`, with the contexts that reading uses, and does nothing else: it looks up
-    /// no base and caches nothing.
+    /// Decodes one chunk of a trace into `payload`, with the contexts that reading uses, and does nothing else: it
+    /// looks up no base and caches nothing.
     ///
     /// # Errors
     /// The chunk does not decode as it did before.

@@ -28,8 +28,8 @@ fn limit_of(text: &str) -> Option<u64> {
 
 /// The limit files of the memory groups in the text of `/proc/self/cgroup`, and of all their parent groups.
 ///
-/// In a container, the path may be the group's path on the host, which does not exist inside. Then the limit of the root
-/// counts.
+/// In a container, the path may be the group's path on the host, which does not exist inside. Then the limit of the
+/// root counts.
 fn limit_files(groups: &str, mounted: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for line in groups.lines() {

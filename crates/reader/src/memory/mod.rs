@@ -9,9 +9,9 @@
 //! | a quarter | all other threads, in equal parts |
 //! | a quarter | the cache of decoded objects |
 //!
-//! An object above an eighth is rejected. Threads that share work take turns at objects that do not fit their own share.
-//! Objects up to [`BLOCK_LEN`] are never rejected, so a ceiling below eight times that counts as eight times that.
-//! Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count.
+//! An object above an eighth is rejected. Threads that share work take turns at objects that do not fit their own
+//! share. Objects up to [`BLOCK_LEN`] are never rejected, so a ceiling below eight times that counts as eight times
+//! that. Payloads above [`BLOCK_LEN`] that are streamed take no memory and do not count.
 
 mod machine;
 mod turn;
@@ -57,7 +57,8 @@ pub struct TooLarge {
 }
 
 impl Ceiling {
-    /// A ceiling of `bytes` for `threads` threads. The default is half of the memory of the machine or its memory group.
+    /// A ceiling of `bytes` for `threads` threads. The default is half of the memory of the machine or its memory
+    /// group.
     pub fn new(bytes: Option<u64>, threads: usize) -> Self {
         let default = || machine::memory().map_or(FALLBACK, |memory| memory / 2);
         Ceiling { bytes: bytes.unwrap_or_else(default), threads: (threads as u64).max(1), histories: 1 }
@@ -144,8 +145,8 @@ pub fn thread_cache_limit(caches: u64) -> u64 {
     (ceiling.cache() / ceiling.threads / caches.max(1)).min(DEFAULT_DELTA_CACHE)
 }
 
-/// Checks that bases of `len` bytes in total may be held while a delta is applied to one of them. The size of the largest
-/// was checked before.
+/// Checks that bases of `len` bytes in total may be held while a delta is applied to one of them. The size of the
+/// largest was checked before.
 ///
 /// # Errors
 /// They may not.

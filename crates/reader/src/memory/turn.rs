@@ -36,8 +36,8 @@ impl Drop for Turn {
 pub struct TurnTaker(Option<Turn>);
 
 impl TurnTaker {
-    /// Waits for the turn if the thread does not have it and an object of `len` bytes does not fit the thread's own share.
-    /// The thread keeps the turn until [`finish`](TurnTaker::finish).
+    /// Waits for the turn if the thread does not have it and an object of `len` bytes does not fit the thread's own
+    /// share. The thread keeps the turn until [`finish`](TurnTaker::finish).
     #[inline]
     pub fn reserve(&mut self, len: u64) {
         if len > UNCOUNTED && self.0.is_none() {
@@ -61,8 +61,8 @@ impl TurnTaker {
         usize::try_from(room).unwrap_or(usize::MAX)
     }
 
-    /// Waits for the turn, for an object that is larger than [`room`](TurnTaker::room) by an unknown amount. `false` if the
-    /// thread already has the turn, so that there will never be more room.
+    /// Waits for the turn, for an object that is larger than [`room`](TurnTaker::room) by an unknown amount. `false` if
+    /// the thread already has the turn, so that there will never be more room.
     pub fn wait(&mut self) -> bool {
         if self.0.is_some() || Ceiling::get().threads == 1 {
             return false;
@@ -71,8 +71,8 @@ impl TurnTaker {
         true
     }
 
-    /// Returns the turn, if the thread has it, and frees the memory of `buffers`. The thread must not hold any other large
-    /// object.
+    /// Returns the turn, if the thread has it, and frees the memory of `buffers`. The thread must not hold any other
+    /// large object.
     #[inline]
     pub fn finish<const COUNT: usize>(&mut self, buffers: [&mut Vec<u8>; COUNT]) {
         if self.0.is_some() {
