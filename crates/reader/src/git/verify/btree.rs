@@ -1,4 +1,4 @@
-//! Every value of a B-tree.
+//! Verifying every value of a B-tree.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
