@@ -4,6 +4,8 @@
 //! document: it decides how a table is laid out, and never what it says. Cells hold names as they were recorded; whoever renders them
 //! [escapes](plain_text) them.
 
+use crate::number::fraction_len;
+
 /// All that results have to say on one subject.
 #[derive(Debug, Clone)]
 pub struct Section {
@@ -167,6 +169,8 @@ pub enum Align {
     Words,
     /// Numbers: flush right, header too.
     Numbers,
+    /// Numbers whose decimal points are under each other.
+    Points,
 }
 
 /// A column of a [`Table`].
@@ -176,6 +180,29 @@ pub struct Column {
     pub name: String,
     /// How its cells are aligned.
     pub align: Align,
+}
+
+impl Column {
+    /// A column of words.
+    pub(crate) fn words(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Words }
+    }
+
+    /// A column of numbers.
+    pub(crate) fn numbers(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Numbers }
+    }
+
+    /// A column of numbers whose decimal points are under each other.
+    pub(crate) fn points(name: impl Into<String>) -> Self {
+        Column { name: name.into(), align: Align::Points }
+    }
+}
+
+impl<N: AsRef<str>> From<&(N, Align)> for Column {
+    fn from((name, align): &(N, Align)) -> Self {
+        Column { name: name.as_ref().to_owned(), align: *align }
+    }
 }
 
 /// A table with one line of headers.
@@ -223,14 +250,57 @@ pub struct Row {
     /// The label of the variant that it is about, by which a page's filter chooses it.
     pub variant: Option<String>,
     /// At most as many cells as there are columns.
-    pub cells: Vec<String>,
+    pub cells: Vec<Cell>,
+}
+
+/// A cell of a [`Table`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// All of its text.
+    pub text: String,
+    /// The part of the text that is good or bad news; `None` where no part is.
+    pub toned: Option<TonedPart>,
+}
+
+/// A part of a cell's text that is good or bad news.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TonedPart {
+    /// Where it is in the text, in bytes.
+    pub range: std::ops::Range<usize>,
+    /// Which of the two.
+    pub tone: Tone,
+}
+
+/// Which way a difference points. The words say it too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tone {
+    /// Good news.
+    Better,
+    /// Bad news.
+    Worse,
+    /// No difference, or none that is known.
+    Even,
+}
+
+impl Cell {
+    /// `before`, then a word of this tone, then `after`.
+    pub(crate) fn toned(before: &str, word: &str, after: &str, tone: Tone) -> Self {
+        let range = before.len()..before.len() + word.len();
+        let toned = (tone != Tone::Even).then_some(TonedPart { range, tone });
+        Cell { text: format!("{before}{word}{after}"), toned }
+    }
+}
+
+impl<T: AsRef<str>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Cell { text: text.as_ref().to_owned(), toned: None }
+    }
 }
 
 impl Table {
     /// An empty table with these columns.
-    pub(crate) fn new<N: AsRef<str>>(columns: &[(N, Align)]) -> Self {
-        let column = |(name, align): &(N, Align)| Column { name: name.as_ref().to_owned(), align: *align };
-        Table { columns: columns.iter().map(column).collect(), ..Table::default() }
+    pub(crate) fn new<C: Into<Column>>(columns: impl IntoIterator<Item = C>) -> Self {
+        Table { columns: columns.into_iter().map(Into::into).collect(), ..Table::default() }
     }
 
     /// An empty table; the names of columns of numbers begin with `#`, which is left out.
@@ -244,8 +314,7 @@ impl Table {
 
     /// A table of words with these rows.
     pub fn of_words(columns: &[&str], rows: &[Vec<String>]) -> Self {
-        let columns: Vec<(&str, Align)> = columns.iter().map(|name| (*name, Align::Words)).collect();
-        let mut table = Table::new(&columns);
+        let mut table = Table::new(columns.iter().map(|name| Column::words(*name)));
         rows.iter().for_each(|row| table.row(row));
         table
     }
@@ -274,7 +343,7 @@ impl Table {
 
     /// The same table with the columns for whose index `is_kept` holds, not to be split again.
     fn keep_columns(&self, is_kept: impl Fn(usize) -> bool) -> Table {
-        let kept = |cells: &[String]| {
+        let kept = |cells: &[Cell]| {
             let cells = cells.iter().enumerate().filter(|(index, _)| is_kept(*index));
             cells.map(|(_, cell)| cell.clone()).collect()
         };
@@ -298,7 +367,7 @@ impl Table {
     pub(crate) fn row<I>(&mut self, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         self.push(None, cells);
     }
@@ -307,7 +376,7 @@ impl Table {
     pub(crate) fn variant_row<I>(&mut self, variant: impl Into<String>, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         self.push(Some(variant.into()), cells);
     }
@@ -315,15 +384,25 @@ impl Table {
     fn push<I>(&mut self, variant: Option<String>, cells: I)
     where
         I: IntoIterator,
-        I::Item: AsRef<str>,
+        I::Item: Into<Cell>,
     {
         if self.groups.is_empty() {
             self.group(None);
         }
-        let cells = cells.into_iter().map(|cell| cell.as_ref().to_owned()).collect();
+        let cells = cells.into_iter().map(Into::into).collect();
         if let Some(group) = self.groups.last_mut() {
             group.rows.push(Row { variant, cells });
         }
+    }
+
+    /// How many characters to leave free behind `cell` of the column at `index` for the fractions of other cells.
+    pub(crate) fn missing_fraction(&self, index: usize, cell: &str) -> usize {
+        if self.columns.get(index).is_none_or(|column| column.align != Align::Points) {
+            return 0;
+        }
+        let cells = self.rows().filter_map(|row| row.cells.get(index));
+        let longest = cells.map(|cell| fraction_len(&cell.text)).max().unwrap_or(0);
+        longest.saturating_sub(fraction_len(cell))
     }
 
     /// All rows.
@@ -365,7 +444,7 @@ mod tests {
 
     #[test]
     fn rows_join_the_last_group() {
-        let mut table = Table::new(&[("variant", Align::Words)]);
+        let mut table = Table::new([Column::words("variant")]);
         assert!(table.is_empty());
         table.row(["noise"]);
         table.group(Some("traverse".into()));

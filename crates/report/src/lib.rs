@@ -15,12 +15,14 @@ mod chart;
 mod document;
 #[cfg(test)]
 mod fixtures;
-mod number;
+pub mod number;
 mod render;
 pub mod sections;
 
 pub use chart::{CHART_STYLE, Figure, figures, svg_files};
-pub use document::{Align, Article, Block, Column, ColumnSplit, Row, RowGroup, Section, SectionKind, Table};
+pub use document::{
+    Align, Article, Block, Cell, Column, ColumnSplit, Row, RowGroup, Section, SectionKind, Table, Tone,
+};
 pub use render::{
     csv::csv,
     html::html_report,

@@ -1,5 +1,6 @@
 //! What findings say: each file makes articles of one kind of finding. Every sentence of a report is written here.
 
+pub(crate) mod answer;
 pub(crate) mod budgets;
 mod chains;
 mod changes;
@@ -57,7 +58,7 @@ fn section(kind: SectionKind, results: &Results) -> Section {
         SectionKind::Comparisons => (None, comparisons(&results.comparisons)),
         SectionKind::Budgets => (Some(budgets::ABOUT), budgets(&results.budgets)),
         SectionKind::Explanations => (Some(explanations::ABOUT), explanations(&results.explanations)),
-        SectionKind::Traces => (None, recorded(&results.traces, |traces| self::traces(traces))),
+        SectionKind::Traces => (None, recorded(&results.traces, traces)),
         SectionKind::Sizes => (Some(sizes::ABOUT), recorded(&results.sizes, |lines| vec![sizes(&sized(lines))])),
     };
     Section { kind, about, articles }

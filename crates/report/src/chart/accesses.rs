@@ -12,8 +12,8 @@ use super::{
     svg::{Anchor, Drawing, Width, fit, text_width},
 };
 use crate::{
-    document::Table,
-    number::{megabytes, share, thousands},
+    document::{Column, Table},
+    number::{megabytes, or_dash, share, thousands},
 };
 
 /// Classes of how often a cell was touched.
@@ -304,15 +304,15 @@ fn description(roles: &[RoleMaps<'_>]) -> String {
 }
 
 fn table(roles: &[RoleMaps<'_>]) -> Table {
-    let mut table = Table::with_columns(&[
-        "files",
-        "variant",
-        "#MB",
-        "#pages",
-        "#pages touched",
-        "#runs of pages",
-        "#touches",
-        "#touches of all files",
+    let mut table = Table::new([
+        Column::words("files"),
+        Column::words("variant"),
+        Column::numbers("MB"),
+        Column::numbers("pages"),
+        Column::numbers("pages touched"),
+        Column::numbers("runs of pages"),
+        Column::numbers("touches"),
+        Column::numbers("touches of all files"),
     ]);
     for of in roles {
         for variant in &of.maps {
@@ -324,8 +324,8 @@ fn table(roles: &[RoleMaps<'_>]) -> Table {
                     label.clone(),
                     megabytes(*bytes),
                     thousands(map.pages),
-                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.touched)),
-                    files.map_or_else(|| "-".to_owned(), |files| thousands(files.runs)),
+                    or_dash(*files, |files| thousands(files.touched)),
+                    or_dash(*files, |files| thousands(files.runs)),
                     thousands(variant.touches()),
                     thousands(map.touches),
                 ],

@@ -14,8 +14,8 @@ use super::{
     scale::{Spacing, is_positive, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{single_time, thousands},
+    document::{Column, Table},
+    number::{or_dash, seconds, thousands},
     sections::names::variant_name,
 };
 
@@ -222,11 +222,10 @@ fn other_row(of: &Other<'_>, workload: &str) -> Row {
 fn row(of: &Return<'_>, workload: &str) -> Row {
     let look = Look::of(&of.row.variant);
     let whisker = of.interval.map(|[low, high]| Shape::Whisker { low, high });
-    let time = |seconds: f64| single_time(std::time::Duration::from_secs_f64(seconds));
     let tip = vec![
         format!("{}: {workload}", of.label),
         format!("paid after {} runs{}", runs(of.runs), interval(of.interval)),
-        format!("conversion {}, saves {} a run", time(of.cost), time(of.saved)),
+        format!("conversion {}, saves {} a run", seconds(of.cost), seconds(of.saved)),
         bytes(of.saved_bytes),
     ];
     Row {
@@ -275,24 +274,21 @@ fn description(paybacks: &[Payback<'_>]) -> String {
 }
 
 fn table(paybacks: &[Payback<'_>]) -> Table {
-    let mut table = Table::with_columns(&[
-        "workload",
-        "variant",
-        "#conversion s",
-        "#saved a run ms",
-        "#runs until paid",
-        "#low",
-        "#high",
-        "on disk",
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("conversion s"),
+        Column::numbers("saved a run ms"),
+        Column::numbers("runs until paid"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::words("on disk"),
     ]);
     for payback in paybacks {
         let workload = payback.comparison.workload.to_string();
         for of in &payback.returns {
-            let end = |end: Option<f64>| match end {
-                Some(end) if end.is_finite() => runs(end),
-                Some(_) => "never".to_owned(),
-                None => "-".to_owned(),
-            };
+            let end =
+                |end: Option<f64>| or_dash(end, |end| if end.is_finite() { runs(end) } else { "never".to_owned() });
             table.variant_row(
                 of.row.variant.label(),
                 [
@@ -308,7 +304,7 @@ fn table(paybacks: &[Payback<'_>]) -> Table {
             );
         }
         for of in &payback.others {
-            let low = of.soonest.map_or_else(|| "-".to_owned(), runs);
+            let low = or_dash(of.soonest, runs);
             let mut row = vec![workload.clone(), of.label.clone()];
             row.extend(["-", "-", of.words(), &low, "-"].map(str::to_owned));
             row.push(bytes(of.saved_bytes));

@@ -10,8 +10,8 @@ use super::{
     scale::is_positive,
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, time_ratio},
+    document::{Column, Table},
+    number::{four_decimals, or_dash, ratio_cell, time_ratio},
     sections::explanations::factor_name,
 };
 
@@ -134,14 +134,22 @@ fn description(explanation: &Explanation) -> String {
 }
 
 fn table(explanation: &Explanation) -> Table {
-    let mut table = Table::with_columns(&["step", "from", "to", "#time ratio", "#low", "#high", "#blocks"]);
+    let mut table = Table::new([
+        Column::words("step"),
+        Column::words("from"),
+        Column::words("to"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::numbers("blocks"),
+    ]);
     let mut add = |step: &str, from: &str, to: &str, estimate: &RatioEstimate| {
-        let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
+        let end = |end: Option<f64>| or_dash(end, four_decimals);
         table.row([
             step.to_owned(),
             from.to_owned(),
             to.to_owned(),
-            format!("{:.4}", estimate.ratio),
+            four_decimals(estimate.ratio),
             end(estimate.interval.map(|interval| interval.low)),
             end(estimate.interval.map(|interval| interval.high)),
             estimate.pairs.to_string(),

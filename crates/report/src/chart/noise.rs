@@ -16,8 +16,8 @@ use super::{
     svg::{Anchor, Drawing, Width, fit, px, text_width},
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, share, single_time, time_ratio},
+    document::{Column, Table},
+    number::{four_decimals, ratio_cell, share, single_time, time_ratio},
 };
 
 /// Points in one drawing; more are thinned.
@@ -295,7 +295,14 @@ impl Noise<'_> {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::with_columns(&["#run", "#block", "variant", "role", "#time ms", "#of its median"]);
+        let mut table = Table::new([
+            Column::numbers("run"),
+            Column::numbers("block"),
+            Column::words("variant"),
+            Column::words("role"),
+            Column::numbers("time ms"),
+            Column::numbers("of its median"),
+        ]);
         for run in &self.runs {
             table.variant_row(
                 &*run.variant,
@@ -305,7 +312,7 @@ impl Noise<'_> {
                     run.variant.clone(),
                     if run.is_baseline { "baseline" } else { "" }.to_owned(),
                     format!("{:.3}", run.nanoseconds as f64 / 1e6),
-                    format!("{:.4}", run.of_median),
+                    four_decimals(run.of_median),
                 ],
             );
         }

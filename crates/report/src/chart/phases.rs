@@ -10,8 +10,8 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{share, single_time},
+    document::{Column, Table},
+    number::{self, share},
     sections::names::variant_name,
 };
 
@@ -89,13 +89,17 @@ impl Phase<'_> {
 }
 
 fn row(phase: &Phase<'_>, workload: &str, per_second: f64) -> Row {
-    let time = |seconds: f64| single_time(std::time::Duration::from_secs_f64(seconds));
     let (floor, end) = (phase.floor * per_second, (phase.floor + phase.rest()) * per_second);
     let mark = |what: &str, seconds: f64, class, shape| RowMark {
         variant: phase.row.variant.label().into_owned(),
         tip: vec![
             format!("{}: {what}", phase.name),
-            format!("{} of {} of {workload} ({})", time(seconds), time(phase.whole), share(seconds / phase.whole)),
+            format!(
+                "{} of {} of {workload} ({})",
+                number::seconds(seconds),
+                number::seconds(phase.whole),
+                share(seconds / phase.whole)
+            ),
         ],
         class,
         shapes: vec![shape],
@@ -105,7 +109,7 @@ fn row(phase: &Phase<'_>, workload: &str, per_second: f64) -> Row {
     let rest = Shape::Bar { from: floor, to: end, class: "pale", text: ["rest", ""].map(str::to_owned) };
     Row {
         label: phase.name.clone(),
-        right: format!("{}, codec {}", time(phase.whole), phase.share()),
+        right: format!("{}, codec {}", number::seconds(phase.whole), phase.share()),
         is_muted: false,
         marks: vec![mark("codec", phase.floor, look, codec), mark("deltas and the rest", phase.rest(), "muted", rest)],
     }
@@ -126,7 +130,7 @@ fn description(phases: &[Phase<'_>]) -> String {
     let shown: Vec<String> = phases
         .iter()
         .map(|phase| {
-            let whole = single_time(std::time::Duration::from_secs_f64(phase.whole));
+            let whole = number::seconds(phase.whole);
             format!("{} {whole}, of which the codec {}", phase.name, phase.share())
         })
         .collect();
@@ -134,7 +138,13 @@ fn description(phases: &[Phase<'_>]) -> String {
 }
 
 fn table(phases: &[Phase<'_>]) -> Table {
-    let mut table = Table::with_columns(&["variant", "#time ms", "#codec ms", "#rest ms", "#codec's share"]);
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("time ms"),
+        Column::numbers("codec ms"),
+        Column::numbers("rest ms"),
+        Column::numbers("codec's share"),
+    ]);
     for phase in phases {
         let milliseconds = |seconds: f64| format!("{:.3}", seconds * 1e3);
         table.variant_row(

@@ -10,8 +10,8 @@ use super::{
     scale::is_positive,
 };
 use crate::{
-    document::Table,
-    number::{ratio_cell, single_time, time_ratio},
+    document::{Column, Table},
+    number::{four_decimals, or_dash, ratio_cell, single_time, time_ratio},
     sections::{comparisons::verdict, names::variant_name},
 };
 
@@ -79,7 +79,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
     let (label, look) = (variant_name(&row.variant), Look::of(&row.variant));
     let estimate = row.ratio.as_ref();
     let shapes = estimate.map(shapes(look)).unwrap_or_default();
-    let words = verdict::cell(comparison, row);
+    let words = verdict::words(comparison, row);
     let mut tip = vec![format!("{label}: {}", comparison.workload)];
     tip.extend(estimate.map(|estimate| format!("time ratio {}", ratio_cell(estimate))));
     tip.push(format!("median {}, {} runs", single_time(row.compared_median), row.runs));
@@ -96,7 +96,7 @@ fn variant_row(comparison: &WorkloadComparison, row: &VariantComparison) -> Row 
 fn short(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     match row.verdict {
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::cell(comparison, row),
+        _ => verdict::words(comparison, row),
     }
 }
 
@@ -113,7 +113,7 @@ fn shapes(look: Look) -> impl Fn(&RatioEstimate) -> Vec<Shape> {
 }
 
 fn noise_row(comparison: &WorkloadComparison, noise: &RatioEstimate) -> Row {
-    let floor = verdict::noise_cell(comparison);
+    let floor = verdict::noise_words(comparison);
     let tip = vec![
         format!("the baseline against itself (A / A'): {}", comparison.workload),
         format!("time ratio {}", ratio_cell(noise)),
@@ -180,23 +180,31 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
 }
 
 fn table(comparisons: &[&WorkloadComparison]) -> Table {
-    let mut table = Table::with_columns(&["workload", "variant", "#time ratio", "#low", "#high", "#blocks", "verdict"]);
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::numbers("blocks"),
+        Column::words("verdict"),
+    ]);
     let cells = |comparison: &WorkloadComparison, label: &str, estimate: &RatioEstimate, words: String| {
         let end = |of: fn(&repackbench_records::RatioInterval) -> f64| {
-            estimate.interval.as_ref().map_or_else(|| "-".to_owned(), |interval| format!("{:.4}", of(interval)))
+            or_dash(estimate.interval.as_ref(), |interval| four_decimals(of(interval)))
         };
         let (low, high) = (end(|interval| interval.low), end(|interval| interval.high));
-        let ratio = format!("{:.4}", estimate.ratio);
+        let ratio = four_decimals(estimate.ratio);
         [comparison.workload.to_string(), label.to_owned(), ratio, low, high, estimate.pairs.to_string(), words]
     };
     for comparison in comparisons {
         for row in &comparison.rows {
             let Some(estimate) = &row.ratio else { continue };
-            let cells = cells(comparison, &variant_name(&row.variant), estimate, verdict::cell(comparison, row));
+            let cells = cells(comparison, &variant_name(&row.variant), estimate, verdict::words(comparison, row));
             table.variant_row(row.variant.label(), cells);
         }
         if let Some(noise) = &comparison.noise {
-            table.row(cells(comparison, "noise (A / A')", noise, verdict::noise_cell(comparison)));
+            table.row(cells(comparison, "noise (A / A')", noise, verdict::noise_words(comparison)));
         }
     }
     table

@@ -11,8 +11,8 @@ use super::{
     slug,
 };
 use crate::{
-    document::Table,
-    number::{megabytes, ratio_cell, single_time, time_ratio},
+    document::{Column, Table},
+    number::{four_decimals, megabytes, or_dash, ratio_cell, single_time, time_ratio},
     sections::{comparisons::verdict, joined::job_names, names::variant_name},
 };
 
@@ -73,7 +73,7 @@ fn point(comparison: &WorkloadComparison, row: &VariantComparison, baseline: &Va
     }
     let interval = row.ratio.and_then(|ratio| ratio.interval).map(|interval| [interval.low, interval.high]);
     let name = variant_name(&row.variant);
-    let words = verdict::cell(comparison, row);
+    let words = verdict::words(comparison, row);
     let mut tip = vec![if is_baseline { format!("{name} (baseline)") } else { name.clone() }];
     tip.push(format!("size ratio {size:.3} ({} MB)", megabytes(row.size.total_bytes)));
     tip.push(match &row.ratio {
@@ -104,32 +104,32 @@ fn description(scatter: &Scatter) -> String {
 }
 
 fn table(scatter: &Scatter, comparison: &WorkloadComparison, rows: &[&VariantComparison]) -> Table {
-    let mut table = Table::with_columns(&[
-        "variant",
-        "#size MB",
-        "#size ratio",
-        "#time",
-        "#time ratio",
-        "#low",
-        "#high",
-        "verdict",
-        "best trade-off",
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("size MB"),
+        Column::numbers("size ratio"),
+        Column::numbers("time"),
+        Column::numbers("time ratio"),
+        Column::numbers("low"),
+        Column::numbers("high"),
+        Column::words("verdict"),
+        Column::words("best trade-off"),
     ]);
     let front = front(&scatter.points);
     for (row, point) in rows.iter().zip(&scatter.points) {
-        let end = |end: Option<f64>| end.map_or_else(|| "-".to_owned(), |end| format!("{end:.4}"));
+        let end = |end: Option<f64>| or_dash(end, four_decimals);
         let is_front = front.iter().any(|of_front| std::ptr::eq(*of_front, point));
         table.variant_row(
             &*point.variant,
             [
                 point.name.clone(),
                 megabytes(row.size.total_bytes),
-                format!("{:.4}", point.size),
+                four_decimals(point.size),
                 single_time(row.compared_median),
-                format!("{:.4}", point.time),
+                four_decimals(point.time),
                 end(point.interval.map(|[low, _]| low)),
                 end(point.interval.map(|[_, high]| high)),
-                verdict::cell(comparison, row),
+                verdict::words(comparison, row),
                 if is_front { "yes" } else { "" }.to_owned(),
             ],
         );
@@ -155,21 +155,21 @@ fn mean_figure(name: &str, group: &[&WorkloadComparison]) -> Option<Figure> {
         return None;
     }
     let names: Vec<&str> = group.iter().map(|of| common::name(&of.repository)).collect();
-    let mut table = Table::with_columns(&[
-        "variant",
-        "#size ratio (geometric mean)",
-        "#size ratio (all bytes)",
-        "#time ratio (geometric mean)",
-        "#repositories",
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::numbers("size ratio (geometric mean)"),
+        Column::numbers("size ratio (all bytes)"),
+        Column::numbers("time ratio (geometric mean)"),
+        Column::numbers("repositories"),
     ]);
     for Mean { point, of_bytes } in &means {
         table.variant_row(
             &*point.variant,
             [
                 point.name.clone(),
-                format!("{:.4}", point.size),
-                format!("{of_bytes:.4}"),
-                format!("{:.4}", point.time),
+                four_decimals(point.size),
+                four_decimals(*of_bytes),
+                four_decimals(point.time),
                 group.len().to_string(),
             ],
         );

@@ -9,8 +9,8 @@ use super::{
     scale::{Spacing, tick_text},
 };
 use crate::{
-    document::Table,
-    number::{megabytes, share, size_ratio},
+    document::{Column, Table},
+    number::{megabytes, or_dash, share, size_ratio},
 };
 
 /// A variant or a repository, and its bytes.
@@ -240,8 +240,13 @@ fn description(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>, first: &str) -
 }
 
 fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> Table {
-    let mut table =
-        Table::with_columns(&["variant", "part", "#stored MB", "#ratio to the baseline or the first", "#payload MB"]);
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("part"),
+        Column::numbers("stored MB"),
+        Column::numbers("ratio to the baseline or the first"),
+        Column::numbers("payload MB"),
+    ]);
     for of in sized {
         let of_baseline = |name: &str| {
             let parts = baseline.map(|baseline| parts(baseline.size)).unwrap_or_default();
@@ -257,7 +262,7 @@ fn table(sized: &[Sized<'_>], baseline: Option<&Sized<'_>>) -> Table {
                     part.name.clone(),
                     megabytes(part.bytes),
                     size_ratio(part.bytes, of_baseline(&part.name)),
-                    payload.map_or_else(|| "-".to_owned(), |payload| megabytes(payload.bytes)),
+                    or_dash(payload, |payload| megabytes(payload.bytes)),
                 ],
             );
         }

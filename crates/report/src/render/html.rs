@@ -9,7 +9,6 @@
 //! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
 //! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
 
-mod answer;
 mod date;
 pub(crate) mod escape;
 mod experiments;
@@ -26,8 +25,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     chart::{CHART_STYLE, figures},
-    document::SectionKind,
-    sections::{document, names::short_name},
+    document::{SectionKind, Tone},
+    sections::{answer, document, names::short_name},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");
@@ -72,6 +71,17 @@ pub fn html_report(results: &Results) -> String {
         method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
     };
     page.render().expect("writing to a string cannot fail")
+}
+
+impl Tone {
+    /// The class of the style sheet.
+    fn class(self) -> &'static str {
+        match self {
+            Tone::Better => "better",
+            Tone::Worse => "worse",
+            Tone::Even => "even",
+        }
+    }
 }
 
 /// What the page is about.

@@ -13,7 +13,7 @@ use repackbench_records::{Record, Role, WorkloadComparison};
 use super::text::{Style, articles_text};
 use crate::{
     document::{SectionKind, plain_text},
-    number::{thousands, three_decimals},
+    number::{or_dash, thousands, three_decimals},
     sections::{
         document,
         names::variant_name,
@@ -57,10 +57,10 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     }
     let _ = writeln!(text, "\n|---|---:|{}", "---|".repeat(comparisons.len()));
     for outcome in worst_first(&outcomes) {
-        let size = outcome.size.map_or_else(|| "-".to_owned(), three_decimals);
+        let size = or_dash(outcome.size, three_decimals);
         let _ = write!(text, "| {} | {size} |", code_cell(&variant_name(outcome.variant)));
         for row in &outcome.rows {
-            let _ = write!(text, " {} |", row.map_or_else(|| "-".to_owned(), short_cell));
+            let _ = write!(text, " {} |", short_cell(*row).text);
         }
         text.push('\n');
     }

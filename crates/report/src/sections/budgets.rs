@@ -5,7 +5,7 @@ use repackbench_records::{EqualBudget, Quantity};
 
 use super::source;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
+    document::{Article, Block, Column, Table, plain_text},
     number::three_decimals,
 };
 
@@ -48,13 +48,13 @@ fn article(title: String, budgets: &[&EqualBudget]) -> Article {
 
 /// What lies between two levels of a codec.
 fn between_levels(budgets: &[&EqualBudget]) -> Table {
-    let mut table = Table::new(&[
-        ("workload", Align::Words),
-        ("codec", Align::Words),
-        ("at the baseline's", Align::Words),
-        ("", Align::Words),
-        ("ratio", Align::Numbers),
-        ("between", Align::Words),
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("codec"),
+        Column::words("at the baseline's"),
+        Column::words(""),
+        Column::numbers("ratio"),
+        Column::words("between"),
     ]);
     for budget in budgets {
         let Some(ratio) = budget.ratio else { continue };

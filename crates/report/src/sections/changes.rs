@@ -3,35 +3,33 @@
 use repackbench_records::{CellChange, CellId, Measure, RatioEstimate, ResultChange};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{percent, ratio_cell, three_decimals},
+    document::{Article, Block, Cell, Column, Table, Tone, plain_text},
+    number::{or_dash, percent, ratio_cell, three_decimals},
 };
 
 /// One line for each cell that both results have, the worst first, and notes on what could not be compared. `gate`, a part of 1,
 /// says what is a regression.
 pub fn changes(change: &ResultChange, gate: f64) -> Article {
-    let mut table = Table::new(&[
-        ("repository", Align::Words),
-        ("workload", Align::Words),
-        ("variant", Align::Words),
-        ("time new/old", Align::Words),
-        ("size new/old", Align::Numbers),
-        ("", Align::Words),
+    let mut table = Table::new([
+        Column::words("repository"),
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::words("time new/old"),
+        Column::numbers("size new/old"),
+        Column::words(""),
     ]);
     let mut cells: Vec<&CellChange> = change.cells.iter().collect();
     let badness = |cell: &CellChange| cell.time.map_or(1.0, |time| time.ratio).max(cell.size);
     cells.sort_by(|a, b| badness(b).total_cmp(&badness(a)));
     for cell in cells {
-        let time = cell.time.as_ref().map_or_else(|| "-".to_owned(), ratio_cell);
         let cells = [
             place(&cell.id),
             cell.id.workload.to_string(),
             variant(&cell.id),
-            time,
+            or_dash(cell.time.as_ref(), ratio_cell),
             three_decimals(cell.size),
-            verdict(cell, gate),
         ];
-        table.variant_row(&*cell.id.variant, cells);
+        table.variant_row(&*cell.id.variant, cells.map(Cell::from).into_iter().chain([verdict(cell, gate)]));
     }
     Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
 }
@@ -54,15 +52,21 @@ fn name(id: &CellId) -> String {
     plain_text(&format!("{}: {}: {}", place(id), id.workload, variant(id)))
 }
 
-fn verdict(cell: &CellChange, gate: f64) -> String {
-    let faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
-    let words = [
-        (cell.is_slower(gate), "slower"),
-        (cell.time.as_ref().is_some_and(faster), "faster"),
-        (cell.is_larger(gate), "larger"),
-        (cell.size < 1.0 - gate, "smaller"),
-    ];
-    words.into_iter().filter(|(holds, _)| *holds).map(|(_, word)| word).collect::<Vec<_>>().join(", ")
+/// What became worse or better by more than the gate.
+fn verdict(cell: &CellChange, gate: f64) -> Cell {
+    let is_faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
+    let (time, tone) = match &cell.time {
+        _ if cell.is_slower(gate) => ("slower", Tone::Worse),
+        Some(time) if is_faster(time) => ("faster", Tone::Better),
+        _ => ("", Tone::Even),
+    };
+    let size = match cell.size {
+        _ if cell.is_larger(gate) => "larger",
+        size if size < 1.0 - gate => "smaller",
+        _ => "",
+    };
+    let comma = if time.is_empty() || size.is_empty() { "" } else { ", " };
+    Cell::toned("", time, &format!("{comma}{size}"), tone)
 }
 
 fn notes(change: &ResultChange, gate: f64) -> Vec<String> {

@@ -5,8 +5,8 @@ use repackbench_records::{Role, VariantComparison, WorkloadComparison, WorkloadL
 
 use super::{names::variant_name, source};
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::ratio_cell,
+    document::{Article, Block, Column, Table, plain_text},
+    number::{or_dash, ratio_cell},
 };
 
 /// What the columns are.
@@ -38,15 +38,15 @@ fn side_by_side(comparisons: &[&WorkloadComparison]) -> Option<Table> {
     let pairs = client_pairs(comparisons);
     let client = pairs.first().and_then(|pair| pair.stock.workload.client())?;
     let stock = format!("stock {client}");
-    let columns = ["workload", "variant", "in-process", &stock].map(|name| (name, Align::Words));
-    let mut table = Table::new(&columns).spaced();
+    let columns = ["workload", "variant", "in-process", &stock].map(Column::words);
+    let mut table = Table::new(columns).spaced();
     for pair in &pairs {
         let mut workload = pair.stock.workload.clone();
         workload.parameters.remove(WorkloadLabel::CLIENT);
         table.group(Some(workload.to_string()));
         for (number, row) in pair.stock.rows.iter().enumerate() {
             let name = if number > 0 { String::new() } else { workload.to_string() };
-            let replay = pair.replay_of(row).map_or_else(|| "-".to_owned(), cell);
+            let replay = or_dash(pair.replay_of(row), cell);
             table.variant_row(row.variant.label(), [name, variant_name(&row.variant), replay, cell(row)]);
         }
         let noise = |of: &WorkloadComparison| of.noise.as_ref().map_or_else(String::new, ratio_cell);

@@ -6,8 +6,8 @@ use repackbench_records::{ChunkForm, ChunkSizes, ObjectKind, SizeRecord};
 
 use super::sizes::stored_forms;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{align_points, megabytes, single_time, size_ratio, thousands},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, single_time, size_ratio, thousands},
 };
 
 /// One line of the summary; `entries` is `None` where there is nothing to count.
@@ -32,20 +32,17 @@ pub fn conversion(
     notes: &[String],
 ) -> Article {
     let lines = summary_lines(before, after);
-    let mut before_cells: Vec<String> = lines.iter().map(|line| megabytes(line.before)).collect();
-    let mut after_cells: Vec<String> = lines.iter().map(|line| megabytes(line.after)).collect();
-    align_points(&mut before_cells);
-    align_points(&mut after_cells);
-    let mut table = Table::new(&[
-        ("", Align::Words),
-        ("objects", Align::Numbers),
-        ("before MB", Align::Numbers),
-        ("after MB", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words(""),
+        Column::numbers("objects"),
+        Column::points("before MB"),
+        Column::points("after MB"),
+        Column::numbers("ratio"),
     ]);
-    for ((line, before), after) in lines.iter().zip(&before_cells).zip(&after_cells) {
+    for line in lines {
         let entries = line.entries.map(thousands).unwrap_or_default();
-        table.row([&line.name, &entries, before, after, &size_ratio(line.after, line.before)]);
+        let ratio = size_ratio(line.after, line.before);
+        table.row([line.name, entries, megabytes(line.before), megabytes(line.after), ratio]);
     }
     let rate = rate_line(before.objects.sum(), elapsed, sync);
     let notes = std::iter::once(rate).chain(notes.iter().map(|note| plain_text(note))).collect();

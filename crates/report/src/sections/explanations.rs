@@ -3,8 +3,8 @@
 use repackbench_records::{Explanation, Factor, FactorKind};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{ratio_cell, time_ratio},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{or_dash, percent, ratio_cell, signed_percent, time_ratio},
 };
 
 /// What the tables show.
@@ -32,12 +32,12 @@ fn article(explanation: &Explanation) -> Article {
 
 /// The steps, their product and what was measured.
 fn steps(explanation: &Explanation) -> Table {
-    let mut table = Table::new(&[
-        ("step", Align::Words),
-        ("from", Align::Words),
-        ("to", Align::Words),
-        ("time ratio", Align::Words),
-        ("share", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("step"),
+        Column::words("from"),
+        Column::words("to"),
+        Column::words("time ratio"),
+        Column::numbers("share"),
     ]);
     let whole = explanation.product.ln();
     for factor in &explanation.factors {
@@ -56,30 +56,27 @@ fn steps(explanation: &Explanation) -> Table {
 const SHARE_NOTE: &str = "share: the step's part of the whole ratio, both as logarithms.";
 
 fn product_note(explanation: &Explanation) -> String {
-    let apart = 100.0 * (explanation.product / explanation.measured.ratio - 1.0).abs();
-    format!("The product and the measured ratio are {apart:.1} % apart: medians do not multiply exactly.")
+    let apart = percent((explanation.product / explanation.measured.ratio - 1.0).abs(), 1);
+    format!("The product and the measured ratio are {apart} apart: medians do not multiply exactly.")
 }
 
 /// The steps in the order of how much they do, in words.
 fn summary(explanation: &Explanation) -> String {
     let mut factors: Vec<&Factor> = explanation.factors.iter().collect();
     factors.sort_by(|a, b| b.ratio.ratio.ln().abs().total_cmp(&a.ratio.ratio.ln().abs()));
-    let steps: Vec<String> =
-        factors.iter().map(|factor| format!("{} {}", phrase(factor.kind), percent(factor.ratio.ratio))).collect();
+    let steps: Vec<String> = factors
+        .iter()
+        .map(|factor| format!("{} {} %", phrase(factor.kind), signed_percent(factor.ratio.ratio - 1.0)))
+        .collect();
     let (codec, baseline) = (plain_text(&explanation.codec), plain_text(&explanation.baseline));
     let ratio = time_ratio(explanation.measured.ratio);
     let unit = explanation.compared_time.name();
     format!("{codec} takes {ratio} times the {unit} of {baseline}: {}.", steps.join(", "))
 }
 
-/// By how much a ratio differs from 1: `-25.3 %`.
-fn percent(ratio: f64) -> String {
-    format!("{:+.1} %", 100.0 * (ratio - 1.0))
-}
-
 fn share(log: f64, whole: f64) -> String {
     // Where the whole is next to nothing, so is every share of it.
-    if whole.abs() < 0.005 { "-".to_owned() } else { format!("{:.0} %", 100.0 * log / whole) }
+    or_dash(Some(whole).filter(|whole| whole.abs() >= 0.005), |whole| percent(log / whole, 0))
 }
 
 /// A step in a word.

@@ -6,7 +6,7 @@ use repackbench_analysis::{JoinedJob, JoinedVariant, joined_jobs};
 use repackbench_records::{ComparedTime, WorkloadComparison};
 
 use crate::{
-    document::{Align, Article, Block, Table},
+    document::{Article, Block, Column, Table},
     number::{three_decimals, time_ratio},
 };
 
@@ -17,14 +17,14 @@ pub(crate) const NOTE: &str = "Means are geometric, over repositories: each coun
 /// The jobs that several repositories did, as one; `None` if there is none.
 pub fn joined(comparisons: &[WorkloadComparison]) -> Option<Article> {
     let jobs = joined_jobs(comparisons);
-    let mut table = Table::new(&[
-        ("workload", Align::Words),
-        ("variant", Align::Words),
-        ("repositories", Align::Numbers),
-        ("time, mean", Align::Numbers),
-        ("time, total", Align::Numbers),
-        ("size, mean", Align::Numbers),
-        ("size, total", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("workload"),
+        Column::words("variant"),
+        Column::numbers("repositories"),
+        Column::numbers("time, mean"),
+        Column::numbers("time, total"),
+        Column::numbers("size, mean"),
+        Column::numbers("size, total"),
     ])
     .captioned("All repositories together, as multiples of the baseline");
     for (job, name) in jobs.iter().zip(job_names(&jobs, comparisons)) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use repackbench_records::{Rollout, ServedClient, ServerStore, Vcs};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
+    document::{Article, Block, Column, Table, plain_text},
     number::{TimeScale, megabytes, size_ratio, thousands, time_ratio},
 };
 
@@ -53,16 +53,16 @@ fn store_name(store: ServerStore) -> &'static str {
 }
 
 fn exchanges(rollout: &Rollout) -> Table {
-    let mut table = Table::new(&[
-        ("store", Align::Words),
-        ("client", Align::Words),
-        ("entries", Align::Numbers),
-        ("reused", Align::Numbers),
-        ("encoded", Align::Numbers),
-        ("CPU", Align::Numbers),
-        ("CPU ratio", Align::Numbers),
-        ("wire MB", Align::Numbers),
-        ("wire ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("store"),
+        Column::words("client"),
+        Column::numbers("entries"),
+        Column::numbers("reused"),
+        Column::numbers("encoded"),
+        Column::numbers("CPU"),
+        Column::numbers("CPU ratio"),
+        Column::numbers("wire MB"),
+        Column::numbers("wire ratio"),
     ]);
     let (cpu, wire) = baseline(rollout);
     let scale = scale(rollout);
@@ -87,13 +87,13 @@ fn exchanges(rollout: &Rollout) -> Table {
 }
 
 fn steps(rollout: &Rollout) -> Table {
-    let mut table = Table::new(&[
-        ("upgraded", Align::Numbers),
-        ("store", Align::Words),
-        ("CPU a client", Align::Numbers),
-        ("CPU ratio", Align::Numbers),
-        ("wire MB a client", Align::Numbers),
-        ("wire ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::numbers("upgraded"),
+        Column::words("store"),
+        Column::numbers("CPU a client"),
+        Column::numbers("CPU ratio"),
+        Column::numbers("wire MB a client"),
+        Column::numbers("wire ratio"),
     ]);
     let (cpu, wire) = baseline(rollout);
     let scale = scale(rollout);

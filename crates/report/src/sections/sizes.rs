@@ -3,8 +3,8 @@
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{align_points, megabytes, size_ratio, thousands},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, size_ratio, thousands},
 };
 
 /// What the ratios are to.
@@ -14,6 +14,19 @@ pub(super) const ABOUT: &str = "Ratios are to the first repository.";
 struct SizeLine {
     name: String,
     bytes: Vec<u64>,
+}
+
+impl SizeLine {
+    /// The name, the first repository's bytes, then each other's with their ratio to them.
+    fn cells(self) -> Vec<String> {
+        let first = self.bytes.first().copied().unwrap_or(0);
+        let mut cells = vec![self.name];
+        for (number, bytes) in self.bytes.into_iter().enumerate() {
+            cells.push(megabytes(bytes));
+            cells.extend((number > 0).then(|| size_ratio(bytes, first)));
+        }
+        cells
+    }
 }
 
 /// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
@@ -34,24 +47,15 @@ pub fn sizes(sizes: &[SizeRecord]) -> Article {
 
 /// The bytes of each repository: what is stored, then payloads.
 fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
-    let mut columns = vec![(String::new(), Align::Words)];
+    let mut columns = vec![Column::words("")];
     for (number, size) in sizes.iter().enumerate() {
-        columns.push((format!("{} MB", size.label), Align::Numbers));
-        if number > 0 {
-            columns.push(("ratio".to_owned(), Align::Numbers));
-        }
+        columns.push(Column::points(format!("{} MB", size.label)));
+        columns.extend((number > 0).then(|| Column::numbers("ratio")));
     }
-    let mut table = Table::new(&columns).captioned("Bytes by what they hold").spaced();
-    let parts = [stored_lines(sizes), payload_lines(sizes)];
-    let cells = number_columns(sizes.len(), &parts);
-    let mut row_number = 0;
-    for part in &parts {
+    let mut table = Table::new(columns).captioned("Bytes by what they hold").spaced();
+    for part in [stored_lines(sizes), payload_lines(sizes)] {
         table.group(None);
-        for line in part {
-            let numbers = cells.iter().filter_map(|column| column.get(row_number));
-            table.row(std::iter::once(&line.name).chain(numbers));
-            row_number += 1;
-        }
+        part.into_iter().for_each(|line| table.row(line.cells()));
     }
     table
 }
@@ -64,23 +68,16 @@ pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
     if forms.is_empty() {
         return None;
     }
-    let headers: Vec<String> = match sizes {
-        [_] => vec!["MB".to_owned()],
-        _ => sizes.iter().map(|size| format!("{} MB", size.label)).collect(),
-    };
-    let mut columns = vec![("form", Align::Words)];
-    columns.extend(headers.iter().flat_map(|header| [("chunks", Align::Numbers), (header.as_str(), Align::Numbers)]));
-    let cells = sizes.iter().flat_map(|size| {
-        let forms = forms.iter().map(|form| size.forms.get(*form));
-        let mut bytes: Vec<String> = forms.clone().map(|form| megabytes(form.stored_bytes)).collect();
-        align_points(&mut bytes);
-        [forms.map(|form| thousands(form.chunks)).collect(), bytes]
-    });
-    let cells: Vec<Vec<String>> = cells.collect();
-    let mut table = Table::new(&columns);
-    for (row, form) in forms.iter().enumerate() {
-        table
-            .row(std::iter::once(form.name()).chain(cells.iter().filter_map(|column| Some(column.get(row)?.as_str()))));
+    let mut columns = vec![Column::words("form")];
+    for size in sizes {
+        let name = if sizes.len() == 1 { "MB".to_owned() } else { format!("{} MB", size.label) };
+        columns.extend([Column::numbers("chunks"), Column::points(name)]);
+    }
+    let mut table = Table::new(columns);
+    for form in forms {
+        let cells = sizes.iter().map(|size| size.forms.get(form));
+        let cells = cells.flat_map(|of| [thousands(of.chunks), megabytes(of.stored_bytes)]);
+        table.row(std::iter::once(form.name().to_owned()).chain(cells));
     }
     Some(table)
 }
@@ -102,23 +99,6 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     };
     let label = plain_text(&other.label);
     Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
-}
-
-/// The cells of all columns of numbers, column by column, so that each can be aligned.
-fn number_columns(repositories: usize, parts: &[Vec<SizeLine>]) -> Vec<Vec<String>> {
-    let mut columns = Vec::new();
-    for repository in 0..repositories {
-        let of_repository = |line: &SizeLine| line.bytes.get(repository).copied().unwrap_or(0);
-        let mut sizes: Vec<String> = parts.iter().flatten().map(|line| megabytes(of_repository(line))).collect();
-        align_points(&mut sizes);
-        columns.push(sizes);
-        if repository > 0 {
-            let first = |line: &SizeLine| line.bytes.first().copied().unwrap_or(0);
-            let ratios = parts.iter().flatten().map(|line| size_ratio(of_repository(line), first(line)));
-            columns.push(ratios.collect());
-        }
-    }
-    columns
 }
 
 /// A line that `bytes_of` fills, unless it is zero in all repositories.

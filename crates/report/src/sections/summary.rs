@@ -3,10 +3,14 @@
 use repackbench_analysis::{Outcome, ResultSource, by_source, outcomes, without_floors};
 use repackbench_records::{Role, VariantComparison, WorkloadComparison};
 
-use super::{comparisons::verdict::verdict_word, names::variant_name, source};
+use super::{
+    comparisons::verdict::{verdict_word, word_cell},
+    names::variant_name,
+    source,
+};
 use crate::{
-    document::{Align, Article, Block, ColumnSplit, Table, plain_text},
-    number::{megabytes, three_decimals, time_ratio},
+    document::{Article, Block, Cell, Column, ColumnSplit, Table, plain_text},
+    number::{megabytes, or_dash, three_decimals, time_ratio},
 };
 
 /// For each repository a line for each variant with its size and its time in every workload, as multiples of the baseline's, each
@@ -39,15 +43,14 @@ fn article(of: &ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Option
 
 fn table(comparisons: &[&WorkloadComparison]) -> Table {
     let names = workload_names(comparisons);
-    let mut columns = vec![("variant", Align::Words), ("size", Align::Numbers)];
-    columns.extend(names.iter().map(|name| (name.as_str(), Align::Words)));
-    let mut table = Table::new(&columns);
+    let columns = [Column::words("variant"), Column::numbers("size")];
+    let mut table = Table::new(columns.into_iter().chain(names.into_iter().map(Column::words)));
     // A variant's name and size need about 34 characters, a ratio with its verdict about 20.
     table.split = Some(ColumnSplit { fixed: 2, fixed_width: 34, column_width: 20 });
     for outcome in outcomes(comparisons) {
-        let size = outcome.size.map_or_else(|| "-".to_owned(), three_decimals);
-        let times = outcome.rows.iter().map(|cell| cell.map_or_else(|| "-".to_owned(), short_cell));
-        let cells = [variant_name(outcome.variant), size].into_iter().chain(times);
+        let times = outcome.rows.iter().map(|row| short_cell(*row));
+        let cells = [variant_name(outcome.variant), or_dash(outcome.size, three_decimals)].map(Cell::from);
+        let cells = cells.into_iter().chain(times);
         table.variant_row(outcome.variant.label(), cells);
     }
     table
@@ -63,12 +66,13 @@ pub(crate) fn workload_names(comparisons: &[&WorkloadComparison]) -> Vec<String>
     comparisons.iter().map(name).collect()
 }
 
-/// A ratio and its verdict in a word.
-pub(crate) fn short_cell(row: &VariantComparison) -> String {
-    let Some(ratio) = &row.ratio else {
-        return if row.variant.role == Role::Baseline { "1.00 baseline".to_owned() } else { "-".to_owned() };
-    };
-    format!("{} {}", time_ratio(ratio.ratio), verdict_word(row.verdict))
+/// A ratio and its verdict in a word; a dash where there is none.
+pub(crate) fn short_cell(row: Option<&VariantComparison>) -> Cell {
+    match row.map(|row| (&row.ratio, row.variant.role, row.verdict)) {
+        Some((Some(ratio), _, verdict)) => word_cell(&format!("{} ", time_ratio(ratio.ratio)), verdict),
+        Some((None, Role::Baseline, _)) => "1.00 baseline".into(),
+        Some((None, ..)) | None => "-".into(),
+    }
 }
 
 /// The answer in words: the smallest, the fastest in each workload, and which are dominated. Empty without candidates.

@@ -7,8 +7,8 @@ use repackbench_records::{DeviceCheck, FilePages, ModelledReads, PartAccesses, T
 
 use super::source;
 use crate::{
-    document::{Align, Article, Block, Table, plain_text},
-    number::{TimeScale, megabytes, single_time, thousands, time_ratio},
+    document::{Article, Block, Column, Table, plain_text},
+    number::{megabytes, or_dash, single_time, thousands, time_ratio},
 };
 
 /// Each workload's traces on several variants: pages by file, what they were read for, and modelled times; then what the figures mean.
@@ -63,18 +63,18 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
 
 /// Pages that were touched, by what files hold.
 fn files_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("files", Align::Words),
-        ("MB", Align::Numbers),
-        ("touched MB", Align::Numbers),
-        ("%", Align::Numbers),
-        ("runs", Align::Numbers),
-        ("median run", Align::Numbers),
-        ("median gap", Align::Numbers),
-        ("forward %", Align::Numbers),
-        ("first touches: next/ahead/back %", Align::Numbers),
-        ("jump", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("files"),
+        Column::numbers("MB"),
+        Column::numbers("touched MB"),
+        Column::numbers("%"),
+        Column::numbers("runs"),
+        Column::numbers("median run"),
+        Column::numbers("median gap"),
+        Column::numbers("forward %"),
+        Column::numbers("first touches: next/ahead/back %"),
+        Column::numbers("jump"),
     ])
     .captioned("Pages that were touched");
     for record in records {
@@ -89,7 +89,7 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     let touches = files.first_touches;
     let steps = touches.next.saturating_add(touches.ahead).saturating_add(touches.back);
     let shares = [touches.next, touches.ahead, touches.back].map(|part| percent(part, steps)).join("/");
-    let or_none = |number: Option<u64>| number.map_or_else(|| "-".to_owned(), thousands);
+    let or_none = |number: Option<u64>| or_dash(number, thousands);
     [
         label(record, row),
         files.role.clone(),
@@ -107,19 +107,19 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
 
 /// What was read for which purpose.
 fn parts_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("read for", Align::Words),
-        ("accesses", Align::Numbers),
-        ("chunks decoded", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("pages", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("read for"),
+        Column::numbers("accesses"),
+        Column::numbers("chunks decoded"),
+        Column::numbers("MB read"),
+        Column::numbers("pages"),
     ])
     .captioned("What was read");
     for record in records {
         for (row, part) in record.parts.iter().enumerate() {
             let PartAccesses { part: name, accesses, bytes, pages, decodes } = part;
-            let decodes = if *decodes == 0 { "-".to_owned() } else { thousands(*decodes) };
+            let decodes = or_dash(Some(*decodes).filter(|decodes| *decodes > 0), thousands);
             table.variant_row(
                 record.variant.label(),
                 [label(record, row), name.clone(), thousands(*accesses), decodes, megabytes(*bytes), thousands(*pages)],
@@ -131,13 +131,13 @@ fn parts_table(records: &[TraceRecord]) -> Table {
 
 /// Modelled times from an empty page cache.
 fn devices_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("device", Align::Words),
-        ("seeks", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("modelled time", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("device"),
+        Column::numbers("seeks"),
+        Column::numbers("MB read"),
+        Column::numbers("modelled time"),
+        Column::numbers("ratio"),
     ])
     .captioned("Modelled times from an empty page cache");
     for record in records {
@@ -155,14 +155,14 @@ fn devices_table(records: &[TraceRecord]) -> Table {
 
 /// Modelled times where memory is short.
 fn memory_table(records: &[TraceRecord]) -> Table {
-    let mut table = Table::new(&[
-        ("variant", Align::Words),
-        ("memory", Align::Words),
-        ("device", Align::Words),
-        ("misses", Align::Numbers),
-        ("MB read", Align::Numbers),
-        ("modelled time", Align::Numbers),
-        ("ratio", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("variant"),
+        Column::words("memory"),
+        Column::words("device"),
+        Column::numbers("misses"),
+        Column::numbers("MB read"),
+        Column::numbers("modelled time"),
+        Column::numbers("ratio"),
     ])
     .captioned("Modelled times where memory is short");
     for record in records {
@@ -190,33 +190,29 @@ fn baseline(records: &[TraceRecord]) -> Option<&TraceRecord> {
 }
 
 fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [String; 4] {
-    let ratio = match reference.map(|reference| reference.time).filter(|time| *time > Duration::ZERO) {
-        Some(reference) => time_ratio(reads.time.as_secs_f64() / reference.as_secs_f64()),
-        None => "-".to_owned(),
-    };
-    [thousands(reads.seeks), megabytes(reads.bytes), TimeScale::for_smallest(reads.time).show(reads.time), ratio]
+    let reference = reference.map(|reference| reference.time).filter(|time| *time > Duration::ZERO);
+    let ratio = or_dash(reference, |reference| time_ratio(reads.time.as_secs_f64() / reference.as_secs_f64()));
+    [thousands(reads.seeks), megabytes(reads.bytes), single_time(reads.time), ratio]
 }
 
 /// The device model's answers beside cold reads.
 pub fn device_check(check: &DeviceCheck) -> Article {
     let device = &check.device;
-    let mut table = Table::new(&[
-        ("read cold", Align::Words),
-        ("modelled", Align::Numbers),
-        ("measured: median", Align::Numbers),
-        ("least", Align::Numbers),
-        ("most", Align::Numbers),
-        ("modelled/measured", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("read cold"),
+        Column::numbers("modelled"),
+        Column::numbers("measured: median"),
+        Column::numbers("least"),
+        Column::numbers("most"),
+        Column::numbers("modelled/measured"),
     ]);
     for row in &check.rows {
         let mut measured = row.measured.clone();
         measured.sort_unstable();
-        let shown = |at: Option<&Duration>| at.map_or_else(|| "-".to_owned(), |time| single_time(*time));
+        let shown = |at: Option<&Duration>| or_dash(at.copied(), single_time);
         let median = measured.get(measured.len().saturating_sub(1) / 2);
-        let ratio = match median.filter(|median| !median.is_zero()) {
-            Some(median) => time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()),
-            None => "-".to_owned(),
-        };
+        let ratio = median.filter(|median| !median.is_zero());
+        let ratio = or_dash(ratio, |median| time_ratio(row.modelled.as_secs_f64() / median.as_secs_f64()));
         let how = row.how.clone();
         let modelled = single_time(row.modelled);
         table.row([how, modelled, shown(median), shown(measured.first()), shown(measured.last()), ratio]);

@@ -7,7 +7,7 @@ use repackbench_records::{Host, Record, Storage, WorkloadLabel};
 
 use super::{date::date_and_time, table::PageTable};
 use crate::{
-    document::{Align, Table},
+    document::{Column, Table},
     number::{megabytes, thousands},
 };
 
@@ -166,13 +166,13 @@ fn sessions(runs: &[Record]) -> PageTable {
         session.workloads.entry(&run.workload).or_default().insert(run.place.block);
         session.runs += 1;
     }
-    let mut table = Table::new(&[
-        ("session began", Align::Words),
-        ("repository", Align::Words),
-        ("seed", Align::Words),
-        ("workloads", Align::Numbers),
-        ("blocks", Align::Numbers),
-        ("runs", Align::Numbers),
+    let mut table = Table::new([
+        Column::words("session began"),
+        Column::words("repository"),
+        Column::words("seed"),
+        Column::numbers("workloads"),
+        Column::numbers("blocks"),
+        Column::numbers("runs"),
     ]);
     for ((_, repository), session) in &sessions {
         let blocks = || session.workloads.values().map(BTreeSet::len);

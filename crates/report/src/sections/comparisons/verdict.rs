@@ -3,8 +3,8 @@
 use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
 use crate::{
-    document::plain_text,
-    number::{share, signed_percent},
+    document::{Cell, Tone, plain_text},
+    number::{counted, percent, share, signed_percent},
 };
 
 /// A verdict in a word; a question mark where there is none.
@@ -18,8 +18,27 @@ pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
+/// Which way a verdict points.
+pub(crate) fn tone(verdict: Option<Verdict>) -> Tone {
+    match verdict {
+        Some(Verdict::Faster) => Tone::Better,
+        Some(Verdict::Slower) => Tone::Worse,
+        Some(Verdict::Same | Verdict::Inconclusive) | None => Tone::Even,
+    }
+}
+
+/// `before`, then the verdict in a word.
+pub(crate) fn word_cell(before: &str, verdict: Option<Verdict>) -> Cell {
+    Cell::toned(before, verdict_word(verdict), "", tone(verdict))
+}
+
+/// What may be said of a row, as a cell.
+pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> Cell {
+    Cell::toned("", &words(comparison, row), "", tone(row.verdict))
+}
+
 /// What may be said of a row.
-pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
+pub(crate) fn words(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);
     match (row.verdict, interval) {
         (Some(Verdict::Faster), _) => "faster".to_owned(),
@@ -35,7 +54,7 @@ pub(crate) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> 
 }
 
 /// How large a difference has to be.
-pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
+pub(crate) fn noise_words(comparison: &WorkloadComparison) -> String {
     match (comparison.noise_floor, comparison.is_valid) {
         (None, _) => String::new(),
         (Some(_), true) => format!("floor {}", floor(comparison)),
@@ -44,7 +63,7 @@ pub(crate) fn noise_cell(comparison: &WorkloadComparison) -> String {
 }
 
 fn floor(comparison: &WorkloadComparison) -> String {
-    comparison.noise_floor.map_or_else(String::new, |floor| format!("±{:.1} %", floor * 100.0))
+    comparison.noise_floor.map_or_else(String::new, |floor| format!("±{}", percent(floor, 1)))
 }
 
 /// What verdicts mean, whether there could be any, and what disturbed the runs.
@@ -52,11 +71,10 @@ pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     let has_verdicts = comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| row.verdict.is_some());
     if let Some(first) = comparisons.first().filter(|_| has_verdicts) {
-        let ratios = if first.cells == 1 { "ratio" } else { "ratios" };
+        let ratios = counted(first.cells as u64, "ratio", "ratios");
         notes.push(format!(
             "Verdicts: a difference lies beyond the noise floor (the interval of A / A', 1 % at least); error rate 5 % over \
-             all {} {ratios} (Holm).",
-            first.cells
+             all {ratios} (Holm)."
         ));
     }
     notes.extend(too_few_blocks(comparisons));

@@ -7,82 +7,64 @@ use repackbench_records::{
     ComparedTime, RatioEstimate, RepositoryState, Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison,
 };
 
+use super::{comparisons::verdict, names::variant_name, source};
 use crate::{
+    document::Tone,
     number::{megabytes, size_ratio, thousands, time_ratio},
-    sections::{comparisons::verdict, names::variant_name, source},
 };
 
 /// The answer for one repository, or for the repositories of a table of sizes.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(crate) struct Answer {
     /// The repository, as a selection box knows it; `None` where it is about several.
-    pub(super) repository: Option<String>,
+    pub(crate) repository: Option<String>,
     /// The repository, and the machine where there are several.
-    pub(super) title: String,
+    pub(crate) title: String,
     /// What is known of it: revision, number of objects, bytes.
-    pub(super) about: String,
+    pub(crate) about: String,
     /// What the others are compared with.
-    pub(super) baseline: String,
+    pub(crate) baseline: String,
     /// What the ratios are of: `CPU time`.
-    pub(super) time: &'static str,
+    pub(crate) time: &'static str,
     /// Best and worst in words.
-    pub(super) points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
     /// The columns: one for each workload.
-    pub(super) workloads: Vec<String>,
+    pub(crate) workloads: Vec<String>,
     /// The rows: one for each variant.
-    pub(super) rows: Vec<AnswerRow>,
+    pub(crate) rows: Vec<AnswerRow>,
 }
 
 /// One thing to know: `Smallest`, then of which variant, then what.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Point {
-    pub(super) name: &'static str,
-    pub(super) variant: Option<String>,
-    pub(super) text: String,
+pub(crate) struct Point {
+    pub(crate) name: &'static str,
+    pub(crate) variant: Option<String>,
+    pub(crate) text: String,
 }
 
 /// One variant.
 #[derive(Debug)]
-pub(super) struct AnswerRow {
-    pub(super) name: String,
-    pub(super) label: String,
-    pub(super) is_baseline: bool,
-    pub(super) size: AnswerCell,
+pub(crate) struct AnswerRow {
+    pub(crate) name: String,
+    pub(crate) label: String,
+    pub(crate) is_baseline: bool,
+    pub(crate) size: AnswerCell,
     /// One for each workload; `None` where it was not run.
-    pub(super) times: Vec<Option<AnswerCell>>,
+    pub(crate) times: Vec<Option<AnswerCell>>,
 }
 
 /// A ratio, and what it means in words.
 #[derive(Debug)]
-pub(super) struct AnswerCell {
-    pub(super) workload: String,
-    pub(super) ratio: String,
-    pub(super) interval: String,
-    pub(super) words: String,
-    pub(super) tone: Tone,
-}
-
-/// Which way a difference points; the words say it too.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Tone {
-    Better,
-    Worse,
-    Even,
-}
-
-impl Tone {
-    /// The class of the style sheet.
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Tone::Better => "better",
-            Tone::Worse => "worse",
-            Tone::Even => "even",
-        }
-    }
+pub(crate) struct AnswerCell {
+    pub(crate) workload: String,
+    pub(crate) ratio: String,
+    pub(crate) interval: String,
+    pub(crate) words: String,
+    pub(crate) tone: Tone,
 }
 
 /// One answer for each repository; one for all where only sizes were taken.
-pub(super) fn answers(results: &Results) -> Vec<Answer> {
+pub(crate) fn answers(results: &Results) -> Vec<Answer> {
     let repositories = by_source(&results.comparisons).into_iter();
     let mut answers: Vec<Answer> = repositories.map(|(of, rows)| answer(of, &rows)).collect();
     if answers.is_empty() {
@@ -141,10 +123,10 @@ fn about(repository: &RepositoryState) -> String {
 }
 
 fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
-    let (words, tone) = match size_difference(bytes, baseline) {
+    let (words, tone) = match SizeDifference::of(bytes, baseline) {
         // Nothing can be said beside a baseline of which no bytes are known.
         _ if is_baseline || baseline == 0 => (String::new(), Tone::Even),
-        Some((words, tone)) => (words, tone),
+        Some(difference) => (difference.words(), difference.tone()),
         None => ("no difference".to_owned(), Tone::Even),
     };
     AnswerCell {
@@ -156,17 +138,50 @@ fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
     }
 }
 
-/// `2.3 % smaller`; `None` where the difference does not show at one decimal.
-fn size_difference(bytes: u64, baseline: u64) -> Option<(String, Tone)> {
-    if baseline == 0 {
-        return None;
+/// How a size differs from another, where that shows at one decimal.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum SizeDifference {
+    /// Smaller by so many percent.
+    Smaller(f64),
+    /// Larger by so many percent.
+    Larger(f64),
+    /// Several times as large.
+    Times(f64),
+}
+
+impl SizeDifference {
+    fn of(bytes: u64, other: u64) -> Option<Self> {
+        let ratio = bytes as f64 / other as f64;
+        match 100.0 * (ratio - 1.0) {
+            _ if other == 0 => None,
+            percent @ ..=-0.05 => Some(SizeDifference::Smaller(-percent)),
+            percent @ 0.05..100.0 => Some(SizeDifference::Larger(percent)),
+            100.0.. => Some(SizeDifference::Times(ratio)),
+            _ => None,
+        }
     }
-    let percent = 100.0 * (bytes as f64 / baseline as f64 - 1.0);
-    match percent {
-        ..=-0.05 => Some((format!("{:.1}\u{a0}% smaller", -percent), Tone::Better)),
-        0.05..100.0 => Some((format!("{percent:.1}\u{a0}% larger"), Tone::Worse)),
-        100.0.. => Some((format!("{:.1} times the size", percent / 100.0 + 1.0), Tone::Worse)),
-        _ => None,
+
+    fn tone(self) -> Tone {
+        if self.is_larger() { Tone::Worse } else { Tone::Better }
+    }
+
+    fn is_larger(self) -> bool {
+        !matches!(self, SizeDifference::Smaller(_))
+    }
+
+    /// `2.3 % smaller`, `3.0 times the size`.
+    fn words(self) -> String {
+        match self {
+            SizeDifference::Smaller(percent) => format!("{percent:.1}\u{a0}% smaller"),
+            SizeDifference::Larger(percent) => format!("{percent:.1}\u{a0}% larger"),
+            SizeDifference::Times(ratio) => format!("{ratio:.1} times the size"),
+        }
+    }
+
+    /// The same with what it is compared with: `2.3 % smaller than zlib:6`.
+    fn words_beside(self, other: &str) -> String {
+        let than = if matches!(self, SizeDifference::Times(_)) { "of" } else { "than" };
+        format!("{} {than} {other}", self.words())
     }
 }
 
@@ -190,18 +205,13 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
         return cell("1.00".to_owned(), String::new(), String::new(), Tone::Even);
     }
     let ratio = row.ratio.as_ref()?;
-    let tone = match row.verdict {
-        Some(Verdict::Faster) => Tone::Better,
-        Some(Verdict::Slower) => Tone::Worse,
-        _ => Tone::Even,
-    };
     let words = match row.verdict {
         None if ratio.interval.is_none() => "too few blocks".to_owned(),
         // The interval stands beside it.
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
-        _ => verdict::cell(comparison, row).replace(" %", "\u{a0}%"),
+        _ => verdict::words(comparison, row).replace(" %", "\u{a0}%"),
     };
-    cell(time_ratio(ratio.ratio), interval(ratio), words, tone)
+    cell(time_ratio(ratio.ratio), interval(ratio), words, verdict::tone(row.verdict))
 }
 
 fn interval(ratio: &RatioEstimate) -> String {

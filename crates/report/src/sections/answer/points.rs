@@ -3,7 +3,7 @@
 
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
-use super::{Point, Tone, row_of, size_difference};
+use super::{Point, SizeDifference, row_of};
 use crate::number::time_ratio;
 
 /// A candidate in all workloads.
@@ -92,10 +92,9 @@ fn cell<'a>(comparison: &'a WorkloadComparison, of: &VariantComparison) -> Optio
 
 fn gain_and_loss(candidate: &Candidate<'_>, baseline: &str, baseline_bytes: u64) -> Vec<Point> {
     let (mut gains, mut losses) = (Vec::new(), Vec::new());
-    match size_difference(candidate.bytes, baseline_bytes) {
-        Some((words, Tone::Worse)) => losses.push(words),
-        Some((words, _)) => gains.push(words),
-        None => {}
+    if let Some(difference) = SizeDifference::of(candidate.bytes, baseline_bytes) {
+        let part = if difference.is_larger() { &mut losses } else { &mut gains };
+        part.push(difference.words());
     }
     for cell in &candidate.times {
         match cell.verdict {
@@ -137,14 +136,13 @@ fn times(cell: &Cell<'_>) -> String {
 fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Option<Point> {
     let least = candidates.iter().min_by_key(|candidate| candidate.bytes)?;
     let name = "Smallest";
-    match size_difference(least.bytes, baseline_bytes) {
-        Some((words, Tone::Better)) => {
-            let text =
-                format!("{words} than {baseline}{}", range(least).map(|it| format!(", {it}")).unwrap_or_default());
-            Some(Point { name, variant: Some(least.label.clone()), text })
-        }
-        _ => Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() }),
-    }
+    let difference = SizeDifference::of(least.bytes, baseline_bytes).filter(|difference| !difference.is_larger());
+    let Some(difference) = difference else {
+        return Some(Point { name, variant: Some(baseline.to_owned()), text: "no variant takes less".to_owned() });
+    };
+    let times = range(least).map(|range| format!(", {range}")).unwrap_or_default();
+    let text = format!("{}{times}", difference.words_beside(baseline));
+    Some(Point { name, variant: Some(least.label.clone()), text })
 }
 
 /// The one of the least mean of those that are faster somewhere and slower nowhere.
@@ -164,8 +162,8 @@ fn fastest(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
             text.push_str(&format!(", of which {faster} count as faster"));
         }
     }
-    if let Some((words, _)) = size_difference(fastest.bytes, baseline_bytes) {
-        text.push_str(&format!("; {words}"));
+    if let Some(difference) = SizeDifference::of(fastest.bytes, baseline_bytes) {
+        text.push_str(&format!("; {}", difference.words()));
     }
     Point { name, variant: Some(fastest.label.clone()), text }
 }
@@ -188,7 +186,7 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
     let best = complete
         .iter()
         .filter(|candidate| {
-            let is_larger = matches!(size_difference(candidate.bytes, baseline_bytes), Some((_, Tone::Worse)));
+            let is_larger = SizeDifference::of(candidate.bytes, baseline_bytes).is_some_and(SizeDifference::is_larger);
             let decided = candidate.count(Verdict::Faster) + candidate.count(Verdict::Same);
             !is_larger && candidate.count(Verdict::Faster) > 0 && decided == candidate.reading().count()
         })
@@ -198,7 +196,8 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
         let text = "no variant is: each is larger, or slower somewhere, or not decided by these runs".to_owned();
         return Point { name, variant: None, text };
     };
-    let size = size_difference(best.bytes, baseline_bytes).map_or_else(|| "as small".to_owned(), |(words, _)| words);
+    let size =
+        SizeDifference::of(best.bytes, baseline_bytes).map_or_else(|| "as small".to_owned(), SizeDifference::words);
     let text = format!("{size}, and no workload that reads is slower; {range}");
     Point { name, variant: Some(best.label.clone()), text }
 }
@@ -207,9 +206,9 @@ fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
 fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> Vec<Point> {
     let mut points = Vec::new();
     if let Some(largest) = candidates.iter().max_by_key(|candidate| candidate.bytes)
-        && let Some((words, Tone::Worse)) = size_difference(largest.bytes, baseline_bytes)
+        && let Some(difference) = SizeDifference::of(largest.bytes, baseline_bytes).filter(|of| of.is_larger())
     {
-        points.push(Point { name: "Largest", variant: Some(largest.label.clone()), text: words });
+        points.push(Point { name: "Largest", variant: Some(largest.label.clone()), text: difference.words() });
     }
     let slower = candidates.iter().flat_map(|candidate| candidate.times.iter().map(move |cell| (candidate, cell)));
     let slowest = slower
@@ -231,13 +230,12 @@ pub(super) fn of_sizes(sizes: &[&SizeRecord]) -> Vec<Point> {
     let Some((first, others)) = sizes.split_first() else { return Vec::new() };
     let least = others.iter().min_by_key(|size| size.total_bytes);
     let most = others.iter().max_by_key(|size| size.total_bytes);
-    let point = |name, size: &SizeRecord, wanted| {
-        let (words, tone) = size_difference(size.total_bytes, first.total_bytes)?;
-        let than = if words.ends_with("size") { "of" } else { "than" };
-        let text = format!("{words} {than} {}", first.label);
-        (tone == wanted).then(|| Point { name, variant: Some(size.label.clone()), text })
+    let point = |name, size: &SizeRecord, is_larger| {
+        let difference = SizeDifference::of(size.total_bytes, first.total_bytes)?;
+        let text = difference.words_beside(&first.label);
+        (difference.is_larger() == is_larger).then(|| Point { name, variant: Some(size.label.clone()), text })
     };
-    let smallest = least.and_then(|size| point("Smallest", size, Tone::Better));
-    let largest = most.and_then(|size| point("Largest", size, Tone::Worse));
+    let smallest = least.and_then(|size| point("Smallest", size, false));
+    let largest = most.and_then(|size| point("Largest", size, true));
     smallest.into_iter().chain(largest).collect()
 }
