@@ -1,14 +1,12 @@
 //! The codecs: the registry of what [`crate::codecs`] has.
 
-use std::ops::RangeInclusive;
-
+use crate::codecs::descriptor::{CodecDescriptor, Levels};
 #[cfg(feature = "zlib-ng")]
 use crate::codecs::zlib_ng;
 use crate::codecs::{
     brotli, bzip2, deflate, libdeflate, lz4, lz4_flex, lz4hc, lzma, lzo, miniz, sirocco, snappy, store, zlib, zlib_rs,
     zopfli, zstd,
 };
-use crate::descriptor::CodecDescriptor;
 use crate::tag::Body;
 
 /// Makes the enum of codecs, the list of all, and the way from each to its descriptor.
@@ -78,34 +76,6 @@ codecs! {
     Bzip2 => bzip2::DESCRIPTOR,
 }
 
-/// The levels a codec takes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Levels {
-    /// Every level, bounds included: from the fastest to the slowest, but for `lz4`, whose levels are accelerations.
-    pub range: RangeInclusive<i32>,
-    /// A level inside the range that is not one, because the implementation gives it another meaning.
-    pub except: Option<i32>,
-    /// The level when none is typed.
-    pub default: i32,
-}
-
-impl Levels {
-    /// Whether `level` can be asked for.
-    pub fn contains(&self, level: i32) -> bool {
-        self.range.contains(&level) && self.except != Some(level)
-    }
-}
-
-impl std::fmt::Display for Levels {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}..{}", self.range.start(), self.range.end())?;
-        match self.except {
-            Some(level) => write!(f, " without {level}"),
-            None => Ok(()),
-        }
-    }
-}
-
 impl Algorithm {
     /// The name that a codec spec begins with.
     pub fn name(self) -> &'static str {
@@ -130,6 +100,12 @@ impl Algorithm {
     /// What follows the tag byte of its chunks; `None` for those that are RFC 1950 streams.
     pub(crate) fn body(self) -> Option<Body> {
         self.descriptor().body
+    }
+
+    /// A codec that reads `body`, one of those that do.
+    pub(crate) fn reading(body: Body) -> Algorithm {
+        // Only a zstd patch is the body of no codec of its own.
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.body() == Some(body)).unwrap_or(Algorithm::Zstd)
     }
 
     /// Whether its chunks are RFC 1950 streams, which stock git reads.

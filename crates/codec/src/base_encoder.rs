@@ -7,7 +7,7 @@
 use crate::BLOCK_LEN;
 use crate::codec::Codec;
 use crate::codecs::zstd::Zstd;
-use crate::codecs::zstd_prefix;
+use crate::codecs::zstd::prefix;
 use crate::error::CodecError;
 use crate::spec::CodecChoice;
 use crate::tag::{Body, Tag};
@@ -72,7 +72,7 @@ impl BaseEncoder {
         start: usize,
         out: &mut Vec<u8>,
     ) -> Result<(), CodecError> {
-        if !zstd_prefix::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
+        if !prefix::can_be_prefix(base.content) || base.content.len() > BLOCK_LEN {
             return Ok(());
         }
         let as_delta = self.prefix.then_some((Body::Zstd, delta));
@@ -80,7 +80,7 @@ impl BaseEncoder {
         let mut best = None;
         let mut best_len = out.len() - start;
         for (body, payload) in [as_delta, as_object].into_iter().flatten() {
-            if payload.len() > BLOCK_LEN || out.len() - start <= zstd_prefix::least_body_len(self.checksum) {
+            if payload.len() > BLOCK_LEN || out.len() - start <= prefix::least_body_len(self.checksum) {
                 continue;
             }
             let tag = Tag { needs_base: true, ..Tag::plain(body, self.checksum) };

@@ -1,7 +1,8 @@
 //! What `repackbench codecs` lists.
 
-use crate::algorithm::{Algorithm, Levels};
+use crate::algorithm::Algorithm;
 use crate::codec::Capabilities;
+use crate::codecs::descriptor::Levels;
 
 /// One codec, as a user chooses it.
 #[derive(Clone, Debug, PartialEq, Eq)]

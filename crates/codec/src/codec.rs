@@ -5,6 +5,9 @@ use std::io::{BufRead, Read, Write};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 
+/// The level of codecs that only decode; no encoder is made for it.
+pub(crate) const UNUSED_LEVEL: i32 = 1;
+
 /// Takes a decoded payload piece by piece.
 pub type PayloadSink<'a> = dyn FnMut(&[u8]) -> std::io::Result<()> + 'a;
 
@@ -98,4 +101,14 @@ pub trait Codec: Send {
     /// [`CodecError::NoDictionaries`] from codecs that take none (also for `None`, so that a caller
     /// notices early), [`CodecError::BadDictionary`] for bytes that the codec refuses.
     fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError>;
+}
+
+/// A codec whose chunks find their own end, also when the payload's length is not known.
+pub(crate) trait OpenEnded: Send {
+    /// Decodes the chunk that is all of `stored` and appends its payload to `payload`; returns the payload's length.
+    ///
+    /// # Errors
+    /// When the chunk is damaged, does not end with `stored`, or its payload is longer than `limit`. What was appended
+    /// is then unspecified.
+    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError>;
 }

@@ -6,7 +6,7 @@
 use std::io::{BufRead, Read, Write};
 
 use crate::BLOCK_LEN;
-use crate::codec::{Codec, PayloadSink};
+use crate::codec::{Codec, PayloadSink, UNUSED_LEVEL};
 use crate::codecs::zstd::Zstd;
 use crate::decoders::{BodyCodecs, Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
@@ -18,9 +18,6 @@ use crate::tag::{BaseUse, Body, Opening, TAG_LEN, Tag, TakenOpening};
 
 /// How messages name a chunk of several blocks.
 const BLOCKED_BODY: &str = "blocked body";
-
-/// The level of codecs that only decode; no encoder is made for it.
-pub(crate) const UNUSED_LEVEL: i32 = 1;
 
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {

@@ -4,16 +4,14 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::algorithm::Algorithm;
-use crate::codec::Codec;
+use crate::codec::{Codec, OpenEnded, UNUSED_LEVEL};
 use crate::codecs::deflate::RawDeflate;
 use crate::codecs::raw_libdeflate::RawLibdeflate;
 use crate::codecs::zlib::Zlib;
 use crate::codecs::zlib_rs::RawZlibRs;
 use crate::codecs::{liblz4, lz4_flex};
-use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
 use crate::form::SharedFormat;
-use crate::revlog::OpenEnded;
 use crate::spec::CodecSpec;
 use crate::tag::{Body, Tag};
 
@@ -188,7 +186,7 @@ impl Decoders {
         match body {
             Body::Lz4 => self.lz4.new_codec(),
             Body::Deflate => self.deflate.new_codec(),
-            body => (body.codec().descriptor().new)(UNUSED_LEVEL),
+            body => (Algorithm::reading(body).descriptor().new)(UNUSED_LEVEL),
         }
     }
 }

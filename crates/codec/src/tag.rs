@@ -12,7 +12,6 @@
 
 use std::io::BufRead;
 
-use crate::algorithm::Algorithm;
 use crate::error::CodecError;
 use crate::stored::StoredBytes;
 
@@ -80,10 +79,9 @@ impl Body {
 
     /// All facts of the body: one line for each.
     fn facts(self) -> BodyFacts {
-        let facts = |number, name, codec| BodyFacts {
+        let facts = |number, name| BodyFacts {
             number,
             name,
-            codec,
             takes_dictionary: false,
             is_blocked_when_long: false,
             revlog_requirement: None,
@@ -92,19 +90,17 @@ impl Body {
         let blocked = |facts| BodyFacts { is_blocked_when_long: true, ..facts };
         let in_revlogs = |facts, requirement| BodyFacts { revlog_requirement: Some(requirement), ..facts };
         match self {
-            Body::Store => facts(1, "store", Algorithm::Store),
-            Body::Zstd => with_dictionary(facts(2, "zstd", Algorithm::Zstd)),
-            Body::Lz4 => with_dictionary(blocked(facts(3, "lz4", Algorithm::Lz4))),
-            Body::Snappy => in_revlogs(blocked(facts(4, "snappy", Algorithm::Snappy)), "exp-compression-snappy"),
-            Body::Lzo => in_revlogs(blocked(facts(5, "lzo", Algorithm::Lzo)), "exp-compression-lzo"),
-            Body::Brotli => in_revlogs(facts(6, "brotli", Algorithm::Brotli), "exp-compression-brotli"),
-            Body::Lzma => in_revlogs(facts(7, "lzma", Algorithm::Lzma), "exp-compression-lzma"),
-            Body::Xz => in_revlogs(facts(9, "xz", Algorithm::Xz), "exp-compression-xz"),
-            Body::Bzip2 => in_revlogs(facts(10, "bzip2", Algorithm::Bzip2), "exp-compression-bzip2"),
-            Body::Deflate => {
-                in_revlogs(with_dictionary(facts(11, "deflate", Algorithm::Deflate)), "exp-compression-deflate")
-            }
-            Body::ZstdPatch => facts(12, "zstd patch", Algorithm::Zstd),
+            Body::Store => facts(1, "store"),
+            Body::Zstd => with_dictionary(facts(2, "zstd")),
+            Body::Lz4 => with_dictionary(blocked(facts(3, "lz4"))),
+            Body::Snappy => in_revlogs(blocked(facts(4, "snappy")), "exp-compression-snappy"),
+            Body::Lzo => in_revlogs(blocked(facts(5, "lzo")), "exp-compression-lzo"),
+            Body::Brotli => in_revlogs(facts(6, "brotli"), "exp-compression-brotli"),
+            Body::Lzma => in_revlogs(facts(7, "lzma"), "exp-compression-lzma"),
+            Body::Xz => in_revlogs(facts(9, "xz"), "exp-compression-xz"),
+            Body::Bzip2 => in_revlogs(facts(10, "bzip2"), "exp-compression-bzip2"),
+            Body::Deflate => in_revlogs(with_dictionary(facts(11, "deflate")), "exp-compression-deflate"),
+            Body::ZstdPatch => facts(12, "zstd patch"),
         }
     }
 
@@ -120,11 +116,6 @@ impl Body {
     /// The name of the body's codec.
     pub(crate) fn name(self) -> &'static str {
         self.facts().name
-    }
-
-    /// A codec that reads it.
-    pub(crate) fn codec(self) -> Algorithm {
-        self.facts().codec
     }
 
     /// Whether its codec takes dictionaries.
@@ -148,8 +139,6 @@ impl Body {
 struct BodyFacts {
     number: u8,
     name: &'static str,
-    /// One that reads it, of several.
-    codec: Algorithm,
     takes_dictionary: bool,
     is_blocked_when_long: bool,
     revlog_requirement: Option<&'static str>,
@@ -270,7 +259,7 @@ impl Opening {
             return Tag::parse(stored).map(Opening::Tagged);
         }
         // 28 alone could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is no multiple of 31.
-        if stored.starts_with(&crate::codecs::zstd_frame::MAGIC) {
+        if stored.starts_with(&crate::codecs::zstd::frame::MAGIC) {
             return Ok(Opening::StandardZstdFrame);
         }
         let preset = match stored {

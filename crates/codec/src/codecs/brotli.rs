@@ -4,12 +4,11 @@ use brotli::enc::StandardAlloc;
 use brotli::enc::encode::{BrotliEncoderOperation, BrotliEncoderParameter, BrotliEncoderStateStruct};
 use brotli::{BrotliDecompressStream, BrotliResult, BrotliState};
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::{Deflater, Inflater, Machine, Step};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 use crate::tag::Body;
 

@@ -2,12 +2,11 @@
 
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 use crate::tag::Body;
 

@@ -1,12 +1,13 @@
 //! `deflate`: DEFLATE blocks (RFC 1951) without the wrapping of RFC 1950, by stock zlib. Against `zlib` it shows what
 //! the wrapping costs, and against the other tagged bodies what the format does.
 
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::steps::Machine;
 use super::stream::{STREAMING, StreamCodec};
-use super::zlib::{StockDeflater, StockInflater, Wrapping, usable_dictionary};
-use crate::algorithm::Levels;
+use super::wrapping::{DEFLATE_BODY, Wrapping};
+use super::zlib::{StockDeflater, StockInflater, usable_dictionary};
 use crate::codec::Capabilities;
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
@@ -29,9 +30,6 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// How messages name the body.
-pub(super) const BODY: &str = "deflate body";
-
 /// What deflate can do.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..STREAMING };
 
@@ -53,7 +51,7 @@ pub(crate) struct RawStockZlib {
 
 impl Machine for RawStockZlib {
     const CODEC: &'static str = "deflate";
-    const BODY: &'static str = BODY;
+    const BODY: &'static str = DEFLATE_BODY;
     const CAPABILITIES: Capabilities = CAPABILITIES;
     type Deflater = StockDeflater;
     type Inflater = StockInflater;

@@ -11,15 +11,16 @@ use std::ptr::NonNull;
 
 use libdeflate_sys as sys;
 
-use super::rfc1950::{STREAM, expect_no_more};
-use super::zlib::{Wrapping, Zlib};
-use crate::algorithm::Levels;
-use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::expect_no_more;
+use super::wrapping::STREAM;
+use super::wrapping::Wrapping;
+use super::zlib::Zlib;
+use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink, UNUSED_LEVEL};
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
-use crate::revlog::{OpenEnded, doubled_room, reserve, too_long};
+use crate::growing::{doubled_room, reserve, too_long};
 
 /// The facts of `libdeflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {

@@ -5,12 +5,11 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
 use super::lz4_block;
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
 use crate::codec::Capabilities;
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
@@ -96,7 +95,7 @@ impl FastCoder {
 
 impl BlockCoder for FastCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lz4.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

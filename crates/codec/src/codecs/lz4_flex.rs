@@ -3,9 +3,8 @@
 use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into};
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
 use super::lz4_block::{self, BLOCK};
-use crate::algorithm::Algorithm;
-use crate::descriptor::CodecDescriptor;
 use crate::error::CodecError;
 use crate::tag::Body;
 
@@ -49,7 +48,7 @@ pub(crate) fn decompress(block: &[u8], payload: &mut [u8], codec: &'static str) 
 
 impl BlockCoder for FlexCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lz4Flex.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

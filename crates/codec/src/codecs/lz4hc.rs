@@ -5,11 +5,10 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::liblz4::{self, Buffers, PreparedDictionary, Stream};
 use super::{lz4, lz4_block};
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
@@ -83,7 +82,7 @@ impl HighCoder {
 
 impl BlockCoder for HighCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lz4hc.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

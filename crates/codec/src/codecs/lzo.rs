@@ -1,10 +1,9 @@
 //! `lzo`: LZO1X streams by our own implementation in [`lzo1x`]. The levels are lzop's.
 
 use super::block::{BlockCodec, BlockCoder};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use super::lzo1x::{self, Effort, FastEncoder, Fault, NoRoom, ThoroughEncoder};
-use crate::algorithm::Algorithm;
-use crate::algorithm::Levels;
-use crate::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 use crate::tag::Body;
 
@@ -60,7 +59,7 @@ impl Encoder {
 
 impl BlockCoder for LzoCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Lzo.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

@@ -7,12 +7,12 @@ use miniz_oxide::inflate::core::{decompress, inflate_flags};
 use miniz_oxide::inflate::stream::{InflateState, ZeroReset, inflate};
 use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus, StreamResult};
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::{CodecError, FoundLength};
 
 /// The facts of `miniz`.

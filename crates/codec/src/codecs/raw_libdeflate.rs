@@ -2,10 +2,10 @@
 
 use std::io::{BufRead, Read, Write};
 
-use super::deflate::{BODY, RawDeflate};
+use super::deflate::RawDeflate;
 use super::libdeflate::{Decompressor, by_stock_zlib};
 use super::stream::take_length;
-use super::zlib::Wrapping;
+use super::wrapping::{DEFLATE_BODY, Wrapping};
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
@@ -37,16 +37,16 @@ impl Codec for RawLibdeflate {
 
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
-        let mut body = StoredBytes::new(&mut rest, BODY);
+        let mut body = StoredBytes::new(&mut rest, DEFLATE_BODY);
         take_length(&mut body, payload.len() as u64)?;
         let decompressor = match &mut self.decompressor {
             Some(decompressor) => decompressor,
             none => none.insert(Decompressor::new(Wrapping::None)?),
         };
-        let consumed = decompressor.decompress(body.at_hand()?, payload, BODY)?;
+        let consumed = decompressor.decompress(body.at_hand()?, payload, DEFLATE_BODY)?;
         body.advance(consumed);
         if self.checksum {
-            checksum::verify(body.take_array()?, checksum::of(payload), BODY)?;
+            checksum::verify(body.take_array()?, checksum::of(payload), DEFLATE_BODY)?;
         }
         Ok(stored.len() - rest.len())
     }

@@ -6,15 +6,13 @@
 use std::io::{BufRead, Read, Write};
 
 use super::steps::{Deflater, Halves, Inflater, Machine, Pieces, Position, deflate_piece, deflate_source};
-use crate::codec::{Capabilities, Codec, PayloadSink};
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
-use crate::revlog::{GrowingPayload, OpenEnded, first_room};
+use crate::growing::{GrowingPayload, first_room};
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
-
-/// How messages name the body.
-pub(super) const STREAM: &str = "zlib stream";
 
 /// What machines without dictionaries can do.
 pub(crate) const CAPABILITIES: Capabilities =

@@ -4,12 +4,12 @@ use sirocco::Format;
 use sirocco::deflate::{Encoder, Flush, Level, MIN_BUFFER_LEN, compress_bound};
 use sirocco::inflate::{Decoder, Error};
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 
 /// The facts of `sirocco`.

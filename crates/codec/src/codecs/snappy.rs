@@ -6,8 +6,7 @@
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 use super::block::{BlockCodec, BlockCoder};
-use crate::algorithm::Algorithm;
-use crate::descriptor::CodecDescriptor;
+use super::descriptor::CodecDescriptor;
 use crate::error::{CodecError, FoundLength};
 use crate::tag::Body;
 
@@ -47,7 +46,7 @@ pub(crate) fn codec() -> BlockCodec<SnappyCoder> {
 
 impl BlockCoder for SnappyCoder {
     fn name(&self) -> &'static str {
-        Algorithm::Snappy.name()
+        DESCRIPTOR.name
     }
 
     fn body(&self) -> &'static str {

@@ -8,9 +8,9 @@
 
 use std::io::{BufRead, Read, Write};
 
+use super::descriptor::CodecDescriptor;
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::leb128;

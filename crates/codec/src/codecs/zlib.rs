@@ -4,12 +4,12 @@ use std::ffi::CStr;
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use super::rfc1950::{STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Pieces, Step, added};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::{STREAM, Wrapping};
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
 
@@ -123,24 +123,6 @@ pub(super) fn usable_dictionary(
     match dictionary.map(|dictionary| dictionary.bytes().len()) {
         None | Some(1..=LONGEST_DICTIONARY) => Ok(dictionary.cloned()),
         Some(length) => Err(CodecError::BadDictionary { codec, length }),
-    }
-}
-
-/// What is around the DEFLATE blocks.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wrapping {
-    /// Header and Adler-32 (RFC 1950).
-    Zlib,
-    /// Nothing (RFC 1951).
-    None,
-}
-
-impl Wrapping {
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Wrapping::Zlib => STREAM,
-            Wrapping::None => super::deflate::BODY,
-        }
     }
 }
 

@@ -9,12 +9,12 @@ use std::mem::MaybeUninit;
 
 use libz_ng_sys as sys;
 
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::STREAM;
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 
 /// The facts of `zlib-ng`.

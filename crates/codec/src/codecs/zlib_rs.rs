@@ -2,14 +2,13 @@
 
 use zlib_rs::{Deflate, DeflateFlush, Inflate, InflateError, InflateFlush, Status};
 
-use super::deflate;
-use super::rfc1950::{CAPABILITIES, STREAM, ZlibCodec, ZlibMachine};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::rfc1950::{CAPABILITIES, ZlibCodec, ZlibMachine};
 use super::steps::{Deflater, Inflater, Machine, Step, added};
 use super::stream::{STREAMING, StreamCodec};
-use crate::algorithm::Levels;
-use crate::codec::Capabilities;
-use crate::decoder::UNUSED_LEVEL;
-use crate::descriptor::CodecDescriptor;
+use super::wrapping::{DEFLATE_BODY, STREAM};
+use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 
 /// The facts of `zlib-rs`.
@@ -114,7 +113,7 @@ pub(crate) struct RawZlibRsLevel(i32);
 
 impl Machine for RawZlibRsLevel {
     const CODEC: &'static str = "zlib-rs";
-    const BODY: &'static str = deflate::BODY;
+    const BODY: &'static str = DEFLATE_BODY;
     const CAPABILITIES: Capabilities = STREAMING;
     type Deflater = Deflate;
     type Inflater = RawInflate;
@@ -138,7 +137,7 @@ impl Inflater for RawInflate {
     }
 
     fn step(&mut self, input: &[u8], output: &mut [u8], whole: bool) -> Result<Step, CodecError> {
-        step(&mut self.0, input, output, whole, deflate::BODY)
+        step(&mut self.0, input, output, whole, DEFLATE_BODY)
     }
 }
 

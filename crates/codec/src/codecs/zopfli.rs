@@ -5,11 +5,11 @@ use std::num::NonZeroU64;
 
 use zopfli::{BlockType, Options, ZlibEncoder};
 
-use super::rfc1950::STREAM;
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
+use super::wrapping::STREAM;
 use super::zlib::Zlib;
-use crate::algorithm::Levels;
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 

@@ -3,19 +3,22 @@
 //! A frame of ours always carries its content size, and a content checksum unless `checksum=no`. Frames
 //! of others are read without either, where they start with the magic number.
 
+pub(crate) mod frame;
 mod open_ended;
+pub(crate) mod prefix;
+mod steps;
 
 use std::io::{BufRead, Cursor, Read, Write};
 
 use zstd_safe::zstd_sys::{ZSTD_EndDirective, ZSTD_ErrorCode};
 use zstd_safe::{CCtx, CParameter, DCtx, DParameter, ErrorCode, FrameFormat, InBuffer, OutBuffer, ResetDirective};
 
-use super::zstd_frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
-use super::zstd_prefix::{check_prefix, with_prefix};
-use crate::algorithm::Levels;
+use self::frame::{FRAME, FrameHeader, MAX_BLOCK_CONTENT, MAX_WINDOW_LOG, corrupt};
+use self::prefix::{check_prefix, with_prefix};
+use super::descriptor::CodecDescriptor;
+use super::descriptor::Levels;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
-use crate::descriptor::CodecDescriptor;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, FoundLength, reserve_chunk};
 use crate::source::{PIECE_LEN, PayloadSource};
@@ -89,7 +92,7 @@ impl Zstd {
     /// decoded.
     ///
     /// # Errors
-    /// When the library fails, or [`can_be_prefix`](super::zstd_prefix::can_be_prefix) does not hold.
+    /// When the library fails, or [`can_be_prefix`](prefix::can_be_prefix) does not hold.
     pub(crate) fn encode_on(&mut self, prefix: &[u8], payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         check_prefix(prefix)?;
         self.ensure_encoder()?;
@@ -142,7 +145,7 @@ impl Zstd {
         Ok(encoder)
     }
 
-    pub(super) fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
+    fn new_decoder(&self) -> Result<DCtx<'static>, CodecError> {
         let mut decoder = DCtx::try_create().ok_or_else(no_context)?;
         decoder.set_parameter(DParameter::Format(self.format)).map_err(failed)?;
         decoder.set_parameter(DParameter::WindowLogMax(MAX_WINDOW_LOG)).map_err(failed)?;
@@ -175,7 +178,7 @@ impl Zstd {
     }
 
     /// Takes the frame's header and checks what must hold for every frame that this codec decodes.
-    pub(super) fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
+    pub(crate) fn take_header<R: BufRead + ?Sized>(&self, stored: &mut R) -> Result<FrameHeader, CodecError> {
         let standard = self.format == FrameFormat::One;
         let header = FrameHeader::take(&mut StoredBytes::new(stored, FRAME), standard)?;
         if !standard && header.content_size.is_none() {
@@ -464,11 +467,11 @@ fn is(code: ErrorCode, kind: ZSTD_ErrorCode) -> bool {
 }
 
 /// An error that does not lie in stored data.
-pub(super) fn failed(code: ErrorCode) -> CodecError {
+fn failed(code: ErrorCode) -> CodecError {
     CodecError::Implementation { codec: "zstd", message: zstd_safe::get_error_name(code).to_owned() }
 }
 
 /// An error that lies in stored data.
-pub(super) fn damaged(code: ErrorCode) -> CodecError {
+fn damaged(code: ErrorCode) -> CodecError {
     corrupt("a valid frame", zstd_safe::get_error_name(code).to_owned())
 }

@@ -3,16 +3,17 @@
 mod stream;
 
 use super::{FileForm, gzip};
+use crate::codec::{OpenEnded, UNUSED_LEVEL};
 use crate::codecs::bzip2::Bzip2;
 use crate::codecs::deflate::RawDeflate;
 use crate::codecs::lzma::Xz;
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
-use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
+use crate::decoder::ChunkDecoder;
 use crate::decoders::Decoders;
 use crate::error::{CodecError, FoundLength};
+use crate::growing::{GrowingPayload, first_room, reserve};
 use crate::leb128;
-use crate::revlog::{GrowingPayload, OpenEnded, first_room, reserve};
 use crate::stored::StoredBytes;
 use crate::tag::{Body, Opening, TAG_LEN};
 

@@ -3,9 +3,8 @@
 use super::{CHUNK, Outer, Phase};
 use crate::BLOCK_LEN;
 use crate::checksum;
-use crate::codec::Codec;
+use crate::codec::{Codec, UNUSED_LEVEL};
 use crate::codecs::zstd::Zstd;
-use crate::decoder::UNUSED_LEVEL;
 use crate::error::CodecError;
 use crate::leb128;
 use crate::stored::StoredBytes;
@@ -54,7 +53,7 @@ pub(super) enum What {
 impl Parsed {
     /// Reads the opening that `stored` begins with; [`CodecError::Truncated`] when it goes on behind it.
     pub(super) fn of(stored: &[u8]) -> Result<Self, CodecError> {
-        const MAGIC: [u8; 4] = crate::codecs::zstd_frame::MAGIC;
+        const MAGIC: [u8; 4] = crate::codecs::zstd::frame::MAGIC;
         if stored.len() < MAGIC.len() && MAGIC.starts_with(stored) {
             return Err(truncated(stored));
         }

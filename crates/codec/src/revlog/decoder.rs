@@ -1,15 +1,16 @@
 //! Revlog chunk to payload: whatever engine wrote it.
 
-use super::{LZ4, LZ4_CHUNK, OpenEnded, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD};
-use super::{doubled_room, is_believed, parse_revlog_tag, reserve};
-use crate::codec::Codec;
+use super::{LZ4, LZ4_CHUNK, RAW, RAW_AS_IT_IS, RAW_CHUNK, ZLIB, ZSTD};
+use super::{is_believed, parse_revlog_tag};
+use crate::codec::{Codec, OpenEnded, UNUSED_LEVEL};
 use crate::codecs::lz4_block;
 use crate::codecs::zstd::Zstd;
-use crate::codecs::zstd_frame;
-use crate::decoder::{ChunkDecoder, UNUSED_LEVEL};
+use crate::codecs::zstd::frame;
+use crate::decoder::ChunkDecoder;
 use crate::decoders::{BodyCodecs, Decoders, Lz4Reader};
 use crate::dictionary::Dictionaries;
 use crate::error::{CodecError, FoundLength};
+use crate::growing::{doubled_room, reserve};
 use crate::leb128;
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
@@ -180,7 +181,7 @@ impl RevlogDecoder {
             [] | [RAW_AS_IT_IS | RAW, ..] => Some("store"),
             // RFC 1950: the header, as a number, is a multiple of 31.
             [ZLIB, second, ..] if u16::from_be_bytes([ZLIB, *second]).is_multiple_of(31) => Some("zlib"),
-            [ZSTD, ..] if stored.starts_with(&zstd_frame::MAGIC) => Some("zstd"),
+            [ZSTD, ..] if stored.starts_with(&frame::MAGIC) => Some("zstd"),
             [LZ4, ..] => Some("lz4"),
             _ => parse_revlog_tag(stored).ok().map(|tag| tag.body.name()),
         }

@@ -21,11 +21,9 @@
 
 mod decoder;
 mod encoder;
-mod growing;
 
 pub use decoder::RevlogDecoder;
 pub use encoder::RevlogEncoder;
-pub(crate) use growing::{GrowingPayload, OpenEnded, doubled_room, first_room, reserve, too_long};
 
 use crate::algorithm::Algorithm;
 use crate::error::CodecError;

@@ -3,7 +3,7 @@
 use super::CodecSpec;
 use crate::algorithm::Algorithm;
 use crate::codec::Codec;
-use crate::codecs;
+use crate::codecs::zstd::Zstd;
 use crate::error::CodecError;
 
 /// The level at which git writes loose objects when nothing is configured (`Z_BEST_SPEED`).
@@ -119,7 +119,12 @@ impl CodecChoice {
     /// # Errors
     /// When the codec cannot be set up.
     pub fn new_codec(&self) -> Result<Box<dyn Codec>, CodecError> {
-        let mut codec = codecs::new_codec(self);
+        let level = self.level.unwrap_or_default();
+        let mut codec: Box<dyn Codec> = match self.algorithm {
+            // The only codec with container options.
+            Algorithm::Zstd => Box::new(Zstd::new(level, self.standard_frame).with_window(self.window_log)),
+            algorithm => (algorithm.descriptor().new)(level),
+        };
         codec.set_checksum(self.checksum);
         Ok(codec)
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 
 use super::SpecKind;
-use super::parse::OptionName;
-use crate::algorithm::{Algorithm, Levels};
+use super::option::OptionName;
+use crate::algorithm::Algorithm;
+use crate::codecs::descriptor::Levels;
 
 /// Why a codec spec was refused, and at which character.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -24,6 +24,7 @@ mod choice;
 mod error;
 mod list;
 mod named;
+mod option;
 mod parse;
 
 use std::collections::BTreeMap;

@@ -2,81 +2,16 @@
 
 use super::choice::{CodecChoice, DictionarySource, default_loose_level};
 use super::error::{SpecError, SpecErrorKind};
+use super::option::OptionName;
 use super::{Meaning, SpecKind};
-use crate::algorithm::{Algorithm, Levels};
+use crate::algorithm::Algorithm;
+use crate::codecs::descriptor::Levels;
 
 /// The smallest dictionary that can be asked for, in bytes: none below it is trained.
 const LEAST_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
 
 /// The windows that zstd can be given, as binary logarithms of bytes: its own least, and the most that a reader accepts.
-const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd_frame::MAX_WINDOW_LOG;
-
-/// An option's name, so that the list of valid ones and the parser cannot differ.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum OptionName {
-    Checksum,
-    Dict,
-    Frame,
-    Loose,
-    MaxChain,
-    Patch,
-    Prefix,
-    StoreIfLarger,
-    Window,
-}
-
-impl OptionName {
-    pub(super) const ALL: [OptionName; 9] = [
-        OptionName::Checksum,
-        OptionName::Dict,
-        OptionName::Frame,
-        OptionName::Loose,
-        OptionName::MaxChain,
-        OptionName::Patch,
-        OptionName::Prefix,
-        OptionName::StoreIfLarger,
-        OptionName::Window,
-    ];
-
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            OptionName::Checksum => "checksum",
-            OptionName::Dict => "dict",
-            OptionName::Frame => "frame",
-            OptionName::Loose => "loose",
-            OptionName::MaxChain => "max-chain",
-            OptionName::Patch => "patch",
-            OptionName::Prefix => "prefix",
-            OptionName::StoreIfLarger => "store-if-larger",
-            OptionName::Window => "window",
-        }
-    }
-
-    /// What it takes, in words; nothing for an option that is only named.
-    pub(super) fn values(self) -> &'static str {
-        match self {
-            OptionName::Checksum | OptionName::StoreIfLarger => "yes or no",
-            OptionName::Dict => "a size such as 112k, or file",
-            OptionName::Frame => "magicless or standard",
-            OptionName::Loose => "a level",
-            OptionName::MaxChain => "a number of deltas",
-            OptionName::Patch | OptionName::Prefix => "",
-            OptionName::Window => "a binary logarithm from 10 to 27",
-        }
-    }
-
-    pub(super) fn applies_to(self, algorithm: Algorithm) -> bool {
-        match self {
-            OptionName::Checksum => !algorithm.is_zlib_family(),
-            OptionName::StoreIfLarger => !algorithm.is_zlib_family() && algorithm != Algorithm::Store,
-            OptionName::Dict => algorithm.longest_dictionary().is_some(),
-            OptionName::Frame | OptionName::MaxChain | OptionName::Patch | OptionName::Prefix | OptionName::Window => {
-                algorithm == Algorithm::Zstd
-            }
-            OptionName::Loose => algorithm.levels().is_some(),
-        }
-    }
-}
+const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd::frame::MAX_WINDOW_LOG;
 
 /// A part while its options are read.
 struct Part {

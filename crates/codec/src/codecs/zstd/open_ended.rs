@@ -5,11 +5,11 @@ use std::io::BufRead;
 use zstd_safe::zstd_sys::ZSTD_ErrorCode;
 use zstd_safe::{OutBuffer, ResetDirective};
 
+use super::frame::FRAME;
 use super::{Delivered, Zstd, damaged, decode_step, failed, is, no_context};
-use crate::codec::PayloadSink;
-use crate::codecs::zstd_frame::FRAME;
+use crate::codec::{OpenEnded, PayloadSink};
 use crate::error::{CodecError, FoundLength};
-use crate::revlog::{GrowingPayload, OpenEnded};
+use crate::growing::GrowingPayload;
 use crate::source::PIECE_LEN;
 use crate::stored::StoredBytes;
 

@@ -3,10 +3,9 @@
 use std::io::{self, BufRead, Read};
 
 use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, payload_len};
-use crate::codec::PayloadSink;
+use crate::codec::{PayloadSink, UNUSED_LEVEL};
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
-use crate::decoder::UNUSED_LEVEL;
 use crate::error::{CodecError, FoundLength};
 use crate::file::{FileForm, gzip};
 use crate::source::PIECE_LEN;

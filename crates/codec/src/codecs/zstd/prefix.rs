@@ -2,8 +2,8 @@
 
 use zstd_safe::{CCtx, ResetDirective};
 
-use super::zstd::failed;
-use super::zstd_frame::FRAME;
+use super::failed;
+use super::frame::FRAME;
 use crate::checksum;
 use crate::error::CodecError;
 

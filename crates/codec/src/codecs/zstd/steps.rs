@@ -2,8 +2,8 @@
 
 use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
-use super::steps::{Inflater, Step};
-use super::zstd::{Zstd, damaged, failed};
+use super::{Zstd, damaged, failed};
+use crate::codecs::steps::{Inflater, Step};
 use crate::error::CodecError;
 
 /// The decompressing half of zstd. It takes its windows when a frame needs them, and keeps them for the next.

@@ -109,13 +109,3 @@ pub(crate) fn reserve(buffer: &mut Vec<u8>, room: usize, codec: &'static str) ->
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
     CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::More }
 }
-
-/// A codec whose chunks find their own end, also when the payload's length is not known.
-pub(crate) trait OpenEnded: Send {
-    /// Decodes the chunk that is all of `stored` and appends its payload to `payload`; returns the payload's length.
-    ///
-    /// # Errors
-    /// When the chunk is damaged, does not end with `stored`, or its payload is longer than `limit`. What was appended
-    /// is then unspecified.
-    fn decode_to_end(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError>;
-}

@@ -1,10 +1,10 @@
-//! All facts of one codec, as each file of [`crate::codecs`] states them.
+//! All facts of one codec, as each file of this folder states them.
 
-use crate::algorithm::Levels;
-use crate::codec::{Capabilities, Codec};
-use crate::codecs::steps::Inflater;
+use std::ops::RangeInclusive;
+
+use super::steps::Inflater;
+use crate::codec::{Capabilities, Codec, OpenEnded};
 use crate::error::CodecError;
-use crate::revlog::OpenEnded;
 use crate::tag::Body;
 
 /// Makes a decoder in steps.
@@ -38,4 +38,32 @@ pub(crate) struct CodecDescriptor {
     pub(crate) new_open_ended: Option<fn() -> Box<dyn OpenEnded>>,
     /// A decoder in steps, without dictionary; `None` for codecs that have none, or none without more to say.
     pub(crate) new_inflater: Option<NewInflater>,
+}
+
+/// The levels a codec takes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Levels {
+    /// Every level, bounds included: from the fastest to the slowest, but for `lz4`, whose levels are accelerations.
+    pub range: RangeInclusive<i32>,
+    /// A level inside the range that is not one, because the implementation gives it another meaning.
+    pub except: Option<i32>,
+    /// The level when none is typed.
+    pub default: i32,
+}
+
+impl Levels {
+    /// Whether `level` can be asked for.
+    pub fn contains(&self, level: i32) -> bool {
+        self.range.contains(&level) && self.except != Some(level)
+    }
+}
+
+impl std::fmt::Display for Levels {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}..{}", self.range.start(), self.range.end())?;
+        match self.except {
+            Some(level) => write!(f, " without {level}"),
+            None => Ok(()),
+        }
+    }
 }
