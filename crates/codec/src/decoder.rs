@@ -8,16 +8,14 @@ use std::io::{BufRead, Read, Write};
 use crate::BLOCK_LEN;
 use crate::codec::{Codec, PayloadSink, UNUSED_LEVEL};
 use crate::codecs::zstd::Zstd;
-use crate::decoders::{BodyCodecs, Decoders, DeflateReader, Lz4Reader, ZlibReader};
+use crate::decoders::{Decoders, DeflateReader, Lz4Reader, ZlibReader};
 use crate::dictionary::Dictionaries;
-use crate::error::{CodecError, FoundLength};
-use crate::leb128;
+use crate::error::{CodecError, check_limit, expect_all_taken, expect_payload_len};
+use crate::growing::{PushedPayload, is_plausible_len, new_room};
+use crate::opening::{BLOCKED_BODY, Opening, TakenOpening, claimed_len, take_blocked_len};
 use crate::spec::CodecSpec;
 use crate::stored::StoredBytes;
-use crate::tag::{BaseUse, Body, Opening, TAG_LEN, Tag, TakenOpening};
-
-/// How messages name a chunk of several blocks.
-const BLOCKED_BODY: &str = "blocked body";
+use crate::tag::{BaseUse, Body, TAG_LEN, Tag};
 
 /// Decodes chunks of every codec, with contexts that are made when first needed and then reused.
 pub struct ChunkDecoder {
@@ -74,11 +72,7 @@ impl ChunkDecoder {
     /// The payload length that the chunk at the start of `stored`, one that uses its base, claims itself.
     pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
         match Opening::of(stored) {
-            Ok(Opening::Tagged(tag)) if tag.needs_base => {
-                let mut zstd = Zstd::new(UNUSED_LEVEL, false);
-                zstd.set_checksum(tag.checksum);
-                zstd.content_size(after(stored, tag.len())).ok().flatten()
-            }
+            Ok(Opening::Tagged(tag)) if tag.needs_base => claimed_len(tag, stored, tag.body.name()).ok(),
             _ => None,
         }
     }
@@ -112,14 +106,50 @@ impl ChunkDecoder {
     /// When the chunk does not hold exactly `payload.len()` bytes, is damaged, or its checksum does not
     /// match. The content of `payload` is then unspecified.
     pub fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
-        let opening = Opening::of(stored)?;
+        self.decode_opened(Opening::of(stored)?, stored, payload)
+    }
+
+    /// As [`decode`](ChunkDecoder::decode), for a chunk whose opening was read before.
+    #[inline]
+    pub(crate) fn decode_opened(
+        &mut self,
+        opening: Opening,
+        stored: &[u8],
+        payload: &mut [u8],
+    ) -> Result<usize, CodecError> {
         if let Opening::Tagged(tag) = opening
             && tag.blocked
         {
             return self.decode_blocks(tag, stored, payload);
         }
-        let (codec, body_start) = self.codec_for(opening)?;
+        let body_start = opening.body_start();
+        let codec = self.codec_for(opening)?;
         Ok(body_start + codec.decode(after(stored, body_start), payload)?)
+    }
+
+    /// Decodes the chunk that is all of `stored`, one that claims `claimed` payload bytes, and appends its payload to `payload`; returns
+    /// the payload's length. `codec` names the chunk in errors.
+    ///
+    /// # Errors
+    /// As [`decode`](ChunkDecoder::decode); also when the payload is longer than `limit`, and when the chunk does not end with
+    /// `stored`. What was appended is then unspecified.
+    pub(crate) fn append_claimed(
+        &mut self,
+        opening: Opening,
+        stored: &[u8],
+        (claimed, limit): (u64, usize),
+        codec: &'static str,
+        payload: &mut Vec<u8>,
+    ) -> Result<usize, CodecError> {
+        let length = check_limit(codec, claimed, limit)?;
+        let taken = if is_plausible_len(length, stored.len(), 0) {
+            self.decode_opened(opening, stored, new_room(payload, length, codec)?)? as u64
+        } else {
+            let mut growing = PushedPayload::new(payload, length);
+            self.decode_stream(stored, claimed, &mut |piece| growing.push(piece))?
+        };
+        expect_all_taken(codec, taken, stored.len() as u64)?;
+        Ok(length)
     }
 
     /// Fills `prefix` with the first bytes of the payload of the chunk at the start of `stored`; returns how
@@ -139,8 +169,7 @@ impl ChunkDecoder {
             let mut rest = after(stored, TAG_LEN);
             return self.decode_blocks_prefix(Blocks::open(tag, StoredBytes::new(&mut rest, BLOCKED_BODY))?, prefix);
         }
-        let (codec, body_start) = self.codec_for(opening)?;
-        codec.decode_prefix(after(stored, body_start), prefix)
+        self.codec_for(opening)?.decode_prefix(after(stored, opening.body_start()), prefix)
     }
 
     /// As [`decode_prefix`](ChunkDecoder::decode_prefix), from a source of stored bytes, of which it may take more than
@@ -156,8 +185,7 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_prefix(Blocks::open(tag, stored)?, prefix);
         }
-        let (codec, _) = self.codec_for(start.opening)?;
-        codec.decode_prefix_from(&mut start.body().chain(stored), prefix)
+        self.codec_for(start.opening)?.decode_prefix_from(&mut start.body().chain(stored), prefix)
     }
 
     /// Decodes the chunk at the start of `stored` and hands its payload of `payload_len` bytes to `sink` in
@@ -196,9 +224,9 @@ impl ChunkDecoder {
         {
             return self.decode_blocks_stream(Blocks::open(tag, stored)?, payload_len, sink);
         }
-        let (codec, body_start) = self.codec_for(start.opening)?;
+        let codec = self.codec_for(start.opening)?;
         let body_len = codec.decode_stream(&mut start.body().chain(stored), payload_len, sink)?;
-        Ok(body_start as u64 + body_len)
+        Ok(start.opening.body_start() as u64 + body_len)
     }
 
     /// The name of the format that the chunk at the start of `stored` has, for messages: `zlib`, `zstd (standard frame)`,
@@ -215,21 +243,19 @@ impl ChunkDecoder {
         }
     }
 
-    /// The codec for an unblocked chunk, and where its body starts.
-    fn codec_for(&mut self, opening: Opening) -> Result<(&mut dyn Codec, usize), CodecError> {
+    /// The codec for an unblocked chunk.
+    fn codec_for(&mut self, opening: Opening) -> Result<&mut dyn Codec, CodecError> {
         match opening {
             Opening::ZlibStream { preset: None } => {
                 let reader = self.decoders.zlib;
-                Ok((self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut(), 0))
+                Ok(self.zlib_stream.get_or_insert_with(|| reader.new_codec()).as_mut())
             }
             Opening::ZlibStream { preset: Some(adler32) } => {
                 let found = || CodecError::NoSuchDictionary { found: format!("one with Adler-32 {adler32:08x}") };
                 let (number, _) = self.dictionaries.by_adler32(adler32).ok_or_else(found)?;
-                Ok((self.with_dictionary(number, DictionaryUser::ZlibStream)?, 0))
+                self.with_dictionary(number, DictionaryUser::ZlibStream)
             }
-            Opening::StandardZstdFrame => {
-                Ok((self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true)), 0))
-            }
+            Opening::StandardZstdFrame => Ok(self.zstd_standard.get_or_insert_with(|| Zstd::new(UNUSED_LEVEL, true))),
             Opening::Tagged(tag) if tag.needs_base => Err(CodecError::BaseNeeded { codec: tag.body.name() }),
             Opening::Tagged(tag) => {
                 let codec = match tag.dictionary {
@@ -237,7 +263,7 @@ impl ChunkDecoder {
                     None => self.bodies.codec_for(self.decoders, tag),
                 };
                 codec.set_checksum(tag.checksum);
-                Ok((codec, tag.len()))
+                Ok(codec)
             }
         }
     }
@@ -266,9 +292,9 @@ impl ChunkDecoder {
     fn decode_blocks(&mut self, outer: Tag, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = after(stored, TAG_LEN);
         let mut blocks = Blocks::open(outer, StoredBytes::new(&mut rest, BLOCKED_BODY))?;
-        blocks.expect_payload_len(payload.len() as u64)?;
+        expect_payload_len(BLOCKED_BODY, payload.len() as u64, blocks.payload_len)?;
         for block in payload.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
             let body_len = codec.decode(blocks.stored.at_hand()?, block)?;
             blocks.stored.advance(body_len);
         }
@@ -283,7 +309,7 @@ impl ChunkDecoder {
         let length = usize::try_from(blocks.payload_len).map_or(prefix.len(), |length| length.min(prefix.len()));
         let wanted = prefix.get_mut(..length).unwrap_or_default();
         for part in wanted.chunks_mut(BLOCK_LEN) {
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
             if part.len() == BLOCK_LEN {
                 let mut room = part;
                 codec.decode_stream(&mut blocks.stored, BLOCK_LEN as u64, &mut |piece| room.write_all(piece))?;
@@ -291,10 +317,7 @@ impl ChunkDecoder {
             }
             // The last part; nothing is read after it, so where its chunk ends is of no interest.
             let filled = codec.decode_prefix_from(&mut blocks.stored, part)?;
-            if filled < part.len() {
-                let (expected, found) = (part.len() as u64, FoundLength::Exactly(filled as u64));
-                return Err(CodecError::PayloadLength { codec: BLOCKED_BODY, expected, found });
-            }
+            expect_payload_len(BLOCKED_BODY, part.len() as u64, filled as u64)?;
         }
         Ok(length)
     }
@@ -305,11 +328,11 @@ impl ChunkDecoder {
         payload_len: u64,
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
-        blocks.expect_payload_len(payload_len)?;
+        expect_payload_len(BLOCKED_BODY, payload_len, blocks.payload_len)?;
         let mut remaining = payload_len;
         while remaining > 0 {
             let block_len = remaining.min(BLOCK_LEN as u64);
-            let (codec, _) = self.codec_for(blocks.next_opening()?)?;
+            let codec = self.codec_for(blocks.next_opening()?)?;
             codec.decode_stream(&mut blocks.stored, block_len, sink)?;
             remaining -= block_len;
         }
@@ -327,20 +350,8 @@ struct Blocks<'a, R: BufRead + ?Sized> {
 impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
     /// Starts behind the tag byte, already parsed as `outer`, and takes the payload length.
     fn open(outer: Tag, mut stored: StoredBytes<'a, R>) -> Result<Self, CodecError> {
-        let payload_len = leb128::read(&mut stored)?;
-        if payload_len <= BLOCK_LEN as u64 {
-            let found = format!("{payload_len} payload bytes");
-            return Err(CodecError::Corrupt { codec: BLOCKED_BODY, expected: "a payload above one block", found });
-        }
+        let payload_len = take_blocked_len(&mut stored)?;
         Ok(Blocks { outer, stored, payload_len })
-    }
-
-    fn expect_payload_len(&self, expected: u64) -> Result<(), CodecError> {
-        if self.payload_len == expected {
-            return Ok(());
-        }
-        let found = FoundLength::Exactly(self.payload_len);
-        Err(CodecError::PayloadLength { codec: BLOCKED_BODY, expected, found })
     }
 
     /// Takes the tag byte of the next block, which is of the outer body or stored, unblocked, and checked alike.
@@ -348,14 +359,7 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
         let [byte] = self.stored.take_array()?;
         // Where a zlib stream or a standard zstd frame could start there is no tag byte either.
         match Tag::parse(&[byte]) {
-            Ok(tag)
-                if !tag.blocked
-                    && !tag.needs_base
-                    && tag.checksum == self.outer.checksum
-                    && (tag.body == self.outer.body || tag.body == Body::Store) =>
-            {
-                Ok(Opening::Tagged(tag))
-            }
+            Ok(tag) if tag.is_block_of(self.outer) => Ok(Opening::Tagged(tag)),
             _ => Err(CodecError::Corrupt {
                 codec: BLOCKED_BODY,
                 expected: "a block's tag byte that suits the first",
@@ -367,4 +371,22 @@ impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
 
 fn after(stored: &[u8], position: usize) -> &[u8] {
     stored.get(position..).unwrap_or_default()
+}
+
+/// How many bodies a tag byte can tell apart.
+const BODY_NUMBERS: usize = 16;
+
+/// The codec of each tagged body, by the body's number, made when first needed.
+#[derive(Default)]
+struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
+
+impl BodyCodecs {
+    /// The codec that reads what follows `tag`.
+    fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
+        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
+        let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];
+        let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
+        codec.set_checksum(tag.checksum);
+        codec
+    }
 }

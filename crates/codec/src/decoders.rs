@@ -13,7 +13,7 @@ use crate::codecs::{liblz4, lz4_flex};
 use crate::error::CodecError;
 use crate::form::SharedFormat;
 use crate::spec::CodecSpec;
-use crate::tag::{Body, Tag};
+use crate::tag::Body;
 
 /// Which implementation reads RFC 1950 streams; all of them read every stream without a preset dictionary. One with a
 /// dictionary (`FDICT`) is for stock zlib, whatever the reader.
@@ -350,24 +350,6 @@ fn one_of(names: Vec<&str>) -> String {
     match names.split_last() {
         Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
         _ => names.concat(),
-    }
-}
-
-/// How many bodies a tag byte can tell apart.
-const BODY_NUMBERS: usize = 16;
-
-/// The codec of each tagged body, by the body's number, made when first needed.
-#[derive(Default)]
-pub(crate) struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
-
-impl BodyCodecs {
-    /// The codec that reads what follows `tag`.
-    pub(crate) fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
-        #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
-        let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];
-        let codec = slot.get_or_insert_with(|| decoders.new_codec(tag.body)).as_mut();
-        codec.set_checksum(tag.checksum);
-        codec
     }
 }
 

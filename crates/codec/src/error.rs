@@ -225,6 +225,37 @@ pub(crate) fn reserve_chunk(out: &mut Vec<u8>, most: usize) -> Result<(), CodecE
     out.try_reserve(most).map_err(no_memory)
 }
 
+/// Compares the payload length that a body claims or holds with the one that the caller expects.
+///
+/// # Errors
+/// When they differ.
+pub(crate) fn expect_payload_len(codec: &'static str, expected: u64, found: u64) -> Result<(), CodecError> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(found) })
+}
+
+/// Checks that a payload of `length` bytes is within the caller's limit, and returns `length` as a length in memory.
+///
+/// # Errors
+/// When it is longer.
+pub(crate) fn check_limit(codec: &'static str, length: u64, limit: usize) -> Result<usize, CodecError> {
+    let too_long = || CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::Exactly(length) };
+    usize::try_from(length).ok().filter(|length| *length <= limit).ok_or_else(too_long)
+}
+
+/// Checks that a chunk took all of the `available` stored bytes that were given for it.
+///
+/// # Errors
+/// When bytes are left.
+pub(crate) fn expect_all_taken(codec: &'static str, taken: u64, available: u64) -> Result<(), CodecError> {
+    if taken == available {
+        return Ok(());
+    }
+    Err(CodecError::TrailingBytes { codec, expected: taken, found: available })
+}
+
 impl CodecError {
     /// Wraps an error of the reader that payloads come from.
     pub(crate) fn reading_payload(source: io::Error) -> Self {

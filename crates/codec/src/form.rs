@@ -1,7 +1,9 @@
 //! What a chunk's first bytes say about how it holds its payload, without decoding it.
 
+use crate::opening::Opening;
+use crate::opening::revlog::RevlogOpening;
 use crate::spec::{CodecChoice, CodecSpec};
-use crate::tag::{BaseUse, Body, Opening, Tag};
+use crate::tag::{BaseUse, Body, Tag};
 
 /// How a chunk holds its payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -41,10 +43,10 @@ impl StoredForm {
 
     /// The form of a revlog's chunk that is all of `stored`; `None` where no chunk can begin so.
     pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
-        match stored.first() {
-            None | Some(0x00 | b'u') => Some(StoredForm::Raw),
-            Some(b'x' | b'(' | b'4') => Some(StoredForm::Plain),
-            Some(_) => Tag::parse(stored).ok().map(StoredForm::of_tag),
+        match RevlogOpening::of(stored).ok()? {
+            RevlogOpening::Empty | RevlogOpening::RawAsItIs | RevlogOpening::Raw => Some(StoredForm::Raw),
+            RevlogOpening::ZlibStream | RevlogOpening::ZstdFrame | RevlogOpening::Lz4 => Some(StoredForm::Plain),
+            RevlogOpening::Tagged(tag) => Some(StoredForm::of_tag(tag)),
         }
     }
 
@@ -93,14 +95,11 @@ impl SharedFormat {
 
     /// The same for a revlog's chunk.
     pub fn of_revlog_chunk(stored: &[u8]) -> Option<Self> {
-        match stored.first() {
-            Some(b'x') => Some(SharedFormat::Zlib),
-            Some(b'4') => Some(SharedFormat::Lz4),
-            None | Some(0x00 | b'u' | b'(') => None,
-            Some(_) => {
-                let tag = Tag::parse(stored).ok().filter(|tag| tag.dictionary.is_none() && !tag.needs_base)?;
-                SharedFormat::of_body(tag.body)
-            }
+        match RevlogOpening::of(stored).ok()? {
+            RevlogOpening::ZlibStream => Some(SharedFormat::Zlib),
+            RevlogOpening::Lz4 => Some(SharedFormat::Lz4),
+            RevlogOpening::Tagged(tag) if tag.dictionary.is_none() => SharedFormat::of_body(tag.body),
+            _ => None,
         }
     }
 

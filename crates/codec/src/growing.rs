@@ -12,6 +12,22 @@ const LEAST_ROOM: usize = 128;
 /// A buffer that lacks so much room, in bytes, may double: many payloads go into one.
 const SMALL_ROOM: usize = 64 << 10;
 
+/// A payload of at most this many bytes is plausible, whatever claims it.
+const PLAUSIBLE_LEN: usize = 1 << 20;
+
+/// How many times as long as its stored bytes a plausible payload may be,
+const PLAUSIBLE_EXPANSION: usize = 255;
+
+/// and how many times as long as its base on top of that, where it has one.
+const PLAUSIBLE_COPIES: usize = 4;
+
+/// Whether room is made at once for a payload that `stored_len` bytes with a base of `base_len` bytes claim; without a base, its length
+/// is 0.
+pub(crate) fn is_plausible_len(payload_len: usize, stored_len: usize, base_len: usize) -> bool {
+    let expanded = stored_len.saturating_mul(PLAUSIBLE_EXPANSION);
+    payload_len <= expanded.saturating_add(base_len.saturating_mul(PLAUSIBLE_COPIES)).max(PLAUSIBLE_LEN)
+}
+
 /// Room for a payload at the end of a buffer: it grows while bytes really arrive, and never beyond the limit.
 ///
 /// Whoever gives up on a payload truncates the buffer; [`finish`](Self::finish) does so at the payload's end.
@@ -108,4 +124,48 @@ pub(crate) fn reserve(buffer: &mut Vec<u8>, room: usize, codec: &'static str) ->
 /// The error for a payload that goes on behind `limit` bytes.
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
     CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::More }
+}
+
+/// A payload whose claimed length is not plausible, at the end of a buffer: room is made as its pieces arrive.
+pub(crate) struct PushedPayload<'a> {
+    buffer: &'a mut Vec<u8>,
+    start: usize,
+    claimed: usize,
+}
+
+impl<'a> PushedPayload<'a> {
+    /// An empty payload, which is to have `claimed` bytes.
+    pub(crate) fn new(buffer: &'a mut Vec<u8>, claimed: usize) -> Self {
+        PushedPayload { start: buffer.len(), buffer, claimed }
+    }
+
+    /// Appends the next piece.
+    ///
+    /// # Errors
+    /// When there is no memory for it.
+    pub(crate) fn push(&mut self, piece: &[u8]) -> std::io::Result<()> {
+        let PushedPayload { buffer, start, claimed } = self;
+        if buffer.capacity() - buffer.len() < piece.len() {
+            let filled = buffer.len() - *start;
+            let room = doubled_room(filled.saturating_add(piece.len()), *claimed).unwrap_or(*claimed);
+            buffer.try_reserve_exact(room.saturating_sub(filled))?;
+        }
+        buffer.extend_from_slice(piece);
+        Ok(())
+    }
+}
+
+/// Makes `length` bytes of room at the end of `buffer`.
+///
+/// # Errors
+/// When there is no memory for that.
+pub(crate) fn new_room<'a>(
+    buffer: &'a mut Vec<u8>,
+    length: usize,
+    codec: &'static str,
+) -> Result<&'a mut [u8], CodecError> {
+    let start = buffer.len();
+    reserve(buffer, length, codec)?;
+    buffer.resize(start.saturating_add(length), 0);
+    Ok(buffer.get_mut(start..).unwrap_or_default())
 }

@@ -10,7 +10,7 @@
 
 use std::io::BufRead;
 
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_payload_len};
 use crate::stored::StoredBytes;
 
 /// The longest encoding of a 64-bit number, in bytes.
@@ -57,6 +57,18 @@ pub(crate) fn read<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Resu
         }
     }
     Err(CodecError::Length { codec, found: "one that overflows 64 bits" })
+}
+
+/// Takes a payload's length, which must be `expected`.
+///
+/// # Errors
+/// As [`read`], and when it is another length.
+pub(crate) fn read_expected<R: BufRead + ?Sized>(
+    stored: &mut StoredBytes<'_, R>,
+    expected: u64,
+) -> Result<(), CodecError> {
+    let claimed = read(stored)?;
+    expect_payload_len(stored.codec(), expected, claimed)
 }
 
 #[cfg(test)]

@@ -47,6 +47,7 @@ mod growing;
 mod kind;
 mod kind_encoders;
 mod leb128;
+mod opening;
 mod push_decoder;
 mod revlog;
 mod source;

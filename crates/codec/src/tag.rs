@@ -10,10 +10,7 @@
 //!
 //! A zlib header's low nibble is 8 (RFC 1950, `CM`), so no tag byte can be taken for one.
 
-use std::io::BufRead;
-
 use crate::error::CodecError;
-use crate::stored::StoredBytes;
 
 /// Bytes that a tag takes.
 pub(crate) const TAG_LEN: usize = 1;
@@ -24,14 +21,13 @@ const BLOCKED: u8 = 0x20;
 const DICTIONARY: u8 = 0x40;
 const NO_CHECKSUM: u8 = 0x80;
 
-/// The low nibble of the first byte of every RFC 1950 stream.
+/// The low nibble of the first byte of every RFC 1950 stream, and of a standard zstd frame.
 const ZLIB_NIBBLE: u8 = 8;
 
-/// The flag of an RFC 1950 header, in its second byte, behind which the dictionary's Adler-32 follows (`FDICT`).
-const PRESET_DICTIONARY: u8 = 0x20;
-
-/// As many bytes as tell the openings apart: fewer than any chunk without a tag byte has.
-const LONGEST_OPENING: usize = 6;
+/// Whether a chunk that begins with this byte has no tag: RFC 1950 streams and standard zstd frames have none.
+pub(crate) fn is_untagged(first: u8) -> bool {
+    first & BODY_MASK == ZLIB_NIBBLE
+}
 
 /// What follows a tag byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,25 +78,25 @@ impl Body {
         let facts = |number, name| BodyFacts {
             number,
             name,
+            layout: BodyLayout::Stream,
             takes_dictionary: false,
-            is_blocked_when_long: false,
             revlog_requirement: None,
         };
         let with_dictionary = |facts| BodyFacts { takes_dictionary: true, ..facts };
-        let blocked = |facts| BodyFacts { is_blocked_when_long: true, ..facts };
+        let laid_out = |layout, facts| BodyFacts { layout, ..facts };
         let in_revlogs = |facts, requirement| BodyFacts { revlog_requirement: Some(requirement), ..facts };
         match self {
-            Body::Store => facts(1, "store"),
-            Body::Zstd => with_dictionary(facts(2, "zstd")),
-            Body::Lz4 => with_dictionary(blocked(facts(3, "lz4"))),
-            Body::Snappy => in_revlogs(blocked(facts(4, "snappy")), "exp-compression-snappy"),
-            Body::Lzo => in_revlogs(blocked(facts(5, "lzo")), "exp-compression-lzo"),
+            Body::Store => laid_out(BodyLayout::Store, facts(1, "store")),
+            Body::Zstd => with_dictionary(laid_out(BodyLayout::Frame, facts(2, "zstd"))),
+            Body::Lz4 => with_dictionary(laid_out(BodyLayout::Block, facts(3, "lz4"))),
+            Body::Snappy => in_revlogs(laid_out(BodyLayout::Block, facts(4, "snappy")), "exp-compression-snappy"),
+            Body::Lzo => in_revlogs(laid_out(BodyLayout::Block, facts(5, "lzo")), "exp-compression-lzo"),
             Body::Brotli => in_revlogs(facts(6, "brotli"), "exp-compression-brotli"),
             Body::Lzma => in_revlogs(facts(7, "lzma"), "exp-compression-lzma"),
             Body::Xz => in_revlogs(facts(9, "xz"), "exp-compression-xz"),
             Body::Bzip2 => in_revlogs(facts(10, "bzip2"), "exp-compression-bzip2"),
             Body::Deflate => in_revlogs(with_dictionary(facts(11, "deflate")), "exp-compression-deflate"),
-            Body::ZstdPatch => facts(12, "zstd patch"),
+            Body::ZstdPatch => laid_out(BodyLayout::Frame, facts(12, "zstd patch")),
         }
     }
 
@@ -131,8 +127,26 @@ impl Body {
 
     /// Whether a payload too long for the codec is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
-        self.facts().is_blocked_when_long
+        self.layout() == BodyLayout::Block
     }
+
+    /// How the body is laid out.
+    pub(crate) fn layout(self) -> BodyLayout {
+        self.facts().layout
+    }
+}
+
+/// What stands before the compressed bytes of a body that is not blocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BodyLayout {
+    /// The payload's length, then the payload itself.
+    Store,
+    /// The lengths of payload and block: the block does not say where it ends.
+    Block,
+    /// The payload's length: the stream says where it ends.
+    Stream,
+    /// Nothing: a zstd frame says it all.
+    Frame,
 }
 
 /// The facts of a body.
@@ -140,7 +154,7 @@ struct BodyFacts {
     number: u8,
     name: &'static str,
     takes_dictionary: bool,
-    is_blocked_when_long: bool,
+    layout: BodyLayout,
     revlog_requirement: Option<&'static str>,
 }
 
@@ -190,6 +204,18 @@ impl Tag {
         TAG_LEN + usize::from(self.dictionary.is_some())
     }
 
+    /// The bytes that a tag takes which begins with `first`.
+    pub(crate) fn len_of(first: u8) -> usize {
+        TAG_LEN + usize::from(first & DICTIONARY != 0)
+    }
+
+    /// Whether a chunk with this tag can be a block of the blocked chunk whose tag is `outer`: one of the same body or stored,
+    /// that needs nothing else, and is checked alike.
+    pub(crate) fn is_block_of(self, outer: Tag) -> bool {
+        let is_plain = !self.blocked && !self.needs_base && self.dictionary.is_none();
+        is_plain && self.checksum == outer.checksum && (self.body == outer.body || self.body == Body::Store)
+    }
+
     /// How the body uses the base's content.
     pub(crate) fn base_use(self) -> BaseUse {
         match (self.needs_base, self.body) {
@@ -234,72 +260,6 @@ impl Tag {
             (true, None) => return Err(CodecError::Truncated { codec: "tag", available: TAG_LEN as u64 }),
         };
         Ok(Tag { body, checksum: tag & NO_CHECKSUM == 0, blocked, needs_base, dictionary })
-    }
-}
-
-/// What a chunk's first bytes say about it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Opening {
-    /// An RFC 1950 stream starts here; one with a preset dictionary names it by its Adler-32.
-    ZlibStream { preset: Option<u32> },
-    /// A standard zstd frame starts here.
-    StandardZstdFrame,
-    /// A tag byte, to be followed by its body.
-    Tagged(Tag),
-}
-
-impl Opening {
-    /// Looks at the first bytes of a chunk.
-    ///
-    /// # Errors
-    /// When there is no byte, or an invalid tag byte.
-    pub(crate) fn of(stored: &[u8]) -> Result<Self, CodecError> {
-        let first = *stored.first().ok_or(CodecError::EmptyChunk)?;
-        if first & BODY_MASK != ZLIB_NIBBLE {
-            return Tag::parse(stored).map(Opening::Tagged);
-        }
-        // 28 alone could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is no multiple of 31.
-        if stored.starts_with(&crate::codecs::zstd::frame::MAGIC) {
-            return Ok(Opening::StandardZstdFrame);
-        }
-        let preset = match stored {
-            [_, flags, a, b, c, d, ..] if flags & PRESET_DICTIONARY != 0 => Some(u32::from_be_bytes([*a, *b, *c, *d])),
-            _ => None,
-        };
-        Ok(Opening::ZlibStream { preset })
-    }
-}
-
-/// An opening that was taken from a source which cannot be asked to give bytes again.
-pub(crate) struct TakenOpening {
-    pub(crate) opening: Opening,
-    bytes: [u8; LONGEST_OPENING],
-    body_len: usize,
-}
-
-impl TakenOpening {
-    /// Takes as many bytes as it needs to tell the openings apart.
-    ///
-    /// # Errors
-    /// As [`Opening::of`], and when the source cannot be read.
-    pub(crate) fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<Self, CodecError> {
-        let mut bytes = [0; LONGEST_OPENING];
-        let (first, rest) = bytes.split_at_mut(TAG_LEN);
-        let mut taken = stored.take_into(first)?;
-        let more = match first.first() {
-            Some(first) if first & BODY_MASK == ZLIB_NIBBLE => rest.len(),
-            Some(first) if first & DICTIONARY != 0 => 1,
-            _ => 0,
-        };
-        taken += stored.take_into(rest.get_mut(..more).unwrap_or_default())?;
-        let opening = Opening::of(bytes.get(..taken).unwrap_or_default())?;
-        let body_len = if matches!(opening, Opening::Tagged(_)) { 0 } else { taken };
-        Ok(TakenOpening { opening, bytes, body_len })
-    }
-
-    /// The bytes taken that belong to the body: all where there is no tag byte.
-    pub(crate) fn body(&self) -> &[u8] {
-        self.bytes.get(..self.body_len).unwrap_or_default()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::BLOCK_LEN;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, FoundLength, expect_payload_len, reserve_chunk};
 use crate::leb128;
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
@@ -75,22 +75,36 @@ pub(crate) struct BlockCodec<C> {
     whole: Vec<u8>,
 }
 
-/// A body's lengths, checked against each other and against what one block may hold.
-struct Lengths {
-    payload: usize,
-    block: usize,
+/// The lengths with which a body starts, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct BlockLengths {
+    pub(crate) payload: u64,
+    pub(crate) block: u64,
 }
 
-impl Lengths {
-    fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, coder: &impl BlockCoder) -> Result<Self, CodecError> {
-        let corrupt = |expected, found| CodecError::Corrupt { codec: coder.body(), expected, found };
-        let payload = leb128::read(stored)?;
-        let block = leb128::read(stored)?;
-        let most_payload = block.saturating_mul(coder.max_expansion()).min(BLOCK_LEN as u64);
-        let most_block = coder.bound(BLOCK_LEN);
+impl BlockLengths {
+    /// Takes the lengths; they are only claims.
+    pub(crate) fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<Self, CodecError> {
+        Ok(BlockLengths { payload: leb128::read(stored)?, block: leb128::read(stored)? })
+    }
+
+    /// Checks the lengths against each other and against what one block may hold: `max_expansion` payload bytes for each of its own,
+    /// and at most `max_block` bytes. Returns payload length and block length.
+    ///
+    /// # Errors
+    /// When there can be no such block.
+    pub(crate) fn check(
+        self,
+        codec: &'static str,
+        max_expansion: u64,
+        max_block: usize,
+    ) -> Result<(usize, usize), CodecError> {
+        let BlockLengths { payload, block } = self;
+        let corrupt = |expected, found| CodecError::Corrupt { codec, expected, found };
+        let most_payload = block.saturating_mul(max_expansion).min(BLOCK_LEN as u64);
         match (usize::try_from(payload), usize::try_from(block)) {
-            (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= most_block => {
-                Ok(Lengths { payload: payload_len, block: block_len })
+            (Ok(payload_len), Ok(block_len)) if payload <= most_payload && block_len <= max_block => {
+                Ok((payload_len, block_len))
             }
             _ if payload <= most_payload => {
                 Err(corrupt("a block that 64 MiB of payload can need", format!("{block} bytes")))
@@ -101,13 +115,19 @@ impl Lengths {
             )),
         }
     }
+}
 
-    fn expect_payload(&self, expected: u64, codec: &'static str) -> Result<(), CodecError> {
-        if self.payload as u64 == expected {
-            return Ok(());
-        }
-        let found = FoundLength::Exactly(self.payload as u64);
-        Err(CodecError::PayloadLength { codec, expected, found })
+/// A body's lengths, checked.
+struct Lengths {
+    payload: usize,
+    block: usize,
+}
+
+impl Lengths {
+    fn take<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, coder: &impl BlockCoder) -> Result<Self, CodecError> {
+        let claimed = BlockLengths::take(stored)?;
+        let (payload, block) = claimed.check(coder.body(), coder.max_expansion(), coder.bound(BLOCK_LEN))?;
+        Ok(Lengths { payload, block })
     }
 }
 
@@ -204,7 +224,7 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, self.coder.body());
         let lengths = Lengths::take(&mut body, &self.coder)?;
-        lengths.expect_payload(payload.len() as u64, self.coder.body())?;
+        expect_payload_len(self.coder.body(), payload.len() as u64, lengths.payload as u64)?;
         self.decode_rest(&lengths, &mut body, || payload)?;
         Ok(stored.len() - rest.len())
     }
@@ -249,7 +269,7 @@ impl<C: BlockCoder> Codec for BlockCodec<C> {
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, self.coder.body());
         let lengths = Lengths::take(&mut body, &self.coder)?;
-        lengths.expect_payload(payload_len, self.coder.body())?;
+        expect_payload_len(self.coder.body(), payload_len, lengths.payload as u64)?;
         sink(self.decode_rest_to_whole(&lengths, &mut body)?).map_err(CodecError::delivering_payload)?;
         Ok(body.consumed())
     }

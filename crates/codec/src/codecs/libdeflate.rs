@@ -13,13 +13,12 @@ use libdeflate_sys as sys;
 
 use super::descriptor::CodecDescriptor;
 use super::descriptor::Levels;
-use super::rfc1950::expect_no_more;
 use super::wrapping::STREAM;
 use super::wrapping::Wrapping;
-use super::zlib::Zlib;
+use super::zlib::{Zlib, by_stock_zlib};
 use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink, UNUSED_LEVEL};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, FoundLength, expect_all_taken, reserve_chunk};
 use crate::growing::{doubled_room, reserve, too_long};
 
 /// The facts of `libdeflate`.
@@ -42,39 +41,6 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
 /// What libdeflate can do by itself.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
-
-/// What libdeflate cannot do by itself, for a codec whose field `$stock` does it on the same bytes; and the dictionaries that it cannot
-/// have.
-macro_rules! by_stock_zlib {
-    ($stock:ident) => {
-        fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-            self.$stock.decode_prefix_from(stored, prefix)
-        }
-
-        fn encode_stream(
-            &mut self,
-            payload: &mut dyn Read,
-            payload_len: u64,
-            stored: &mut dyn Write,
-        ) -> Result<u64, CodecError> {
-            self.$stock.encode_stream(payload, payload_len, stored)
-        }
-
-        fn decode_stream(
-            &mut self,
-            stored: &mut dyn BufRead,
-            payload_len: u64,
-            sink: &mut PayloadSink<'_>,
-        ) -> Result<u64, CodecError> {
-            self.$stock.decode_stream(stored, payload_len, sink)
-        }
-
-        fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-            Err(CodecError::NoDictionaries { codec: "libdeflate" })
-        }
-    };
-}
-pub(super) use by_stock_zlib;
 
 /// An owned compression context of the C library.
 struct Compressor(NonNull<sys::libdeflate_compressor>);
@@ -266,7 +232,7 @@ impl OpenEnded for Libdeflate {
         let mut room = first_room(stored.len(), payload.capacity() - payload.len(), limit);
         loop {
             if let Decompressed::Whole { consumed, produced } = decompressor.append(stored, room, payload)? {
-                expect_no_more(stored, consumed as u64)?;
+                expect_all_taken(STREAM, consumed as u64, stored.len() as u64)?;
                 return Ok(produced);
             }
             room = doubled_room(room, limit).ok_or_else(|| too_long(STREAM, limit))?;
@@ -293,5 +259,5 @@ impl Codec for Libdeflate {
 
     fn set_checksum(&mut self, _carried: bool) {}
 
-    by_stock_zlib!(zlib);
+    by_stock_zlib!("libdeflate", zlib);
 }

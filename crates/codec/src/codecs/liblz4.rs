@@ -1,13 +1,15 @@
-//! liblz4, the C library: what its fast and its high compression share.
+//! liblz4, the C library: what its two compressors share, the fast one (`lz4`) and that of high compression (`lz4hc`).
 
 #![allow(unsafe_code)]
 
 use std::ffi::{c_char, c_int, c_void};
 use std::ptr::NonNull;
 
+use super::block::{BlockCodec, BlockCoder};
 use super::lz4_block::{self, BLOCK, WINDOW};
+use crate::codec::Capabilities;
 use crate::dictionary::Dictionary;
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_payload_len};
 
 // `lz4_sys` declares what its wrapper uses, and dictionaries are not among that. This is the declaration of lz4.h.
 unsafe extern "C" {
@@ -30,7 +32,7 @@ pub(crate) fn version() -> String {
 }
 
 /// A state of the library's, of some 16 KiB (fast) or 256 KiB (high compression).
-pub(super) struct Stream {
+pub(crate) struct Stream {
     state: NonNull<c_void>,
     free: unsafe extern "C" fn(*mut c_void) -> c_int,
 }
@@ -73,29 +75,20 @@ impl Drop for Stream {
 }
 
 /// The part of a dictionary that blocks can refer to: its last 64 KiB.
-pub(super) fn reachable(dictionary: &Dictionary) -> &[u8] {
+fn reachable(dictionary: &Dictionary) -> &[u8] {
     let bytes = dictionary.bytes();
     bytes.get(bytes.len().saturating_sub(WINDOW)..).unwrap_or_default()
 }
 
 /// A dictionary with a state that holds its positions, so that no payload pays for loading it.
-pub(super) struct PreparedDictionary {
+pub(crate) struct PreparedDictionary {
     /// Points into `dictionary`, which therefore is kept as long.
     pub(super) stream: Stream,
-    pub(super) dictionary: Dictionary,
-}
-
-impl PreparedDictionary {
-    /// Loads `dictionary` into `stream` by `load`, which gets the bytes that are of use.
-    pub(super) fn new(mut stream: Stream, dictionary: &Dictionary, load: impl FnOnce(&mut Stream, &[u8])) -> Self {
-        let dictionary = dictionary.clone();
-        load(&mut stream, reachable(&dictionary));
-        PreparedDictionary { stream, dictionary }
-    }
+    dictionary: Dictionary,
 }
 
 /// A payload and the room for its block, as the library's functions take them.
-pub(super) struct Buffers {
+pub(crate) struct Buffers {
     pub(super) source: *const c_char,
     pub(super) source_len: c_int,
     pub(super) target: *mut c_char,
@@ -108,7 +101,7 @@ static EMPTY: [u8; 1] = [0];
 impl Buffers {
     /// # Errors
     /// When `payload` is longer than the library takes.
-    pub(super) fn new(payload: &[u8], room: &mut [u8]) -> Result<Self, CodecError> {
+    fn new(payload: &[u8], room: &mut [u8]) -> Result<Self, CodecError> {
         // The library computes "the end less twelve bytes" and compares it with the start. An empty slice may lie at
         // address 1, where that wraps around: an empty payload is given a real address.
         let source = if payload.is_empty() { EMPTY.as_ptr() } else { payload.as_ptr() };
@@ -122,12 +115,107 @@ impl Buffers {
     }
 }
 
-/// The length of a block, as the library's functions return it.
-///
-/// # Errors
-/// When they report that the block did not fit, or the payload was too long.
-pub(super) fn block_len(returned: c_int) -> Result<usize, CodecError> {
-    usize::try_from(returned).ok().filter(|length| *length > 0).ok_or_else(|| failed("the block does not fit"))
+/// What the codecs of the library can do.
+pub(super) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..super::block::CAPABILITIES };
+
+/// One of the library's compressors at one level.
+pub(crate) trait Compressor: Send {
+    /// The name that a codec spec begins with.
+    const NAME: &'static str;
+
+    /// A new state of the compressor's kind.
+    ///
+    /// # Errors
+    /// When memory is short.
+    fn new_stream(&self) -> Result<Stream, CodecError>;
+
+    /// Makes `stream` hold the positions of `bytes`, of which there are at most 64 KiB.
+    ///
+    /// # Safety
+    /// `stream` must be a new state of this compressor, and `bytes` must not be freed before it.
+    unsafe fn load(&self, stream: &mut Stream, bytes: &[u8]);
+
+    /// Writes the block of the payload in `buffers` to the room there; returns what the library does. Keeps pointers to the payload and
+    /// to the dictionary's state in `stream`, which the next call resets before use; the dictionary's state is only read.
+    ///
+    /// # Safety
+    /// `stream` and the dictionary's state must be of this compressor, and `buffers` those of borrowed slices.
+    unsafe fn compress(&self, stream: &mut Stream, dictionary: Option<&PreparedDictionary>, buffers: &Buffers)
+    -> c_int;
+}
+
+/// The blocks of one of the library's compressors.
+pub(crate) struct LibraryCoder<C> {
+    compressor: C,
+    /// Made when first used. It is never cleared between payloads: each one starts behind the last in the tables' count of
+    /// positions, out of reach of every match. Clearing it would cost more than most payloads do.
+    stream: Option<Stream>,
+    dictionary: Option<PreparedDictionary>,
+}
+
+impl<C: Compressor> LibraryCoder<C> {
+    pub(super) fn of(compressor: C) -> Self {
+        LibraryCoder { compressor, stream: None, dictionary: None }
+    }
+
+    pub(super) fn into_codec(self) -> BlockCodec<Self> {
+        BlockCodec::new(self)
+    }
+}
+
+impl<C: Compressor> BlockCoder for LibraryCoder<C> {
+    fn name(&self) -> &'static str {
+        C::NAME
+    }
+
+    fn body(&self) -> &'static str {
+        lz4_block::BODY
+    }
+
+    fn takes_dictionaries(&self) -> bool {
+        CAPABILITIES.dictionaries
+    }
+
+    fn max_expansion(&self) -> u64 {
+        lz4_block::MAX_EXPANSION
+    }
+
+    fn bound(&self, payload_len: usize) -> usize {
+        lz4_block::bound(payload_len)
+    }
+
+    fn compress(&mut self, payload: &[u8], room: &mut [u8]) -> Result<usize, CodecError> {
+        let buffers = Buffers::new(payload, room)?;
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            none => none.insert(self.compressor.new_stream()?),
+        };
+        // SAFETY: both states were made by this compressor; the slices are borrowed until the call returns.
+        let returned = unsafe { self.compressor.compress(stream, self.dictionary.as_ref(), &buffers) };
+        // Zero where the block did not fit or the payload was too long.
+        usize::try_from(returned).ok().filter(|length| *length > 0).ok_or_else(|| failed("the block does not fit"))
+    }
+
+    fn decompress(&mut self, block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
+        let dictionary = self.dictionary.as_ref().map(|prepared| &prepared.dictionary);
+        decompress(block, payload, dictionary, codec)
+    }
+
+    fn set_dictionary(&mut self, dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+        // It may still point into the dictionary that is given up here.
+        self.stream = None;
+        self.dictionary = match dictionary.filter(|dictionary| !dictionary.bytes().is_empty()) {
+            Some(dictionary) => {
+                let mut prepared =
+                    PreparedDictionary { stream: self.compressor.new_stream()?, dictionary: dictionary.clone() };
+                // SAFETY: the state is new, and kept beside the dictionary that owns the bytes.
+                unsafe { self.compressor.load(&mut prepared.stream, reachable(&prepared.dictionary)) };
+                Some(prepared)
+            }
+            None => None,
+        };
+        Ok(())
+    }
 }
 
 /// Decodes all of `block` into all of `payload`, with the dictionary that it was made with.
@@ -165,12 +253,12 @@ pub(crate) fn decompress(
         )
     };
     match usize::try_from(written) {
-        Ok(written) => lz4_block::expect_length(written, payload.len(), codec),
+        Ok(written) => expect_payload_len(codec, payload.len() as u64, written as u64),
         // The library tells about where it stopped, as a negative number.
         Err(_) => Err(lz4_block::invalid(codec, format!("an error near byte {}", written.unsigned_abs()))),
     }
 }
 
-pub(super) fn failed(message: &str) -> CodecError {
+fn failed(message: &str) -> CodecError {
     CodecError::Implementation { codec: BLOCK, message: message.to_owned() }
 }

@@ -3,7 +3,7 @@
 //! Source: the LZ4 block format description of the LZ4 project. A block does not say where it ends, nor how long its
 //! payload is; whoever stores one has to.
 
-use crate::error::{CodecError, FoundLength};
+use crate::error::CodecError;
 
 /// How messages name a block.
 pub(crate) const BLOCK: &str = "lz4 block";
@@ -28,16 +28,4 @@ pub(crate) fn bound(payload_len: usize) -> usize {
 /// The error for a block that does not follow the format; `codec` names what it lies in.
 pub(crate) fn invalid(codec: &'static str, found: String) -> CodecError {
     CodecError::Corrupt { codec, expected: "a valid block", found }
-}
-
-/// Compares the length of a decoded payload with the one that was stored beside the block.
-///
-/// # Errors
-/// When they differ.
-pub(crate) fn expect_length(written: usize, expected: usize, codec: &'static str) -> Result<(), CodecError> {
-    if written == expected {
-        return Ok(());
-    }
-    let found = FoundLength::Exactly(written as u64);
-    Err(CodecError::PayloadLength { codec, expected: expected as u64, found })
 }

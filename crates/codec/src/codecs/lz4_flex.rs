@@ -5,7 +5,7 @@ use lz4_flex::block::{CompressTable, compress_into_with_table, decompress_into};
 use super::block::{BlockCodec, BlockCoder};
 use super::descriptor::CodecDescriptor;
 use super::lz4_block::{self, BLOCK};
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_payload_len};
 use crate::tag::Body;
 
 /// The facts of `lz4_flex`.
@@ -43,7 +43,7 @@ pub(crate) fn codec() -> BlockCodec<FlexCoder> {
 /// When the block is damaged or its payload has another length; `codec` names in them what the block lies in.
 pub(crate) fn decompress(block: &[u8], payload: &mut [u8], codec: &'static str) -> Result<(), CodecError> {
     let written = decompress_into(block, payload).map_err(|error| lz4_block::invalid(codec, error.to_string()))?;
-    lz4_block::expect_length(written, payload.len(), codec)
+    expect_payload_len(codec, payload.len() as u64, written as u64)
 }
 
 impl BlockCoder for FlexCoder {

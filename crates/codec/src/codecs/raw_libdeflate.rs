@@ -3,13 +3,14 @@
 use std::io::{BufRead, Read, Write};
 
 use super::deflate::RawDeflate;
-use super::libdeflate::{Decompressor, by_stock_zlib};
-use super::stream::take_length;
+use super::libdeflate::Decompressor;
 use super::wrapping::{DEFLATE_BODY, Wrapping};
+use super::zlib::by_stock_zlib;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
+use crate::leb128;
 use crate::stored::StoredBytes;
 
 /// Reads whole bodies by libdeflate, and is stock zlib for all else.
@@ -38,7 +39,7 @@ impl Codec for RawLibdeflate {
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, DEFLATE_BODY);
-        take_length(&mut body, payload.len() as u64)?;
+        leb128::read_expected(&mut body, payload.len() as u64)?;
         let decompressor = match &mut self.decompressor {
             Some(decompressor) => decompressor,
             none => none.insert(Decompressor::new(Wrapping::None)?),
@@ -56,5 +57,5 @@ impl Codec for RawLibdeflate {
         self.stock.set_checksum(carried);
     }
 
-    by_stock_zlib!(stock);
+    by_stock_zlib!("libdeflate", stock);
 }

@@ -9,7 +9,7 @@ use super::steps::{Deflater, Halves, Inflater, Machine, Pieces, Position, deflat
 use super::wrapping::STREAM;
 use crate::codec::{Capabilities, Codec, OpenEnded, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::CodecError;
+use crate::error::{CodecError, expect_all_taken};
 use crate::growing::{GrowingPayload, first_room};
 use crate::source::PayloadSource;
 use crate::stored::StoredBytes;
@@ -126,16 +126,7 @@ impl<M: ZlibMachine> OpenEnded for ZlibCodec<M> {
             let produced = position.step(inflater, payload.room(), true)?;
             payload.advance(produced);
         }
-        expect_no_more(stored, bytes.consumed())?;
+        expect_all_taken(STREAM, bytes.consumed(), stored.len() as u64)?;
         Ok(payload.finish())
     }
-}
-
-/// An error unless the stream takes all of `stored`.
-pub(super) fn expect_no_more(stored: &[u8], stream_len: u64) -> Result<(), CodecError> {
-    let found = stored.len() as u64;
-    if stream_len == found {
-        return Ok(());
-    }
-    Err(CodecError::TrailingBytes { codec: STREAM, expected: stream_len, found })
 }

@@ -7,7 +7,7 @@ use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
 use super::block::{BlockCodec, BlockCoder};
 use super::descriptor::CodecDescriptor;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, expect_payload_len};
 use crate::tag::Body;
 
 /// The facts of `snappy`.
@@ -70,15 +70,8 @@ impl BlockCoder for SnappyCoder {
         let invalid =
             |error: snap::Error| CodecError::Corrupt { codec, expected: "a valid block", found: error.to_string() };
         let claimed = decompress_len(block).map_err(invalid)?;
-        if claimed != payload.len() {
-            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(claimed as u64));
-            return Err(CodecError::PayloadLength { codec, expected, found });
-        }
+        expect_payload_len(codec, payload.len() as u64, claimed as u64)?;
         let written = self.decoder.decompress(block, payload).map_err(invalid)?;
-        if written != payload.len() {
-            let (expected, found) = (payload.len() as u64, FoundLength::Exactly(written as u64));
-            return Err(CodecError::PayloadLength { codec, expected, found });
-        }
-        Ok(())
+        expect_payload_len(codec, payload.len() as u64, written as u64)
     }
 }

@@ -12,7 +12,7 @@ use super::descriptor::CodecDescriptor;
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, reserve_chunk};
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
@@ -55,20 +55,8 @@ impl Store {
 
     /// Length of the body of a payload of `payload_len` bytes.
     pub(crate) fn body_len(payload_len: usize, with_checksum: bool) -> usize {
-        let length_bits = (u64::BITS - (payload_len as u64).leading_zeros()).max(1);
         let checksum_len = if with_checksum { checksum::LEN } else { 0 };
-        length_bits.div_ceil(7) as usize + payload_len + checksum_len
-    }
-
-    /// Takes the payload length, which must be `expected`.
-    fn take_length<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>, expected: u64) -> Result<(), CodecError> {
-        match leb128::read(stored)? {
-            claimed if claimed == expected => Ok(()),
-            claimed => {
-                let found = FoundLength::Exactly(claimed);
-                Err(CodecError::PayloadLength { codec: BODY, expected, found })
-            }
-        }
+        leb128::len(payload_len as u64) + payload_len + checksum_len
     }
 
     /// Takes the checksum, if there is one, and compares it with that of the decoded payload.
@@ -100,7 +88,7 @@ impl Codec for Store {
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, BODY);
-        Self::take_length(&mut body, payload.len() as u64)?;
+        leb128::read_expected(&mut body, payload.len() as u64)?;
         if body.take_into(payload)? < payload.len() {
             return Err(body.truncated());
         }
@@ -150,7 +138,7 @@ impl Codec for Store {
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, BODY);
-        Self::take_length(&mut body, payload_len)?;
+        leb128::read_expected(&mut body, payload_len)?;
         let mut hash = RunningChecksum::new();
         let mut remaining = payload_len;
         while remaining > 0 {

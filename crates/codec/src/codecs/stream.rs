@@ -12,7 +12,7 @@ use super::steps::{Deflater, Halves, Inflater, Machine, Position, deflate_piece,
 use crate::checksum::{self, RunningChecksum};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength};
+use crate::error::CodecError;
 use crate::leb128;
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
@@ -42,18 +42,6 @@ impl<M: Machine> StreamCodec<M> {
         M::Inflater: 'static,
     {
         Ok(Box::new(self.halves.machine().inflater()?))
-    }
-}
-
-/// Takes the payload length, which must be `expected`.
-pub(super) fn take_length<R: BufRead + ?Sized>(
-    stored: &mut StoredBytes<'_, R>,
-    expected: u64,
-) -> Result<(), CodecError> {
-    let codec = stored.codec();
-    match leb128::read(stored)? {
-        claimed if claimed == expected => Ok(()),
-        claimed => Err(CodecError::PayloadLength { codec, expected, found: FoundLength::Exactly(claimed) }),
     }
 }
 
@@ -89,7 +77,7 @@ impl<M: Machine> Codec for StreamCodec<M> {
     fn decode(&mut self, stored: &[u8], payload: &mut [u8]) -> Result<usize, CodecError> {
         let mut rest = stored;
         let mut body = StoredBytes::new(&mut rest, M::BODY);
-        take_length(&mut body, payload.len() as u64)?;
+        leb128::read_expected(&mut body, payload.len() as u64)?;
         let (inflater, _) = self.halves.inflater()?;
         inflater.restart(payload.len() as u64)?;
         Position::start(&mut body).fill_exactly(inflater, payload)?;
@@ -139,7 +127,7 @@ impl<M: Machine> Codec for StreamCodec<M> {
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
         let mut body = StoredBytes::new(stored, M::BODY);
-        take_length(&mut body, payload_len)?;
+        leb128::read_expected(&mut body, payload_len)?;
         let (inflater, piece) = self.halves.inflater()?;
         inflater.restart(payload_len)?;
         let mut hash = RunningChecksum::new();

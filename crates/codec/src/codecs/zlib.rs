@@ -126,6 +126,38 @@ pub(super) fn usable_dictionary(
     }
 }
 
+/// What the codec `$name` cannot do by itself: its field `$stock` does it on the same bytes. Neither takes dictionaries.
+macro_rules! by_stock_zlib {
+    ($name:literal, $stock:ident) => {
+        fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
+            self.$stock.decode_prefix_from(stored, prefix)
+        }
+
+        fn encode_stream(
+            &mut self,
+            payload: &mut dyn Read,
+            payload_len: u64,
+            stored: &mut dyn Write,
+        ) -> Result<u64, CodecError> {
+            self.$stock.encode_stream(payload, payload_len, stored)
+        }
+
+        fn decode_stream(
+            &mut self,
+            stored: &mut dyn BufRead,
+            payload_len: u64,
+            sink: &mut PayloadSink<'_>,
+        ) -> Result<u64, CodecError> {
+            self.$stock.decode_stream(stored, payload_len, sink)
+        }
+
+        fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
+            Err(CodecError::NoDictionaries { codec: $name })
+        }
+    };
+}
+pub(super) use by_stock_zlib;
+
 /// Stock zlib's compressing context.
 pub(crate) struct StockDeflater {
     compress: Compress,

@@ -8,7 +8,7 @@ use zopfli::{BlockType, Options, ZlibEncoder};
 use super::descriptor::CodecDescriptor;
 use super::descriptor::Levels;
 use super::wrapping::STREAM;
-use super::zlib::Zlib;
+use super::zlib::{Zlib, by_stock_zlib};
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
@@ -86,31 +86,7 @@ impl Codec for Zopfli {
         self.zlib.decode(stored, payload)
     }
 
-    fn decode_prefix_from(&mut self, stored: &mut dyn BufRead, prefix: &mut [u8]) -> Result<usize, CodecError> {
-        self.zlib.decode_prefix_from(stored, prefix)
-    }
-
-    fn encode_stream(
-        &mut self,
-        payload: &mut dyn Read,
-        payload_len: u64,
-        stored: &mut dyn Write,
-    ) -> Result<u64, CodecError> {
-        self.zlib.encode_stream(payload, payload_len, stored)
-    }
-
-    fn decode_stream(
-        &mut self,
-        stored: &mut dyn BufRead,
-        payload_len: u64,
-        sink: &mut PayloadSink<'_>,
-    ) -> Result<u64, CodecError> {
-        self.zlib.decode_stream(stored, payload_len, sink)
-    }
-
     fn set_checksum(&mut self, _carried: bool) {}
 
-    fn set_dictionary(&mut self, _dictionary: Option<&Dictionary>) -> Result<(), CodecError> {
-        Err(CodecError::NoDictionaries { codec: "zopfli" })
-    }
+    by_stock_zlib!("zopfli", zlib);
 }

@@ -20,7 +20,7 @@ use super::descriptor::Levels;
 use crate::checksum;
 use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
-use crate::error::{CodecError, FoundLength, reserve_chunk};
+use crate::error::{CodecError, FoundLength, expect_payload_len, reserve_chunk};
 use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 use crate::tag::Body;
@@ -97,10 +97,7 @@ impl Zstd {
         check_prefix(prefix)?;
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
-        let start = out.len();
-        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
-        let mut room = Cursor::new(out);
-        room.set_position(start as u64);
+        let mut room = new_room(out, payload.len())?;
         with_prefix(encoder, prefix, |encoder| encoder.compress2(&mut room, payload))
     }
 
@@ -115,11 +112,6 @@ impl Zstd {
         let frame_len = header.frame_len(stored)?;
         self.decode_frame(&header, stored.get(..frame_len).unwrap_or_default(), Some(prefix), payload)?;
         Ok(frame_len)
-    }
-
-    /// The payload's length as the frame at the start of `stored` says it.
-    pub(crate) fn content_size(&self, stored: &[u8]) -> Result<Option<u64>, CodecError> {
-        self.header(stored).map(|header| header.content_size)
     }
 
     fn new_encoder(&self) -> Result<CCtx<'static>, CodecError> {
@@ -286,10 +278,7 @@ impl Codec for Zstd {
     fn encode(&mut self, payload: &[u8], out: &mut Vec<u8>) -> Result<usize, CodecError> {
         self.ensure_encoder()?;
         let encoder = self.encoder.as_mut().ok_or_else(no_context)?;
-        let start = out.len();
-        reserve_chunk(out, zstd_safe::compress_bound(payload.len()))?;
-        let mut room = Cursor::new(out);
-        room.set_position(start as u64);
+        let mut room = new_room(out, payload.len())?;
         encoder.compress2(&mut room, payload).map_err(failed)
     }
 
@@ -405,12 +394,7 @@ impl Codec for Zstd {
 
 /// Compares the frame's content size, where it has one, with the payload length that the caller expects.
 fn expect_content_size(header: &FrameHeader, expected: u64) -> Result<(), CodecError> {
-    match header.content_size {
-        Some(found) if found != expected => {
-            Err(CodecError::PayloadLength { codec: FRAME, expected, found: FoundLength::Exactly(found) })
-        }
-        _ => Ok(()),
-    }
+    header.content_size.map_or(Ok(()), |found| expect_payload_len(FRAME, expected, found))
 }
 
 /// One step of a streamed decode; true when the frame is complete, its checksum included.
@@ -452,6 +436,15 @@ fn encode_piece(
             return Ok(written);
         }
     }
+}
+
+/// Room behind what `out` holds for the frame of a payload.
+fn new_room(out: &mut Vec<u8>, payload_len: usize) -> Result<Cursor<&mut Vec<u8>>, CodecError> {
+    let start = out.len();
+    reserve_chunk(out, zstd_safe::compress_bound(payload_len))?;
+    let mut room = Cursor::new(out);
+    room.set_position(start as u64);
+    Ok(room)
 }
 
 fn no_context() -> CodecError {

@@ -11,11 +11,10 @@ use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
 use crate::decoder::ChunkDecoder;
 use crate::decoders::Decoders;
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, check_limit, expect_all_taken};
 use crate::growing::{GrowingPayload, first_room, reserve};
-use crate::leb128;
-use crate::stored::StoredBytes;
-use crate::tag::{Body, Opening, TAG_LEN};
+use crate::opening::{self, Opening};
+use crate::tag::Body;
 
 /// How messages name a file of that form.
 const BZIP2_FILE: &str = "bzip2 file";
@@ -26,11 +25,6 @@ const FLAT_FILE: &str = "flat file";
 
 /// No DEFLATE data is so many times shorter than what it holds: a symbol of a bit or more gives at most 258 bytes.
 const DEFLATE_EXPANSION: usize = 258 * 8;
-
-/// The longest content, in bytes, that room is made for at once because a chunk claims it, or how many times as long as its file it
-/// is, whichever is more.
-const BELIEVED: usize = 1 << 20;
-const BELIEVED_EXPANSION: usize = 255;
 
 /// Decodes files of one form, with contexts that are made when first needed and then reused.
 pub struct FileDecoder {
@@ -103,70 +97,29 @@ impl FileDecoder {
     ) -> Result<usize, CodecError> {
         let room = first_room(stored.len(), limit);
         let (consumed, len) = inflate(self.inflater()?, stored, room, limit, codec, content)?;
-        if consumed != stored.len() {
-            let (expected, found) = (consumed as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec, expected, found });
-        }
+        expect_all_taken(codec, consumed as u64, stored.len() as u64)?;
         Ok(len)
     }
 
     fn chunk(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
-        let payload_len = payload_len(stored)?;
-        let room = usize::try_from(payload_len).ok().filter(|len| *len <= limit).ok_or({
-            CodecError::PayloadLimit {
-                codec: CHUNK_FILE,
-                limit: limit as u64,
-                found: FoundLength::Exactly(payload_len),
-            }
-        })?;
-        let start = content.len();
-        let consumed = if room <= stored.len().saturating_mul(BELIEVED_EXPANSION).max(BELIEVED) {
-            reserve(content, room, CHUNK_FILE)?;
-            content.resize(start + room, 0);
-            self.chunks.decode(stored, content.get_mut(start..).unwrap_or_default())?
-        } else {
-            self.unbelieved_chunk(stored, payload_len, content)?
-        };
-        if consumed != stored.len() {
-            let (expected, found) = (consumed as u64, stored.len() as u64);
-            return Err(CodecError::TrailingBytes { codec: CHUNK_FILE, expected, found });
-        }
-        Ok(room)
-    }
-
-    /// In pieces, which take memory as they come.
-    fn unbelieved_chunk(
-        &mut self,
-        stored: &[u8],
-        payload_len: u64,
-        content: &mut Vec<u8>,
-    ) -> Result<usize, CodecError> {
-        let mut sink = |piece: &[u8]| {
-            content.try_reserve(piece.len()).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
-            content.extend_from_slice(piece);
-            Ok(())
-        };
-        let consumed = self.chunks.decode_stream(stored, payload_len, &mut sink)?;
-        Ok(usize::try_from(consumed).unwrap_or(usize::MAX))
+        let (opening, claimed) = claimed_len(stored)?;
+        self.chunks.append_claimed(opening, stored, (claimed, limit), CHUNK_FILE, content)
     }
 }
 
 fn flat(stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
-    if stored.len() > limit {
-        let found = FoundLength::Exactly(stored.len() as u64);
-        return Err(CodecError::PayloadLimit { codec: FLAT_FILE, limit: limit as u64, found });
-    }
+    check_limit(FLAT_FILE, stored.len() as u64, limit)?;
     reserve(content, stored.len(), FLAT_FILE)?;
     content.extend_from_slice(stored);
     Ok(stored.len())
 }
 
-/// The payload length that the chunk at the start of `stored` claims. Bodies that do not begin with it are in no such file.
-fn payload_len(stored: &[u8]) -> Result<u64, CodecError> {
+/// The opening of the chunk at the start of `stored`, and the payload length that it claims. Bodies that do not begin with it are in no
+/// such file.
+fn claimed_len(stored: &[u8]) -> Result<(Opening, u64), CodecError> {
     match Opening::of(stored)? {
         Opening::Tagged(tag) if !tag.needs_base && tag.dictionary.is_none() && tag.body != Body::Zstd => {
-            let mut rest = stored.get(TAG_LEN..).unwrap_or_default();
-            leb128::read(&mut StoredBytes::new(&mut rest, CHUNK_FILE))
+            Ok((Opening::Tagged(tag), opening::claimed_len(tag, stored, CHUNK_FILE)?))
         }
         _ => {
             let found = stored.first().map(|byte| format!("{byte:#04x}")).unwrap_or_default();

@@ -15,7 +15,7 @@
 
 use flate2::Crc;
 
-use crate::error::{CodecError, FoundLength};
+use crate::error::{CodecError, FoundLength, expect_all_taken};
 
 /// How messages name it.
 pub(super) const MEMBER: &str = "gzip member";
@@ -116,10 +116,7 @@ impl<'a> Member<'a> {
 
     /// Holds `content`, whose DEFLATE data took `consumed` bytes, against the trailer.
     pub(super) fn verify(&self, content: &[u8], consumed: usize) -> Result<(), CodecError> {
-        if consumed != self.deflate.len() {
-            let (expected, found) = (consumed as u64, self.deflate.len() as u64);
-            return Err(CodecError::TrailingBytes { codec: MEMBER, expected, found });
-        }
+        expect_all_taken(MEMBER, consumed as u64, self.deflate.len() as u64)?;
         check_trailer(self.trailer, &sums(content), content.len() as u64)
     }
 }

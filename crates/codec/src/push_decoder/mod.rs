@@ -5,24 +5,29 @@
 
 mod bodies;
 mod machine;
-mod opening;
 
 use self::machine::{MachineOf, new_machine};
-use self::opening::{Parsed, What, block_phase, check_block};
 use crate::BLOCK_LEN;
-use crate::checksum::RunningChecksum;
+use crate::checksum::{self, RunningChecksum};
+use crate::codecs::block::BlockLengths;
 use crate::codecs::steps::Inflater;
+use crate::codecs::zstd::frame;
 use crate::decoder::ChunkDecoder;
 use crate::decoders::Decoders;
 use crate::dictionary::Dictionaries;
 use crate::error::CodecError;
+use crate::opening::{self, BodyHead, Opening};
+use crate::stored::StoredBytes;
 use crate::tag::{Body, Tag};
 
 /// How messages name what is read here, where it has no other name.
 const CHUNK: &str = "chunk";
 
-/// As many bytes as every opening fits into: tag, dictionary and two lengths, or tag, dictionary and the header of a zstd frame.
-const LONGEST_OPENING: usize = 32;
+/// The most payload bytes that one byte of a block stands for, in any format.
+const MOST_EXPANSION: u64 = 255;
+
+/// The longest block of any format, in bytes: [`BLOCK_LEN`] payload bytes, and what their block may be longer.
+const LONGEST_BLOCK: usize = BLOCK_LEN + BLOCK_LEN / 4;
 
 /// Room for longer blocks is given back when the chunk is done, in bytes.
 const MOST_KEPT: usize = 1 << 20;
@@ -193,7 +198,7 @@ impl PushDecoder {
 
     /// The usual case: all of the chunk is there, and room for all of its payload.
     fn decode_at_once(&mut self, input: &[u8], output: &mut [u8]) -> Option<PushStep> {
-        let claimed = Parsed::of(input).ok()?.payload_len()?;
+        let claimed = Start::parse(input).ok()?.head.payload_len()?;
         let room = output.get_mut(..usize::try_from(claimed).ok()?)?;
         let produced = room.len();
         // An error here may only say that the chunk goes on behind `input`: the slow way tells.
@@ -233,58 +238,57 @@ impl PushDecoder {
 
     fn open(&mut self, input: &[u8]) -> Result<(usize, usize, bool), CodecError> {
         let before = self.taken.len();
-        let more = input.get(..input.len().min(LONGEST_OPENING.saturating_sub(before))).unwrap_or_default();
+        let more = input.get(..input.len().min(opening::MAX_LEN.saturating_sub(before))).unwrap_or_default();
         if more.is_empty() {
             return Ok((0, 0, false));
         }
         self.taken.extend_from_slice(more);
-        let parsed = match Parsed::of(&self.taken) {
-            Ok(parsed) => parsed,
-            Err(CodecError::Truncated { .. }) if self.taken.len() < LONGEST_OPENING => {
+        let start = match Start::parse(&self.taken) {
+            Ok(start) => start,
+            Err(CodecError::Truncated { .. }) if self.taken.len() < opening::MAX_LEN => {
                 return Ok((more.len(), 0, false));
             }
             Err(error) => return Err(error),
         };
         // A frame's header goes to zstd in one step. What came with earlier pieces can no longer be taken from `input`.
-        let kept = if before > parsed.len { before.max(parsed.len + parsed.header_len) } else { parsed.len };
+        let (replayed_from, read) = start.lens();
+        let kept = if before > replayed_from { before.max(read) } else { replayed_from };
         self.taken.truncate(kept);
-        self.enter(&parsed)?;
+        self.enter(&start)?;
         Ok((kept - before, 0, true))
     }
 
-    /// Starts the phase that an opening leads to.
-    fn enter(&mut self, parsed: &Parsed) -> Result<(), CodecError> {
+    /// Starts the phase that the start of a chunk leads to.
+    fn enter(&mut self, start: &Start) -> Result<(), CodecError> {
         if let Some(outer) = self.outer {
-            check_block(&outer, parsed)?;
+            start.expect_block_of(&outer)?;
             self.outer = Some(Outer { remaining: outer.remaining - outer.remaining.min(BLOCK_LEN as u64), ..outer });
         }
         self.hash = RunningChecksum::new();
-        self.phase = match parsed.what {
-            What::Blocks { tag, payload_len } => {
-                if payload_len <= BLOCK_LEN as u64 {
-                    let found = format!("{payload_len} payload bytes");
-                    return Err(CodecError::Corrupt { codec: CHUNK, expected: "a payload above one block", found });
-                }
+        let tag = start.tag;
+        let machine_of = tag.map_or(MachineOf::StandardFrame, |tag| MachineOf::Tagged(tag.body, tag.dictionary));
+        let (codec, checksum) = tag.map_or((CHUNK, false), |tag| (tag.body.name(), tag.checksum));
+        self.phase = match (start.head, tag) {
+            (BodyHead::Blocks { payload_len }, Some(tag)) => {
                 self.outer = Some(Outer { tag, remaining: payload_len });
                 self.taken.clear();
                 Phase::Opening
             }
-            What::Store { tag, payload_len } => Phase::Copy { tag, remaining: payload_len },
-            What::Block { payload_len, block_len, checksum } => {
-                block_phase(parsed.len, payload_len, block_len, checksum)?
+            (BodyHead::Store { payload_len }, Some(tag)) => Phase::Copy { tag, remaining: payload_len },
+            (BodyHead::Block(lengths), _) => start.block_phase(lengths, codec, checksum)?,
+            (BodyHead::Stream { payload_len }, _) => {
+                let machine = self.machine(machine_of, payload_len)?;
+                let replayed = self.taken.len();
+                Phase::Inflate { machine, codec, checksum, claimed: Some(payload_len), delivered: 0, replayed }
             }
-            What::Stream { tag, payload_len } => {
-                let machine = self.machine(MachineOf::Tagged(tag.body, tag.dictionary), payload_len)?;
-                let (codec, claimed, replayed) = (tag.body.name(), Some(payload_len), self.taken.len());
-                Phase::Inflate { machine, codec, checksum: tag.checksum, claimed, delivered: 0, replayed }
-            }
-            What::Frame { tag, payload_len: claimed } => {
-                let of = tag.map_or(MachineOf::StandardFrame, |tag| MachineOf::Tagged(tag.body, tag.dictionary));
-                let machine = self.machine(of, claimed.unwrap_or_default())?;
+            (BodyHead::Frame(header), _) => {
+                let claimed = header.content_size;
+                let machine = self.machine(machine_of, claimed.unwrap_or_default())?;
+                let (codec, replayed) = (Body::Zstd.name(), start.body_start);
                 // The frame has its own checksum.
-                let (codec, replayed) = (Body::Zstd.name(), parsed.len);
                 Phase::Inflate { machine, codec, checksum: false, claimed, delivered: 0, replayed }
             }
+            (BodyHead::ZlibStream | BodyHead::Blocks { .. } | BodyHead::Store { .. }, _) => return Err(foreign()),
         };
         Ok(())
     }
@@ -304,4 +308,67 @@ impl PushDecoder {
         }
         Ok(number)
     }
+}
+
+/// The opening of a chunk and the head of its body.
+struct Start {
+    /// None for a standard zstd frame.
+    tag: Option<Tag>,
+    head: BodyHead,
+    /// Bytes that the tag takes.
+    body_start: usize,
+    /// Bytes that the head takes.
+    head_len: usize,
+}
+
+impl Start {
+    /// Reads the start of the chunk that `stored` begins with; [`CodecError::Truncated`] when it goes on after `stored`.
+    fn parse(stored: &[u8]) -> Result<Self, CodecError> {
+        if stored.len() < frame::MAGIC.len() && frame::MAGIC.starts_with(stored) {
+            return Err(CodecError::Truncated { codec: CHUNK, available: stored.len() as u64 });
+        }
+        let opening = Opening::of(stored)?;
+        let tag = match opening {
+            Opening::Tagged(tag) if tag.needs_base => return Err(CodecError::BaseNeeded { codec: tag.body.name() }),
+            Opening::Tagged(tag) => Some(tag),
+            Opening::StandardZstdFrame => None,
+            Opening::ZlibStream { .. } => return Err(foreign()),
+        };
+        let body = stored.get(opening.body_start()..).unwrap_or_default();
+        let mut rest = body;
+        let codec = tag.map_or(CHUNK, |tag| tag.body.name());
+        let head = BodyHead::take(opening, &mut StoredBytes::new(&mut rest, codec))?;
+        Ok(Start { tag, head, body_start: opening.body_start(), head_len: body.len() - rest.len() })
+    }
+
+    /// How many bytes go before those that a machine reads, and how many were read here.
+    fn lens(&self) -> (usize, usize) {
+        let read = self.body_start + self.head_len;
+        // The header of a frame is part of the frame.
+        (if matches!(self.head, BodyHead::Frame(_)) { self.body_start } else { read }, read)
+    }
+
+    /// The phase that collects a block, for which memory is taken only as it arrives.
+    fn block_phase(&self, lengths: BlockLengths, codec: &'static str, checksum: bool) -> Result<Phase, CodecError> {
+        let (payload_len, block_len) = lengths.check(codec, MOST_EXPANSION, LONGEST_BLOCK)?;
+        let checksum_len = if checksum { checksum::LEN } else { 0 };
+        let chunk_len = self.body_start + self.head_len + block_len + checksum_len;
+        Ok(Phase::Block { chunk_len, payload_len })
+    }
+
+    /// Checks that the chunk can be the next block of another.
+    fn expect_block_of(&self, outer: &Outer) -> Result<(), CodecError> {
+        let wanted = outer.remaining.min(BLOCK_LEN as u64);
+        if self.tag.is_some_and(|tag| tag.is_block_of(outer.tag)) && self.head.payload_len() == Some(wanted) {
+            return Ok(());
+        }
+        let found = "another chunk".to_owned();
+        Err(CodecError::Corrupt { codec: CHUNK, expected: "a block that suits the first", found })
+    }
+}
+
+/// The error for a chunk that is for zlib to read.
+fn foreign() -> CodecError {
+    let found = "a zlib stream".to_owned();
+    CodecError::Corrupt { codec: CHUNK, expected: "a tag byte or a zstd frame", found }
 }

@@ -1,6 +1,6 @@
 //! Payload to revlog chunk.
 
-use super::{LZ4, RAW, RAW_AS_IT_IS, RevlogEngine, is_believed, revlog_tag};
+use super::RevlogEngine;
 use crate::BLOCK_LEN;
 use crate::algorithm::Algorithm;
 use crate::base_encoder::{BaseEncoder, DeltaBase};
@@ -13,6 +13,8 @@ use crate::codecs::lz4hc::HighCoder;
 use crate::codecs::zstd::Zstd;
 use crate::dictionary::Dictionary;
 use crate::error::{CodecError, reserve_chunk};
+use crate::growing::is_plausible_len;
+use crate::opening::revlog::{LZ4, RAW, RAW_AS_IT_IS, revlog_tag};
 use crate::spec::{CodecChoice, CodecSpec};
 use crate::tag::Tag;
 
@@ -104,7 +106,7 @@ impl RevlogEncoder {
         // A reader believes no more of a short chunk. Such a delta is mostly of zeros, and short without its base too.
         let longest = base.object.map_or(0, <[u8]>::len).max(payload.len());
         let length = stored.len() - start;
-        if length < alone && !is_believed(longest, length, base.content.len()) {
+        if length < alone && !is_plausible_len(longest, length, base.content.len()) {
             stored.truncate(start);
             return self.encode(payload, stored);
         }

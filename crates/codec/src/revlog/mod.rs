@@ -1,19 +1,6 @@
 //! The container of chunks in a Mercurial revlog.
 //!
-//! The first byte says how to read the rest. Source: Mercurial's internals documentation (`hg help internals.revlogs`);
-//! header `4` is that of the lz4revlog extension of 2012.
-//!
-//! | first byte | the payload |
-//! |---|---|
-//! | none: the chunk is empty | is empty |
-//! | `00` | is the chunk, this byte included |
-//! | `75` (`u`) | follows, as it is |
-//! | `78` (`x`) | in an RFC 1950 stream, which begins with this byte |
-//! | `28` (`(`) | in a standard zstd frame (RFC 8878), which begins with this byte |
-//! | `34` (`4`) | its length in four bytes, little-endian, then an LZ4 block |
-//! | `81` to `8f`, but not those of store, zstd and lz4 | in the body that it announces as a tag byte (see [`tag`](crate::tag)), without checksum |
-//! | `c2`, `c3`, `cb` | in a body of zstd, lz4 or DEFLATE with the dictionary whose number is the next byte, likewise |
-//! | `92`, `9c` | in a zstd body with the full text of the delta's base as prefix; under `9c` the payload is the full text itself |
+//! How a chunk opens: see [`opening::revlog`](crate::opening::revlog).
 //!
 //! Chunks carry no checksum but that of a zlib stream, and no payload length but that of most zstd frames and of header
 //! `4`; every full text is guarded by the SHA-1 that names it. So the options `checksum=`, `frame=` and `loose=` of a codec
@@ -26,42 +13,16 @@ pub use decoder::RevlogDecoder;
 pub use encoder::RevlogEncoder;
 
 use crate::algorithm::Algorithm;
-use crate::error::CodecError;
 use crate::kind::{ChunkKind, ObjectKind};
+use crate::opening::revlog::{LZ4, ZLIB, ZSTD, revlog_tag};
 use crate::spec::{CodecChoice, CodecSpec};
 use crate::tag::{Body, Tag};
-
-/// Begins a raw payload that begins with this byte itself.
-const RAW_AS_IT_IS: u8 = 0x00;
-/// Precedes any other raw payload.
-const RAW: u8 = b'u';
-/// The first byte of every RFC 1950 stream with a window of 32 KiB.
-const ZLIB: u8 = b'x';
-/// The first byte of a standard zstd frame.
-const ZSTD: u8 = b'(';
-/// Precedes payload length and block.
-const LZ4: u8 = b'4';
 
 /// The requirement of a Mercurial repository whose chunks may need dictionaries.
 pub const DICTIONARY_REQUIREMENT: &str = "exp-repackbench-dictionaries";
 
 /// The requirement of a Mercurial repository whose deltas may be compressed with the full text of their base.
 pub const BASE_REQUIREMENT: &str = "exp-repackbench-base";
-
-/// The longest payload, in bytes, that room is made for at once because a tagged body claims it.
-const BELIEVED: usize = 1 << 20;
-
-/// How many times as long as its body a longer one may be for that.
-const BELIEVED_EXPANSION: usize = 255;
-
-/// And how many times as long as its base, where it has one.
-const BELIEVED_COPIES: usize = 4;
-
-/// Whether room is made at once for a payload that `stored_len` bytes with a base of `base_len` bytes claim.
-fn is_believed(payload_len: usize, stored_len: usize, base_len: usize) -> bool {
-    let expanded = stored_len.saturating_mul(BELIEVED_EXPANSION);
-    payload_len <= expanded.saturating_add(base_len.saturating_mul(BELIEVED_COPIES)).max(BELIEVED)
-}
 
 /// How messages name a raw chunk.
 const RAW_CHUNK: &str = "raw revlog chunk";
@@ -121,30 +82,6 @@ impl RevlogEngine {
             RevlogEngine::Lz4 => Some("exp-compression-lz4"),
             RevlogEngine::Tagged(algorithm) => algorithm.body().and_then(Body::revlog_requirement),
         }
-    }
-}
-
-/// The tag of a body that revlogs have no other container for; `None` for all other bodies.
-fn revlog_tag(body: Body) -> Option<Tag> {
-    // The hash that names a revision guards it.
-    body.revlog_requirement().map(|_| Tag::plain(body, false))
-}
-
-/// Whether a chunk in a revlog may begin with this tag. What Mercurial has a header of its own for has none here.
-fn is_revlog_tag(tag: Tag) -> bool {
-    let has_no_other = tag.dictionary.is_some() || tag.needs_base || tag.body.revlog_requirement().is_some();
-    has_no_other && !tag.checksum && !tag.blocked
-}
-
-/// Reads the first bytes of a chunk as such a tag.
-///
-/// # Errors
-/// When it begins with another byte, or ends before the dictionary's number.
-fn parse_revlog_tag(stored: &[u8]) -> Result<Tag, CodecError> {
-    match Tag::parse(stored) {
-        Ok(tag) if is_revlog_tag(tag) => Ok(tag),
-        Err(truncated @ CodecError::Truncated { .. }) => Err(truncated),
-        Ok(_) | Err(_) => Err(CodecError::RevlogHeader { header: stored.first().copied().unwrap_or_default() }),
     }
 }
 

@@ -43,11 +43,11 @@ const BLOCK_HEADER_LEN: usize = 3;
 
 /// What a frame's header says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct FrameHeader {
+pub(crate) struct FrameHeader {
     bytes: [u8; MAX_HEADER_LEN],
     len: usize,
     /// Payload bytes, where the frame says so.
-    pub(super) content_size: Option<u64>,
+    pub(crate) content_size: Option<u64>,
     /// A checksum follows the last block.
     pub(super) checksum: bool,
     /// The dictionary it was made with; `None` where none is named.
@@ -107,12 +107,12 @@ impl FrameHeader {
     }
 
     /// The header itself, magic included.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
     /// Refuses a content size that this many stored bytes could not hold, before anyone allocates for it.
-    pub(super) fn check_claim(&self, available: u64) -> Result<(), CodecError> {
+    pub(crate) fn check_claim(&self, available: u64) -> Result<(), CodecError> {
         let most = (available / MIN_BLOCK_LEN).saturating_mul(MAX_BLOCK_CONTENT);
         match self.content_size {
             Some(claimed) if claimed > most => Err(corrupt(

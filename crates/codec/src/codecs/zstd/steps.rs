@@ -11,22 +11,13 @@ pub(crate) struct ZstdInflater(DCtx<'static>);
 
 impl Zstd {
     /// The decompressing half alone, for a caller that has looked at the frame's header with
-    /// [`frame_header`](Zstd::frame_header). All of the header has to be there in one step: of a magicless frame whose header came in
+    /// [`take_header`](Zstd::take_header). All of the header has to be there in one step: of a magicless frame whose header came in
     /// two, zstd may take the second for the beginning of another frame.
     ///
     /// # Errors
     /// When it cannot be set up.
     pub(crate) fn new_inflater(&self) -> Result<Box<dyn Inflater>, CodecError> {
         Ok(Box::new(ZstdInflater(self.new_decoder()?)))
-    }
-
-    /// Checks the frame's header, which `stored` begins with, and returns its own length, and the payload's as the frame says it.
-    ///
-    /// # Errors
-    /// When the header is truncated, or is none that this codec decodes.
-    pub(crate) fn frame_header(&self, stored: &[u8]) -> Result<(usize, Option<u64>), CodecError> {
-        let mut rest = stored;
-        self.take_header(&mut rest).map(|header| (header.bytes().len(), header.content_size))
     }
 }
 

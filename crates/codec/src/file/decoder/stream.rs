@@ -2,18 +2,15 @@
 
 use std::io::{self, BufRead, Read};
 
-use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, payload_len};
+use super::{CHUNK_FILE, FLAT_FILE, FileDecoder, claimed_len};
 use crate::codec::{PayloadSink, UNUSED_LEVEL};
 use crate::codecs::steps::Inflater;
 use crate::codecs::zstd::Zstd;
 use crate::error::{CodecError, FoundLength};
 use crate::file::{FileForm, gzip};
+use crate::opening;
 use crate::source::PIECE_LEN;
 use crate::stored::StoredBytes;
-use crate::tag::TAG_LEN;
-
-/// The longest beginning of a chunk that says how long its payload is: a tag byte and a length.
-const LONGEST_OPENING: usize = TAG_LEN + 10;
 
 impl FileDecoder {
     /// Decodes the file that is all that `stored` yields and hands its content, of at most `limit` bytes, to `sink` in pieces;
@@ -67,10 +64,10 @@ impl FileDecoder {
         limit: u64,
         sink: &mut PayloadSink<'_>,
     ) -> Result<u64, CodecError> {
-        let mut opening = [0; LONGEST_OPENING];
+        let mut opening = [0; opening::MAX_LEN];
         let taken = stored.take_into(&mut opening)?;
         let opening = opening.get(..taken).unwrap_or_default();
-        let len = payload_len(opening)?;
+        let (_, len) = claimed_len(opening)?;
         if len > limit {
             return Err(CodecError::PayloadLimit { codec: CHUNK_FILE, limit, found: FoundLength::Exactly(len) });
         }
