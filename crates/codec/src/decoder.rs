@@ -1,7 +1,6 @@
-//! Chunk to payload: whatever codec wrote it.
+//! Decodes chunks of every codec.
 //!
-//! A chunk says by its first bytes which codec it needs, so one decoder reads every pack, also one
-//! that mixes codecs.
+//! The first bytes of a chunk say which codec it needs, so one decoder reads every pack, even one that mixes codecs.
 
 use std::io::{BufRead, Read, Write};
 
@@ -26,11 +25,11 @@ pub struct ChunkDecoder {
     dictionaries: Dictionaries,
     /// The codec that last used each dictionary, by the dictionary's number.
     by_dictionary: Vec<Option<(DictionaryUser, Box<dyn Codec>)>>,
-    /// Decodes what needs its base.
+    /// Decodes chunks that need their base.
     on_base: Option<Zstd>,
 }
 
-/// Which codec uses a dictionary.
+/// The codec that uses a dictionary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DictionaryUser {
     ZlibStream,
@@ -38,7 +37,7 @@ enum DictionaryUser {
 }
 
 impl ChunkDecoder {
-    /// A decoder that reads with the implementations that `decoders` names.
+    /// Creates a decoder that uses the implementations in `decoders`.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
         ChunkDecoder {
             decoders: decoders.into(),
@@ -51,7 +50,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// The same decoder for chunks of a repository that has these dictionaries.
+    /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(mut self, dictionaries: &Dictionaries) -> Self {
         self.by_dictionary.clear();
@@ -60,8 +59,9 @@ impl ChunkDecoder {
         self
     }
 
-    /// How the chunk at the start of `stored` uses the content of its entry's base: where it does,
-    /// [`decode_on_base`](ChunkDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    /// How the chunk at the start of `stored` uses the content of its base. Only
+    /// [`decode_on_base`](ChunkDecoder::decode_on_base) decodes a chunk that uses it. Damaged chunks count as using
+    /// none.
     pub fn base_use(stored: &[u8]) -> BaseUse {
         match Opening::of(stored) {
             Ok(Opening::Tagged(tag)) => tag.base_use(),
@@ -69,7 +69,7 @@ impl ChunkDecoder {
         }
     }
 
-    /// The payload length that the chunk at the start of `stored`, one that uses its base, claims itself.
+    /// The payload length that the chunk at the start of `stored` claims, if the chunk uses its base.
     pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
         match Opening::of(stored) {
             Ok(Opening::Tagged(tag)) if tag.needs_base => claimed_len(tag, stored, tag.body.name()).ok(),
@@ -77,8 +77,8 @@ impl ChunkDecoder {
         }
     }
 
-    /// As [`decode`](ChunkDecoder::decode), for the chunk of a delta, whose base has the content `base`: also chunks that
-    /// use it.
+    /// Does the same as [`decode`](ChunkDecoder::decode) for the chunk of a delta whose base has the content `base`,
+    /// whether the chunk uses the base or not.
     ///
     /// # Errors
     /// As `decode`.
@@ -93,14 +93,14 @@ impl ChunkDecoder {
         }
     }
 
-    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
-    /// [`Decoders::for_spec`].
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
         ChunkDecoder::new(Decoders::for_spec(spec))
     }
 
-    /// Decodes the chunk at the start of `stored`, which may extend far beyond it, into `payload`, whose
-    /// length is what the caller expects; returns how many stored bytes the chunk took.
+    /// Decodes the chunk at the start of `stored`, which may extend far beyond the chunk, into `payload`, which has the
+    /// expected length. Returns the number of stored bytes that the chunk took.
     ///
     /// # Errors
     /// When the chunk does not hold exactly `payload.len()` bytes, is damaged, or its checksum does not
@@ -109,7 +109,7 @@ impl ChunkDecoder {
         self.decode_opened(Opening::of(stored)?, stored, payload)
     }
 
-    /// As [`decode`](ChunkDecoder::decode), for a chunk whose opening was read before.
+    /// Does the same as [`decode`](ChunkDecoder::decode) for a chunk whose opening the caller has read.
     #[inline]
     pub(crate) fn decode_opened(
         &mut self,
@@ -127,12 +127,12 @@ impl ChunkDecoder {
         Ok(body_start + codec.decode(after(stored, body_start), payload)?)
     }
 
-    /// Decodes the chunk that is all of `stored`, one that claims `claimed` payload bytes, and appends its payload to `payload`; returns
-    /// the payload's length. `codec` names the chunk in errors.
+    /// Decodes the chunk that is all of `stored` and claims `claimed` payload bytes, appends its payload to `payload`
+    /// and returns the payload's length. Errors name the chunk `codec`.
     ///
     /// # Errors
-    /// As [`decode`](ChunkDecoder::decode); also when the payload is longer than `limit`, and when the chunk does not end with
-    /// `stored`. What was appended is then unspecified.
+    /// As [`decode`](ChunkDecoder::decode), and when the payload is longer than `limit` or the chunk does not end with
+    /// `stored`. The appended bytes are then unspecified.
     pub(crate) fn append_claimed(
         &mut self,
         opening: Opening,
@@ -152,12 +152,11 @@ impl ChunkDecoder {
         Ok(length)
     }
 
-    /// Fills `prefix` with the first bytes of the payload of the chunk at the start of `stored`; returns how
-    /// many there are, which is `prefix.len()` unless the payload is shorter. What `prefix` holds beyond them is
-    /// unspecified.
+    /// Fills `prefix` with the first bytes of the payload of the chunk at the start of `stored` and returns their
+    /// number, which is `prefix.len()` unless the payload is shorter. The rest of `prefix` is unspecified.
     ///
-    /// Decodes no more than needed where the codec can (all but libdeflate and those that write blocks), else the whole payload,
-    /// or its first block. What is not decoded is not checked either.
+    /// Decodes only the needed bytes if the codec can do that (all but libdeflate and the block codecs), otherwise the
+    /// whole payload or its first block. Bytes that are not decoded are not checked.
     ///
     /// # Errors
     /// When the chunk is damaged before the prefix is complete.
@@ -172,8 +171,8 @@ impl ChunkDecoder {
         self.codec_for(opening)?.decode_prefix(after(stored, opening.body_start()), prefix)
     }
 
-    /// As [`decode_prefix`](ChunkDecoder::decode_prefix), from a source of stored bytes, of which it may take more than
-    /// it needs.
+    /// Does the same as [`decode_prefix`](ChunkDecoder::decode_prefix) with a source of stored bytes, from which it may
+    /// take more than it needs.
     ///
     /// # Errors
     /// When the chunk is damaged before the prefix is complete, or the source cannot be read.
@@ -188,14 +187,14 @@ impl ChunkDecoder {
         self.codec_for(start.opening)?.decode_prefix_from(&mut start.body().chain(stored), prefix)
     }
 
-    /// Decodes the chunk at the start of `stored` and hands its payload of `payload_len` bytes to `sink` in
-    /// pieces; returns how many stored bytes the chunk took.
+    /// Decodes the chunk at the start of `stored`, hands its payload of `payload_len` bytes to `sink` in pieces and
+    /// returns the number of stored bytes that the chunk took.
     ///
-    /// Memory stays bounded by the codec's window or by [`BLOCK_LEN`], whatever the payload's length.
+    /// The codec's window or [`BLOCK_LEN`] bounds the memory, whatever the payload's length.
     ///
     /// # Errors
-    /// As [`decode`](ChunkDecoder::decode), and when the sink fails. What the sink received before an error was
-    /// not yet checked and must be discarded.
+    /// As [`decode`](ChunkDecoder::decode), and when the sink fails. The bytes that the sink received before an error
+    /// are unchecked and must be discarded.
     pub fn decode_stream(
         &mut self,
         stored: &[u8],
@@ -206,8 +205,8 @@ impl ChunkDecoder {
         self.decode_stream_from(&mut rest, payload_len, sink)
     }
 
-    /// As [`decode_stream`](ChunkDecoder::decode_stream), from a source of stored bytes such as a buffered file, so that
-    /// they too need not be in memory: at most one block of them is. Takes exactly the chunk's bytes.
+    /// Does the same as [`decode_stream`](ChunkDecoder::decode_stream) with a source of stored bytes such as a buffered
+    /// file, so that at most one block of them is in memory. Takes exactly the chunk's bytes.
     ///
     /// # Errors
     /// As `decode_stream`, and when the source cannot be read.
@@ -229,8 +228,8 @@ impl ChunkDecoder {
         Ok(start.opening.body_start() as u64 + body_len)
     }
 
-    /// The name of the format that the chunk at the start of `stored` has, for messages: `zlib`, `zstd (standard frame)`,
-    /// or that of a tagged body, such as `zstd`, `lz4` or `store`; `None` where no chunk can start so.
+    /// The name for messages of the format of the chunk at the start of `stored`: `zlib`, `zstd (standard frame)`, or
+    /// the name of a tagged body, such as `zstd`, `lz4` or `store`. `None` if no chunk can start like this.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
         match Opening::of(stored).ok()? {
             Opening::StandardZstdFrame => Some("zstd (standard frame)"),
@@ -268,13 +267,13 @@ impl ChunkDecoder {
         }
     }
 
-    /// The codec of `user` with the dictionary of that number.
+    /// The codec of `user` with the dictionary `number`.
     fn with_dictionary(&mut self, number: u8, user: DictionaryUser) -> Result<&mut dyn Codec, CodecError> {
         let found = || CodecError::NoSuchDictionary { found: format!("number {number}") };
         let slot = self.by_dictionary.get_mut(usize::from(number)).ok_or_else(found)?;
         if slot.as_ref().is_none_or(|(last, _)| *last != user) {
             let mut codec: Box<dyn Codec> = match user {
-                // Not all readers take preset dictionaries.
+                // Not all readers support dictionaries.
                 DictionaryUser::ZlibStream => ZlibReader::Stock.new_codec(),
                 DictionaryUser::Tagged(Body::Deflate) => DeflateReader::Stock.new_codec(),
                 DictionaryUser::Tagged(Body::Lz4) => Lz4Reader::Liblz4.new_codec(),
@@ -295,7 +294,7 @@ impl ChunkDecoder {
         expect_payload_len(BLOCKED_BODY, payload.len() as u64, blocks.payload_len)?;
         for block in payload.chunks_mut(BLOCK_LEN) {
             let codec = self.codec_for(blocks.next_opening()?)?;
-            let body_len = codec.decode(blocks.stored.at_hand()?, block)?;
+            let body_len = codec.decode(blocks.stored.available()?, block)?;
             blocks.stored.advance(body_len);
         }
         Ok(stored.len() - rest.len())
@@ -315,7 +314,7 @@ impl ChunkDecoder {
                 codec.decode_stream(&mut blocks.stored, BLOCK_LEN as u64, &mut |piece| room.write_all(piece))?;
                 continue;
             }
-            // The last part; nothing is read after it, so where its chunk ends is of no interest.
+            // This is the last part. Nothing is read after it, so it does not matter where its chunk ends.
             let filled = codec.decode_prefix_from(&mut blocks.stored, part)?;
             expect_payload_len(BLOCKED_BODY, part.len() as u64, filled as u64)?;
         }
@@ -340,7 +339,7 @@ impl ChunkDecoder {
     }
 }
 
-/// A walk over the blocks of one chunk.
+/// Iterates over the blocks of one chunk.
 struct Blocks<'a, R: BufRead + ?Sized> {
     outer: Tag,
     stored: StoredBytes<'a, R>,
@@ -348,16 +347,16 @@ struct Blocks<'a, R: BufRead + ?Sized> {
 }
 
 impl<'a, R: BufRead + ?Sized> Blocks<'a, R> {
-    /// Starts behind the tag byte, already parsed as `outer`, and takes the payload length.
+    /// Starts after the tag, which is `outer`, and takes the payload length.
     fn open(outer: Tag, mut stored: StoredBytes<'a, R>) -> Result<Self, CodecError> {
         let payload_len = take_blocked_len(&mut stored)?;
         Ok(Blocks { outer, stored, payload_len })
     }
 
-    /// Takes the tag byte of the next block, which is of the outer body or stored, unblocked, and checked alike.
+    /// Takes the tag byte of the next block.
     fn next_opening(&mut self) -> Result<Opening, CodecError> {
         let [byte] = self.stored.take_array()?;
-        // Where a zlib stream or a standard zstd frame could start there is no tag byte either.
+        // A zlib stream or a standard zstd frame is not a block, so the byte is parsed as a tag in any case.
         match Tag::parse(&[byte]) {
             Ok(tag) if tag.is_block_of(self.outer) => Ok(Opening::Tagged(tag)),
             _ => Err(CodecError::Corrupt {
@@ -373,15 +372,15 @@ fn after(stored: &[u8], position: usize) -> &[u8] {
     stored.get(position..).unwrap_or_default()
 }
 
-/// How many bodies a tag byte can tell apart.
+/// The number of bodies that a tag byte can distinguish.
 const BODY_NUMBERS: usize = 16;
 
-/// The codec of each tagged body, by the body's number, made when first needed.
+/// The codecs of tagged bodies by the body's number. Each is made when first needed.
 #[derive(Default)]
 struct BodyCodecs([Option<Box<dyn Codec>>; BODY_NUMBERS]);
 
 impl BodyCodecs {
-    /// The codec that reads what follows `tag`.
+    /// The codec that decodes the body after `tag`.
     fn codec_for(&mut self, decoders: Decoders, tag: Tag) -> &mut dyn Codec {
         #[allow(clippy::indexing_slicing, reason = "a nibble is below the number of bodies")]
         let slot = &mut self.0[usize::from(tag.body.nibble()) % BODY_NUMBERS];

@@ -1,36 +1,36 @@
-//! Decoding a payload whose length nobody knows before it ends.
+//! Room for payloads whose length is unknown, or claimed by bytes that may lie.
 
 use crate::error::{CodecError, FoundLength};
 
-/// How much longer than its stored bytes a payload is guessed to be: most deltas and texts are at most this much. All of the
-/// room is filled with zeros, and growing copies, so neither much too much nor too little is good.
+/// The estimated ratio of payload length to stored length: most deltas and texts have at most this one. Room is filled
+/// with zeros and growth copies, so both too much and too little room cost time.
 const USUAL_EXPANSION: usize = 4;
 
-/// The least room to begin with, in bytes.
+/// The minimum initial room, in bytes.
 const LEAST_ROOM: usize = 128;
 
-/// A buffer that lacks so much room, in bytes, may double: many payloads go into one.
+/// A buffer that lacks at most this much room, in bytes, may double, because many payloads go into one buffer.
 const SMALL_ROOM: usize = 64 << 10;
 
-/// A payload of at most this many bytes is plausible, whatever claims it.
+/// A claim of at most this many payload bytes is plausible in any case.
 const PLAUSIBLE_LEN: usize = 1 << 20;
 
-/// How many times as long as its stored bytes a plausible payload may be,
+/// The maximum ratio of a plausible payload length to the stored length.
 const PLAUSIBLE_EXPANSION: usize = 255;
 
-/// and how many times as long as its base on top of that, where it has one.
+/// The number of copies of its base that a payload may hold in addition.
 const PLAUSIBLE_COPIES: usize = 4;
 
-/// Whether room is made at once for a payload that `stored_len` bytes with a base of `base_len` bytes claim; without a base, its length
-/// is 0.
+/// Whether a payload length that `stored_len` bytes claim is plausible, so that room for all of it is made at once.
+/// `base_len` is the length of the base, or 0 if there is none.
 pub(crate) fn is_plausible_len(payload_len: usize, stored_len: usize, base_len: usize) -> bool {
     let expanded = stored_len.saturating_mul(PLAUSIBLE_EXPANSION);
     payload_len <= expanded.saturating_add(base_len.saturating_mul(PLAUSIBLE_COPIES)).max(PLAUSIBLE_LEN)
 }
 
-/// Room for a payload at the end of a buffer: it grows while bytes really arrive, and never beyond the limit.
+/// Room for a payload at the end of a buffer. It grows only while bytes arrive, and never beyond the limit.
 ///
-/// Whoever gives up on a payload truncates the buffer; [`finish`](Self::finish) does so at the payload's end.
+/// [`finish`](Self::finish) truncates the buffer to the end of the payload. If decoding fails, the caller truncates it.
 pub(crate) struct GrowingPayload<'a> {
     buffer: &'a mut Vec<u8>,
     start: usize,
@@ -40,10 +40,10 @@ pub(crate) struct GrowingPayload<'a> {
 }
 
 impl<'a> GrowingPayload<'a> {
-    /// An empty payload of at most `limit` bytes, with `room` to begin with. `codec` is for messages.
+    /// Creates an empty payload of at most `limit` bytes with `room` as its initial room. Errors name `codec`.
     ///
     /// # Errors
-    /// When there is no memory for that.
+    /// When there is not enough memory.
     pub(crate) fn new(
         buffer: &'a mut Vec<u8>,
         room: usize,
@@ -62,7 +62,7 @@ impl<'a> GrowingPayload<'a> {
         self.buffer.get_mut(self.filled..).unwrap_or_default()
     }
 
-    /// Counts `produced` bytes at the start of the room as payload.
+    /// Adds `produced` bytes at the start of the room to the payload.
     pub(crate) fn advance(&mut self, produced: usize) {
         self.filled += produced;
     }
@@ -72,10 +72,10 @@ impl<'a> GrowingPayload<'a> {
         self.filled == self.buffer.len()
     }
 
-    /// Doubles the room for the payload; false where it has reached the limit.
+    /// Doubles the room for the payload. Returns false if the room has reached the limit.
     ///
     /// # Errors
-    /// When there is no memory for that.
+    /// When there is not enough memory.
     pub(crate) fn grow(&mut self) -> Result<bool, CodecError> {
         let room = self.buffer.len() - self.start;
         let Some(doubled) = doubled_room(room, self.limit) else { return Ok(false) };
@@ -87,46 +87,46 @@ impl<'a> GrowingPayload<'a> {
         Ok(true)
     }
 
-    /// The error for a payload that goes on behind the limit.
+    /// The error for a payload above the limit.
     pub(crate) fn too_long(&self) -> CodecError {
         too_long(self.codec, self.limit)
     }
 
-    /// Ends the buffer where the payload ends; returns the payload's length.
+    /// Truncates the buffer to the end of the payload and returns the payload's length.
     pub(crate) fn finish(self) -> usize {
         self.buffer.truncate(self.filled);
         self.filled - self.start
     }
 }
 
-/// The room to begin with for the payload of `stored_len` bytes: the limit, where it is likely to be the length itself,
-/// else a guess.
+/// The initial room for the payload of `stored_len` bytes: the limit if that is likely to be the payload's length,
+/// otherwise an estimate.
 pub(crate) fn first_room(stored_len: usize, limit: usize) -> usize {
     let guess = stored_len.saturating_mul(USUAL_EXPANSION).max(LEAST_ROOM);
     if limit / 2 <= guess { limit } else { guess }
 }
 
-/// Twice as much room as `room`, and not more than `limit`; `None` where that is reached.
+/// Twice as much room as `room`, but at most `limit`; `None` if `room` has reached the limit.
 pub(crate) fn doubled_room(room: usize, limit: usize) -> Option<usize> {
     (room < limit).then(|| room.saturating_mul(2).max(LEAST_ROOM).min(limit))
 }
 
-/// Takes memory for `room` bytes behind the end of `buffer`, and, of a large one, for no more: rooms double already, and a buffer
-/// that doubles on its own would take up to twice the limit.
+/// Reserves memory for `room` bytes at the end of `buffer`, and exactly that much if it is a lot: the room doubles
+/// already, and a buffer that also doubled could take up to twice the limit.
 ///
 /// # Errors
-/// When there is none: a few damaged or hostile bytes can decode to gigabytes.
+/// When there is not enough memory: a few damaged or hostile bytes can decode to gigabytes.
 pub(crate) fn reserve(buffer: &mut Vec<u8>, room: usize, codec: &'static str) -> Result<(), CodecError> {
     let reserved = if room <= SMALL_ROOM { buffer.try_reserve(room) } else { buffer.try_reserve_exact(room) };
     reserved.map_err(|_| CodecError::NoMemory { codec, wanted: room as u64 })
 }
 
-/// The error for a payload that goes on behind `limit` bytes.
+/// The error for a payload of more than `limit` bytes.
 pub(crate) fn too_long(codec: &'static str, limit: usize) -> CodecError {
     CodecError::PayloadLimit { codec, limit: limit as u64, found: FoundLength::More }
 }
 
-/// A payload whose claimed length is not plausible, at the end of a buffer: room is made as its pieces arrive.
+/// A payload at the end of a buffer whose claimed length is implausible. Room is made as its pieces arrive.
 pub(crate) struct PushedPayload<'a> {
     buffer: &'a mut Vec<u8>,
     start: usize,
@@ -134,7 +134,7 @@ pub(crate) struct PushedPayload<'a> {
 }
 
 impl<'a> PushedPayload<'a> {
-    /// An empty payload, which is to have `claimed` bytes.
+    /// Creates an empty payload that claims `claimed` bytes.
     pub(crate) fn new(buffer: &'a mut Vec<u8>, claimed: usize) -> Self {
         PushedPayload { start: buffer.len(), buffer, claimed }
     }
@@ -142,7 +142,7 @@ impl<'a> PushedPayload<'a> {
     /// Appends the next piece.
     ///
     /// # Errors
-    /// When there is no memory for it.
+    /// When there is not enough memory.
     pub(crate) fn push(&mut self, piece: &[u8]) -> std::io::Result<()> {
         let PushedPayload { buffer, start, claimed } = self;
         if buffer.capacity() - buffer.len() < piece.len() {
@@ -158,7 +158,7 @@ impl<'a> PushedPayload<'a> {
 /// Makes `length` bytes of room at the end of `buffer`.
 ///
 /// # Errors
-/// When there is no memory for that.
+/// When there is not enough memory.
 pub(crate) fn new_room<'a>(
     buffer: &'a mut Vec<u8>,
     length: usize,

@@ -1,18 +1,19 @@
-//! The tag byte: the first byte of every chunk that is neither a zlib stream nor a standard zstd frame.
+//! The tag of a chunk: the first byte of every chunk that is neither a zlib stream nor a standard zstd frame, and the
+//! number of its dictionary if it needs one.
 //!
 //! | bits | meaning |
 //! |---|---|
-//! | 0-3 | body: see [`Body`]; others reserved; 8 belongs to zlib, 0 is invalid |
+//! | 0-3 | body: see [`Body`]. 0 is invalid, 8 belongs to zlib, and the others are reserved |
 //! | 4 | base prefix: the body needs the content of the delta's base |
 //! | 5 | blocked: the payload is cut into chunks of [`BLOCK_LEN`](crate::BLOCK_LEN) payload bytes |
 //! | 6 | dictionary: its number is the next byte |
 //! | 7 | no payload checksum |
 //!
-//! A zlib header's low nibble is 8 (RFC 1950, `CM`), so no tag byte can be taken for one.
+//! The low nibble of a zlib header is 8 (RFC 1950, `CM`), so no tag byte looks like one.
 
 use crate::error::CodecError;
 
-/// Bytes that a tag takes.
+/// The length of a tag byte.
 pub(crate) const TAG_LEN: usize = 1;
 
 const BODY_MASK: u8 = 0x0f;
@@ -24,12 +25,12 @@ const NO_CHECKSUM: u8 = 0x80;
 /// The low nibble of the first byte of every RFC 1950 stream, and of a standard zstd frame.
 const ZLIB_NIBBLE: u8 = 8;
 
-/// Whether a chunk that begins with this byte has no tag: RFC 1950 streams and standard zstd frames have none.
+/// Whether a chunk with this first byte has no tag: RFC 1950 streams and standard zstd frames have none.
 pub(crate) fn is_untagged(first: u8) -> bool {
     first & BODY_MASK == ZLIB_NIBBLE
 }
 
-/// What follows a tag byte.
+/// The body that follows a tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Body {
     Store,
@@ -42,23 +43,23 @@ pub(crate) enum Body {
     Xz,
     Bzip2,
     Deflate,
-    /// A zstd body of the whole object in place of its delta.
+    /// A zstd body of the whole object instead of its delta.
     ZstdPatch,
 }
 
-/// How a chunk uses the content of the object that its entry, a delta, is based on.
+/// How the chunk of a delta uses the content of the delta's base.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum BaseUse {
-    /// Not at all.
+    /// The chunk does not use it.
     None,
     /// The payload is the delta, compressed with the base's content as prefix.
     Prefix,
-    /// The payload is the whole object in place of the delta, compressed with the base's content as prefix.
+    /// The payload is the whole object instead of the delta, compressed with the base's content as prefix.
     Patch,
 }
 
 impl Body {
-    /// Every body of this format version, in the order of their numbers.
+    /// Every body of this format version in the order of their numbers.
     pub(crate) const ALL: [Body; 11] = [
         Body::Store,
         Body::Zstd,
@@ -73,7 +74,7 @@ impl Body {
         Body::ZstdPatch,
     ];
 
-    /// All facts of the body: one line for each.
+    /// All facts about the body: one line per body.
     fn facts(self) -> BodyFacts {
         let facts = |number, name| BodyFacts {
             number,
@@ -114,42 +115,42 @@ impl Body {
         self.facts().name
     }
 
-    /// Whether its codec takes dictionaries.
+    /// Whether the codec of the body takes dictionaries.
     fn takes_dictionary(self) -> bool {
         self.facts().takes_dictionary
     }
 
-    /// The entry of a Mercurial repository's requirements for chunks that carry this body; `None` where revlogs have
-    /// another container for it.
+    /// The requirement of a Mercurial repository with chunks of this body; `None` if revlogs have another container for
+    /// it.
     pub(crate) fn revlog_requirement(self) -> Option<&'static str> {
         self.facts().revlog_requirement
     }
 
-    /// Whether a payload too long for the codec is cut into blocks.
+    /// Whether a payload above [`BLOCK_LEN`](crate::BLOCK_LEN) is cut into blocks.
     pub(crate) fn is_blocked_when_long(self) -> bool {
         self.layout() == BodyLayout::Block
     }
 
-    /// How the body is laid out.
+    /// The layout of the body.
     pub(crate) fn layout(self) -> BodyLayout {
         self.facts().layout
     }
 }
 
-/// What stands before the compressed bytes of a body that is not blocked.
+/// The layout of a body that is not blocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum BodyLayout {
-    /// The payload's length, then the payload itself.
+    /// The payload's length, then the payload.
     Store,
-    /// The lengths of payload and block: the block does not say where it ends.
+    /// The lengths of payload and block, then the block, which does not say where it ends.
     Block,
-    /// The payload's length: the stream says where it ends.
+    /// The payload's length, then a stream, which says where it ends.
     Stream,
-    /// Nothing: a zstd frame says it all.
+    /// A zstd frame, which states the payload's length and where it ends.
     Frame,
 }
 
-/// The facts of a body.
+/// The facts about a body.
 struct BodyFacts {
     number: u8,
     name: &'static str,
@@ -167,7 +168,7 @@ fn known_bodies() -> String {
     }
 }
 
-/// A tag byte that is valid in this format version, with the dictionary's number behind it.
+/// A tag that is valid in this format version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tag {
     pub(crate) body: Body,
@@ -178,12 +179,12 @@ pub(crate) struct Tag {
 }
 
 impl Tag {
-    /// The tag of an unblocked body that needs nothing else.
+    /// The tag of an unblocked body without base or dictionary.
     pub(crate) fn plain(body: Body, checksum: bool) -> Self {
         Tag { body, checksum, blocked: false, needs_base: false, dictionary: None }
     }
 
-    /// The byte.
+    /// The tag byte.
     pub(crate) fn to_byte(self) -> u8 {
         let flag = |is_set, flag| if is_set { flag } else { 0 };
         self.body.nibble()
@@ -193,24 +194,24 @@ impl Tag {
             | flag(self.dictionary.is_some(), DICTIONARY)
     }
 
-    /// Appends byte and dictionary number.
+    /// Appends the tag byte and the dictionary's number, if there is one.
     pub(crate) fn write(self, out: &mut Vec<u8>) {
         out.push(self.to_byte());
         out.extend(self.dictionary);
     }
 
-    /// Bytes that tag byte and dictionary number take.
+    /// The length of the tag byte and the dictionary's number.
     pub(crate) fn len(self) -> usize {
         TAG_LEN + usize::from(self.dictionary.is_some())
     }
 
-    /// The bytes that a tag takes which begins with `first`.
+    /// The length of the tag whose first byte is `first`.
     pub(crate) fn len_of(first: u8) -> usize {
         TAG_LEN + usize::from(first & DICTIONARY != 0)
     }
 
-    /// Whether a chunk with this tag can be a block of the blocked chunk whose tag is `outer`: one of the same body or stored,
-    /// that needs nothing else, and is checked alike.
+    /// Whether a chunk with this tag can be a block of the blocked chunk with the tag `outer`: it is stored or has the
+    /// same body, needs neither base nor dictionary, and has a checksum if the outer chunk has.
     pub(crate) fn is_block_of(self, outer: Tag) -> bool {
         let is_plain = !self.blocked && !self.needs_base && self.dictionary.is_none();
         is_plain && self.checksum == outer.checksum && (self.body == outer.body || self.body == Body::Store)
@@ -228,7 +229,7 @@ impl Tag {
     /// Reads the tag at the start of `stored`.
     ///
     /// # Errors
-    /// When the body is not one of this version's, or flags are set that do not go with it.
+    /// When the body is unknown in this version, or does not allow the flags.
     pub(crate) fn parse(stored: &[u8]) -> Result<Self, CodecError> {
         let tag = *stored.first().ok_or(CodecError::EmptyChunk)?;
         let nibble = tag & BODY_MASK;
@@ -268,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_one_tag_or_refused() {
+    fn valid_tag_bytes_round_trip() {
         let valid: Vec<u8> = (0..=u8::MAX).filter(|byte| Tag::parse(&[*byte, 7]).is_ok()).collect();
         let with_checksum: Vec<u8> = valid.iter().copied().filter(|byte| byte & NO_CHECKSUM == 0).collect();
         assert_eq!(with_checksum, [1, 2, 3, 4, 5, 6, 7, 9, 0x0a, 0x0b, 0x12, 0x1c, 0x23, 0x24, 0x25, 0x42, 0x43, 0x4b]);
@@ -281,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn refusals_say_what_was_found() {
+    fn errors_say_what_was_found() {
         let message = |byte| Tag::parse(&[byte]).unwrap_err().to_string();
         let bodies = "body 1 (store), 2 (zstd), 3 (lz4), 4 (snappy), 5 (lzo), 6 (brotli), 7 (lzma), 9 (xz), 10 (bzip2), \
                       11 (deflate) or 12 (zstd patch)";

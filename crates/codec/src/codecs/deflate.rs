@@ -1,5 +1,5 @@
-//! `deflate`: DEFLATE blocks (RFC 1951) without the wrapping of RFC 1950, by stock zlib. Against `zlib` it shows what
-//! the wrapping costs, and against the other tagged bodies what the format does.
+//! `deflate`: DEFLATE blocks (RFC 1951) without the wrapper of RFC 1950, by stock zlib. A comparison with `zlib` shows
+//! the cost of the wrapper, and one with the other tagged bodies the cost of the format.
 
 use super::descriptor::CodecDescriptor;
 use super::descriptor::Levels;
@@ -12,11 +12,11 @@ use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `deflate`.
+/// The facts about `deflate`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "deflate",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
-    // As far as DEFLATE reaches back.
+    // The longest distance of a DEFLATE match.
     longest_dictionary: Some(32 << 10),
     body: Some(Body::Deflate),
     is_read_by_hg: false,
@@ -30,20 +30,20 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// What deflate can do.
+/// The capabilities of `deflate`.
 pub(crate) const CAPABILITIES: Capabilities = Capabilities { dictionaries: true, ..STREAMING };
 
 /// Raw DEFLATE at one level.
 pub(crate) type RawDeflate = StreamCodec<RawStockZlib>;
 
 impl RawDeflate {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: u32) -> Self {
         StreamCodec::of(RawStockZlib { level, dictionary: None })
     }
 }
 
-/// Level and dictionary of stock zlib's contexts. A raw stream does not name the dictionary that it needs.
+/// The level and the dictionary of stock zlib's contexts. A raw stream does not name the dictionary that it needs.
 pub(crate) struct RawStockZlib {
     level: u32,
     dictionary: Option<Dictionary>,

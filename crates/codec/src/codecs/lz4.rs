@@ -10,12 +10,12 @@ use super::liblz4::{self, Buffers, CAPABILITIES, Compressor, LibraryCoder, Prepa
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `lz4`.
+/// The facts about `lz4`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4",
-    // Accelerations: the bounds within which liblz4 keeps one.
+    // Accelerations: liblz4 clamps them to these bounds.
     levels: Some(Levels { range: 1..=65_537, except: None, default: 1 }),
-    // As far as an LZ4 block reaches back.
+    // The longest distance of an LZ4 match.
     longest_dictionary: Some(64 << 10),
     body: Some(Body::Lz4),
     is_read_by_hg: false,
@@ -29,7 +29,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-// The declarations of lz4.h (the function that keeps its table from call to call is for static linking only).
+// The declarations in lz4.h. The function that keeps its table from call to call is only for static linking.
 unsafe extern "C" {
     fn LZ4_createStream() -> *mut c_void;
     fn LZ4_freeStream(stream: *mut c_void) -> c_int;
@@ -59,10 +59,10 @@ pub(crate) struct Fast {
     acceleration: i32,
 }
 
-/// The blocks of `lz4`.
+/// The coder for blocks of `lz4`.
 pub(crate) type FastCoder = LibraryCoder<Fast>;
 
-/// The codec `lz4` at `acceleration`, which is 1 to 65537.
+/// Creates the codec `lz4` at `acceleration`, which is 1 to 65537.
 pub(crate) fn codec(acceleration: i32) -> BlockCodec<FastCoder> {
     FastCoder::new(acceleration).into_codec()
 }
@@ -77,13 +77,13 @@ impl Compressor for Fast {
     const NAME: &'static str = DESCRIPTOR.name;
 
     fn new_stream(&self) -> Result<Stream, CodecError> {
-        // SAFETY: the library's own pair of functions; nobody else has the new state.
+        // SAFETY: the two functions belong together, and nothing else owns the new state.
         unsafe { Stream::adopt(LZ4_createStream(), LZ4_freeStream) }
     }
 
     unsafe fn load(&self, stream: &mut Stream, bytes: &[u8]) {
         let length = c_int::try_from(bytes.len()).unwrap_or_default();
-        // SAFETY: the caller promises a new state of this kind, which the bytes outlive.
+        // SAFETY: the caller promises a new state of this kind that the bytes outlive.
         unsafe { LZ4_loadDictSlow(stream.as_mut_ptr(), bytes.as_ptr().cast(), length) };
     }
 
@@ -95,8 +95,9 @@ impl Compressor for Fast {
     ) -> c_int {
         let Buffers { source, source_len, target, target_len } = *buffers;
         let (state, acceleration) = (stream.as_mut_ptr(), self.acceleration);
-        // SAFETY, of all calls: the caller promises states of this kind and buffers that are valid for the lengths passed with them,
-        // one for reads and one for writes, and cannot overlap. The library refuses a length above its maximum.
+        // SAFETY, of all calls: the caller promises states of this kind, and buffers that are valid for the lengths
+        // passed with them, one for reads and one for writes, and do not overlap. The library refuses a length above
+        // its maximum.
         unsafe {
             match dictionary {
                 None => {

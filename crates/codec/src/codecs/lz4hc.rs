@@ -10,11 +10,11 @@ use super::liblz4::{self, Buffers, CAPABILITIES, Compressor, LibraryCoder, Prepa
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// The facts of `lz4hc`.
+/// The facts about `lz4hc`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "lz4hc",
     levels: Some(Levels { range: 1..=12, except: None, default: 9 }),
-    // As far as an LZ4 block reaches back.
+    // The longest distance of an LZ4 match.
     longest_dictionary: Some(64 << 10),
     body: Some(Body::Lz4),
     is_read_by_hg: false,
@@ -28,7 +28,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-// The declarations of lz4hc.h (the function that keeps its tables from call to call is for static linking only).
+// The declarations in lz4hc.h. The function that keeps its tables from call to call is only for static linking.
 unsafe extern "C" {
     fn LZ4_createStreamHC() -> *mut c_void;
     fn LZ4_freeStreamHC(state: *mut c_void) -> c_int;
@@ -57,10 +57,10 @@ pub(crate) struct High {
     level: i32,
 }
 
-/// The blocks of `lz4hc`.
+/// The coder for blocks of `lz4hc`.
 pub(crate) type HighCoder = LibraryCoder<High>;
 
-/// The codec `lz4hc` at `level`, which is 1 to 12.
+/// Creates the codec `lz4hc` at `level`, which is 1 to 12.
 pub(crate) fn codec(level: i32) -> BlockCodec<HighCoder> {
     HighCoder::new(level).into_codec()
 }
@@ -75,14 +75,14 @@ impl Compressor for High {
     const NAME: &'static str = DESCRIPTOR.name;
 
     fn new_stream(&self) -> Result<Stream, CodecError> {
-        // SAFETY: the library's own pair of functions; nobody else has the new state.
+        // SAFETY: the two functions belong together, and nothing else owns the new state.
         unsafe { Stream::adopt(LZ4_createStreamHC(), LZ4_freeStreamHC) }
     }
 
     unsafe fn load(&self, stream: &mut Stream, bytes: &[u8]) {
         let length = c_int::try_from(bytes.len()).unwrap_or_default();
-        // SAFETY: the caller promises a new state of this kind, which the bytes outlive. It is given the level that decides which tables
-        // it fills.
+        // SAFETY: the caller promises a new state of this kind that the bytes outlive. The state first gets the level,
+        // which decides which tables it fills.
         unsafe {
             LZ4_resetStreamHC_fast(stream.as_mut_ptr(), self.level);
             LZ4_loadDictHC(stream.as_mut_ptr(), bytes.as_ptr().cast(), length);
@@ -97,8 +97,9 @@ impl Compressor for High {
     ) -> c_int {
         let Buffers { source, source_len, target, target_len } = *buffers;
         let state = stream.as_mut_ptr();
-        // SAFETY, of all calls: the caller promises states of this kind and buffers that are valid for the lengths passed with them,
-        // one for reads and one for writes, and cannot overlap. The library refuses a length above its maximum.
+        // SAFETY, of all calls: the caller promises states of this kind, and buffers that are valid for the lengths
+        // passed with them, one for reads and one for writes, and do not overlap. The library refuses a length above
+        // its maximum.
         unsafe {
             match dictionary {
                 None => LZ4_compress_HC_extStateHC_fastReset(state, source, target, source_len, target_len, self.level),

@@ -1,4 +1,12 @@
-//! One file for each codec, and what several of them share.
+//! One file per codec, and the parts that several codecs share.
+//!
+//! | shared by | modules |
+//! |---|---|
+//! | all | `descriptor` |
+//! | block codecs: `lz4`, `lz4hc`, `lz4_flex`, `snappy`, `lzo` | `block`, `lz4_block`, `liblz4`, `lzo1x` |
+//! | codecs that work in steps | `steps` |
+//! | tagged streams: `deflate`, `brotli`, `lzma`, `xz`, `bzip2` | `stream` |
+//! | RFC 1950 streams: the zlib family | `rfc1950`, `wrapping` |
 
 pub(crate) mod block;
 pub(crate) mod brotli;

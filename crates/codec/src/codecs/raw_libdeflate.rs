@@ -1,4 +1,4 @@
-//! libdeflate on tagged DEFLATE bodies: see [`deflate`](super::deflate), which does what libdeflate cannot.
+//! libdeflate for tagged DEFLATE bodies. Stock zlib, as in [`deflate`](super::deflate), does what libdeflate cannot.
 
 use std::io::{BufRead, Read, Write};
 
@@ -13,7 +13,7 @@ use crate::error::CodecError;
 use crate::leb128;
 use crate::stored::StoredBytes;
 
-/// Reads whole bodies by libdeflate, and is stock zlib for all else.
+/// Decodes whole bodies with libdeflate, and uses stock zlib for everything else.
 pub(crate) struct RawLibdeflate {
     decompressor: Option<Decompressor>,
     stock: RawDeflate,
@@ -21,7 +21,8 @@ pub(crate) struct RawLibdeflate {
 }
 
 impl RawLibdeflate {
-    /// A codec whose bodies carry a checksum; it encodes at `level`, 0 to 9. Contexts are made when first used.
+    /// Creates a codec whose bodies carry a checksum. It encodes at `level`, which is 0 to 9. Contexts are made when
+    /// first used.
     pub(crate) fn new(level: u32) -> Self {
         RawLibdeflate { decompressor: None, stock: RawDeflate::new(level), checksum: true }
     }
@@ -44,7 +45,7 @@ impl Codec for RawLibdeflate {
             Some(decompressor) => decompressor,
             none => none.insert(Decompressor::new(Wrapping::None)?),
         };
-        let consumed = decompressor.decompress(body.at_hand()?, payload, DEFLATE_BODY)?;
+        let consumed = decompressor.decompress(body.available()?, payload, DEFLATE_BODY)?;
         body.advance(consumed);
         if self.checksum {
             checksum::verify(body.take_array()?, checksum::of(payload), DEFLATE_BODY)?;

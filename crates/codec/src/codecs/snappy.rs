@@ -1,7 +1,7 @@
 //! `snappy`: Snappy's raw format by snap, an implementation in Rust.
 //!
-//! Source: the format description of the Snappy project. A block begins with the payload's length and does not say where
-//! it ends.
+//! Source: the format description of the Snappy project. A block starts with the payload's length and does not say
+//! where it ends.
 
 use snap::raw::{Decoder, Encoder, decompress_len, max_compress_len};
 
@@ -10,7 +10,7 @@ use super::descriptor::CodecDescriptor;
 use crate::error::{CodecError, expect_payload_len};
 use crate::tag::Body;
 
-/// The facts of `snappy`.
+/// The facts about `snappy`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "snappy",
     levels: None,
@@ -27,10 +27,10 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// How messages name the body.
+/// The name of the body in messages.
 const BODY: &str = "snappy body";
 
-/// The most payload bytes that one byte of a block stands for: three bytes copy up to 64.
+/// The maximum number of payload bytes that one byte of a block stands for: three bytes copy up to 64.
 const MAX_EXPANSION: u64 = 22;
 
 /// snap with a table that is reused.
@@ -39,7 +39,7 @@ pub(crate) struct SnappyCoder {
     decoder: Decoder,
 }
 
-/// The codec `snappy`.
+/// Creates the codec `snappy`.
 pub(crate) fn codec() -> BlockCodec<SnappyCoder> {
     BlockCodec::new(SnappyCoder { encoder: Encoder::new(), decoder: Decoder::new() })
 }

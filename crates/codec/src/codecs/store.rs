@@ -1,10 +1,10 @@
-//! `store`: the payload itself.
+//! `store`: the payload without compression.
 //!
 //! | field | length | meaning |
 //! |---|---|---|
 //! | payload length | 1-10 | LEB128 |
 //! | payload | payload length | as it is |
-//! | checksum | 4, or 0 | see [`checksum`]; absent under `checksum=no` |
+//! | checksum | 4, or 0 | see [`checksum`]; absent with `checksum=no` |
 
 use std::io::{BufRead, Read, Write};
 
@@ -18,7 +18,7 @@ use crate::source::{PIECE_LEN, PayloadSource};
 use crate::stored::StoredBytes;
 use crate::tag::Body;
 
-/// The facts of `store`.
+/// The facts about `store`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "store",
     levels: None,
@@ -37,7 +37,7 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
 
 const BODY: &str = "store body";
 
-/// What store can do.
+/// The capabilities of `store`.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: false, streams: true, partial_decode: true, dictionaries: false };
 
@@ -48,18 +48,18 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// A codec whose bodies carry a checksum.
+    /// Creates a codec whose bodies carry a checksum.
     pub(crate) fn new() -> Self {
         Store { checksum: true, piece: Vec::new() }
     }
 
-    /// Length of the body of a payload of `payload_len` bytes.
+    /// The length of the body of a payload of `payload_len` bytes.
     pub(crate) fn body_len(payload_len: usize, with_checksum: bool) -> usize {
         let checksum_len = if with_checksum { checksum::LEN } else { 0 };
         leb128::len(payload_len as u64) + payload_len + checksum_len
     }
 
-    /// Takes the checksum, if there is one, and compares it with that of the decoded payload.
+    /// Takes the checksum, if bodies carry one, and compares it with that of the decoded payload.
     fn take_checksum<R: BufRead + ?Sized>(
         &self,
         stored: &mut StoredBytes<'_, R>,
@@ -142,9 +142,9 @@ impl Codec for Store {
         let mut hash = RunningChecksum::new();
         let mut remaining = payload_len;
         while remaining > 0 {
-            let at_hand = body.at_hand()?;
-            let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(at_hand.len()).min(PIECE_LEN);
-            let piece = at_hand.get(..length).unwrap_or_default();
+            let available = body.available()?;
+            let length = usize::try_from(remaining).unwrap_or(usize::MAX).min(available.len()).min(PIECE_LEN);
+            let piece = available.get(..length).unwrap_or_default();
             if piece.is_empty() {
                 return Err(body.truncated());
             }

@@ -1,22 +1,22 @@
-//! DEFLATE blocks with and without the wrapping of RFC 1950.
+//! The wrapper around DEFLATE blocks, and the names of both forms.
 
-/// How messages name an RFC 1950 stream.
+/// The name of an RFC 1950 stream in messages.
 pub(super) const STREAM: &str = "zlib stream";
 
-/// How messages name a tagged body of raw DEFLATE.
+/// The name of a tagged body of raw DEFLATE in messages.
 pub(super) const DEFLATE_BODY: &str = "deflate body";
 
-/// What is around the DEFLATE blocks.
+/// The wrapper around DEFLATE blocks.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wrapping {
     /// Header and Adler-32 (RFC 1950).
     Zlib,
-    /// Nothing (RFC 1951).
+    /// No wrapper (RFC 1951).
     None,
 }
 
 impl Wrapping {
-    /// How messages name the blocks with it.
+    /// The name in messages of blocks in this wrapper.
     pub(super) fn name(self) -> &'static str {
         match self {
             Wrapping::Zlib => STREAM,

@@ -1,4 +1,4 @@
-//! `zlib-rs`: zlib written in Rust.
+//! `zlib-rs`: a zlib in Rust.
 
 use zlib_rs::{Deflate, DeflateFlush, Inflate, InflateError, InflateFlush, Status};
 
@@ -11,7 +11,7 @@ use super::wrapping::{DEFLATE_BODY, STREAM};
 use crate::codec::{Capabilities, UNUSED_LEVEL};
 use crate::error::CodecError;
 
-/// The facts of `zlib-rs`.
+/// The facts about `zlib-rs`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zlib-rs",
     levels: Some(Levels { range: 0..=9, except: None, default: 6 }),
@@ -28,14 +28,14 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// The window that zlib and git use, as the base-2 logarithm of its bytes.
+/// The window of zlib and git, as the base-2 logarithm of its length in bytes.
 const WINDOW_BITS: u8 = 15;
 
 /// zlib-rs at one level.
 pub(crate) type ZlibRs = ZlibCodec<ZlibRsLevel>;
 
 impl ZlibRs {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         ZlibCodec::of(ZlibRsLevel(level))
     }
@@ -98,17 +98,17 @@ fn step(
     })
 }
 
-/// zlib-rs on tagged DEFLATE bodies.
+/// zlib-rs for tagged DEFLATE bodies.
 pub(crate) type RawZlibRs = StreamCodec<RawZlibRsLevel>;
 
 impl RawZlibRs {
-    /// A codec at `level`, which is 0 to 9. Contexts are made when first used.
+    /// Creates a codec at `level`, which is 0 to 9. Contexts are made when first used.
     pub(crate) fn new(level: i32) -> Self {
         StreamCodec::of(RawZlibRsLevel(level))
     }
 }
 
-/// The level of a compressing context without the wrapping of RFC 1950.
+/// The level of a compressing context without the wrapper of RFC 1950.
 pub(crate) struct RawZlibRsLevel(i32);
 
 impl Machine for RawZlibRsLevel {
@@ -127,7 +127,7 @@ impl Machine for RawZlibRsLevel {
     }
 }
 
-/// A decompressing context without the wrapping of RFC 1950.
+/// A decompressing context without the wrapper of RFC 1950.
 pub(crate) struct RawInflate(Inflate);
 
 impl Inflater for RawInflate {

@@ -1,4 +1,4 @@
-//! `zopfli`: searches long for the shortest RFC 1950 stream. It has no decoder: stock zlib reads.
+//! `zopfli`: searches a long time for the shortest RFC 1950 stream. It has no decoder, so stock zlib decodes.
 
 use std::io::{BufRead, Read, Write};
 use std::num::NonZeroU64;
@@ -13,10 +13,10 @@ use crate::codec::{Capabilities, Codec, PayloadSink};
 use crate::dictionary::Dictionary;
 use crate::error::CodecError;
 
-/// The facts of `zopfli`.
+/// The facts about `zopfli`.
 pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     name: "zopfli",
-    // Iterations; the default is that of the authors' own program.
+    // Iterations. The default is that of the authors' own program.
     levels: Some(Levels { range: 1..=99, except: None, default: 15 }),
     longest_dictionary: None,
     body: None,
@@ -31,26 +31,27 @@ pub(crate) static DESCRIPTOR: CodecDescriptor = CodecDescriptor {
     new_inflater: None,
 };
 
-/// What zopfli can do by itself.
+/// The capabilities of zopfli itself.
 pub(crate) const CAPABILITIES: Capabilities =
     Capabilities { finds_own_end: true, streams: false, partial_decode: false, dictionaries: false };
 
-/// How much payload zopfli compresses at a time, in bytes, as its authors' own program does. Also the longest payload
-/// that gets all iterations: a longer one gets as many fewer as it is longer, so that none takes much longer than one of
-/// this length does.
+/// The length of the pieces that zopfli compresses, in bytes, as in its authors' own program. It is also the length of
+/// the longest payload that gets all iterations: one that is k times as long gets a k-th of them, so that it takes
+/// about the same time.
 const PIECE_LEN: usize = 1_000_000;
 
 /// The level of stock zlib for payloads that are streamed.
 const STREAM_LEVEL: u32 = 9;
 
-/// zopfli with one number of iterations, with stock zlib at its side.
+/// zopfli with one number of iterations, with stock zlib for what it cannot do.
 pub(crate) struct Zopfli {
     iterations: u32,
     zlib: Zlib,
 }
 
 impl Zopfli {
-    /// A codec of at most `iterations` rounds, at least one. zopfli has no contexts to reuse: it allocates for each payload.
+    /// Creates a codec with at most `iterations` iterations, but at least one. zopfli has no contexts to reuse: it
+    /// allocates for each payload.
     pub(crate) fn new(iterations: u32) -> Self {
         Zopfli { iterations: iterations.max(1), zlib: Zlib::new(STREAM_LEVEL) }
     }

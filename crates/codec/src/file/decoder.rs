@@ -1,4 +1,4 @@
-//! File to content.
+//! Decodes files.
 
 mod stream;
 
@@ -16,17 +16,18 @@ use crate::growing::{GrowingPayload, first_room, reserve};
 use crate::opening::{self, Opening};
 use crate::tag::Body;
 
-/// How messages name a file of that form.
+/// The names of files in messages, by form.
 const BZIP2_FILE: &str = "bzip2 file";
 const ZSTD_FILE: &str = "zstd frame";
 const XZ_FILE: &str = "xz file";
 const CHUNK_FILE: &str = "chunk file";
 const FLAT_FILE: &str = "flat file";
 
-/// No DEFLATE data is so many times shorter than what it holds: a symbol of a bit or more gives at most 258 bytes.
+/// DEFLATE data holds less than this many times its own length: a symbol has at least one bit and stands for at most
+/// 258 bytes.
 const DEFLATE_EXPANSION: usize = 258 * 8;
 
-/// Decodes files of one form, with contexts that are made when first needed and then reused.
+/// Decodes files of one form. Contexts are made when first needed, and reused.
 pub struct FileDecoder {
     form: FileForm,
     inflater: Option<Box<dyn Inflater>>,
@@ -41,16 +42,17 @@ impl std::fmt::Debug for FileDecoder {
 }
 
 impl FileDecoder {
-    /// A decoder for files of `form`. gzip members are read by stock zlib, LZ4 blocks as `decoders` says.
+    /// Creates a decoder for files of `form`. Stock zlib decodes gzip members. The implementation in `decoders` decodes
+    /// LZ4 blocks.
     pub fn new(form: FileForm, decoders: impl Into<Decoders>) -> Self {
         FileDecoder { form, inflater: None, zstd: None, chunks: ChunkDecoder::new(decoders) }
     }
 
-    /// Decodes the file that is all of `stored` and appends its content, of at most `limit` bytes, to `content`; returns how long
-    /// that is.
+    /// Decodes the file that is all of `stored`, appends its content of at most `limit` bytes to `content` and returns
+    /// the content's length.
     ///
     /// # Errors
-    /// When the file is damaged, goes on behind its end, or holds more than `limit` bytes. `content` is then as it was before.
+    /// When the file is damaged, has trailing bytes, or holds more than `limit` bytes. `content` is then unchanged.
     pub fn decode(&mut self, stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = content.len();
         let decoded = match self.form {
@@ -114,8 +116,8 @@ fn flat(stored: &[u8], limit: usize, content: &mut Vec<u8>) -> Result<usize, Cod
     Ok(stored.len())
 }
 
-/// The opening of the chunk at the start of `stored`, and the payload length that it claims. Bodies that do not begin with it are in no
-/// such file.
+/// The opening of the chunk at the start of `stored`, and the payload length that the chunk claims. Chunk files contain
+/// only bodies that start with that length.
 fn claimed_len(stored: &[u8]) -> Result<(Opening, u64), CodecError> {
     match Opening::of(stored)? {
         Opening::Tagged(tag) if !tag.needs_base && tag.dictionary.is_none() && tag.body != Body::Zstd => {
@@ -129,8 +131,8 @@ fn claimed_len(stored: &[u8]) -> Result<(Opening, u64), CodecError> {
     }
 }
 
-/// Decompresses the stream at the start of `stored`, with `room` to begin with; returns the stored bytes that it takes and the
-/// length of its content.
+/// Decompresses the stream at the start of `stored`, with `room` as the initial room. Returns the number of stored
+/// bytes that the stream takes and the length of its content.
 fn inflate(
     inflater: &mut dyn Inflater,
     stored: &[u8],
@@ -139,14 +141,14 @@ fn inflate(
     codec: &'static str,
     content: &mut Vec<u8>,
 ) -> Result<(usize, usize), CodecError> {
-    // What the content takes is bounded by the limit and not by a length that nobody knows.
+    // The length is unknown: the limit bounds the content.
     inflater.restart(u64::MAX)?;
     let mut payload = GrowingPayload::new(content, room, limit, codec)?;
     let mut consumed = 0;
     loop {
         let mut beyond = [0; 1];
         let rest = stored.get(consumed..).unwrap_or_default();
-        // A stream whose content fills the room exactly may need another step to end, and no more room for it.
+        // A stream whose content exactly fills the room may need another step to end, but no more room.
         let is_full = payload.is_full();
         let step = inflater.step(rest, if is_full { &mut beyond } else { payload.room() }, !is_full)?;
         consumed += step.consumed;

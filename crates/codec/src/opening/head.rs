@@ -1,4 +1,4 @@
-//! The head of a body: the lengths that stand before its compressed bytes.
+//! The head of a body: the lengths before its compressed bytes.
 //!
 //! | body | head |
 //! |---|---|
@@ -23,13 +23,13 @@ use crate::leb128;
 use crate::stored::StoredBytes;
 use crate::tag::{BodyLayout, Tag};
 
-/// How messages name a chunk of several blocks.
+/// The name in messages of a chunk that is cut into blocks.
 pub(crate) const BLOCKED_BODY: &str = "blocked body";
 
-/// What stands before the compressed bytes of a body.
+/// What precedes the compressed bytes of a body.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum BodyHead {
-    /// Nothing: an RFC 1950 stream does not say how long its payload is.
+    /// Nothing: an RFC 1950 stream does not state the length of its payload.
     ZlibStream,
     /// The header of a zstd frame.
     Frame(FrameHeader),
@@ -44,10 +44,10 @@ pub(crate) enum BodyHead {
 }
 
 impl BodyHead {
-    /// Takes the head of the body that follows `opening`, from where that body starts.
+    /// Takes the head from `stored`, which starts with the body that follows `opening`.
     ///
     /// # Errors
-    /// When it is truncated, or is one that no decoder accepts, whatever follows it.
+    /// When the head is truncated or invalid.
     pub(crate) fn take<R: BufRead + ?Sized>(
         opening: Opening,
         stored: &mut StoredBytes<'_, R>,
@@ -71,7 +71,7 @@ impl BodyHead {
         }
     }
 
-    /// The payload length that the chunk claims, where it claims one.
+    /// The payload length that the chunk claims, if it claims one.
     pub(crate) fn payload_len(&self) -> Option<u64> {
         match self {
             BodyHead::ZlibStream => None,
@@ -87,7 +87,7 @@ impl BodyHead {
 /// Takes the payload length of a blocked body.
 ///
 /// # Errors
-/// When it is truncated, or one block could hold the payload.
+/// When the length is truncated, or one block could hold the payload.
 pub(crate) fn take_blocked_len<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_, R>) -> Result<u64, CodecError> {
     let payload_len = leb128::read(stored)?;
     if payload_len > BLOCK_LEN as u64 {
@@ -97,10 +97,10 @@ pub(crate) fn take_blocked_len<R: BufRead + ?Sized>(stored: &mut StoredBytes<'_,
     Err(CodecError::Corrupt { codec: BLOCKED_BODY, expected: "a payload above one block", found })
 }
 
-/// The payload length that the chunk with this tag claims; all there is of the chunk is `stored`.
+/// The payload length that the chunk with this tag claims. `stored` must hold all of the chunk. Errors name `codec`.
 ///
 /// # Errors
-/// When the head is damaged, or claims more than so many stored bytes can hold.
+/// When the head is damaged, or a zstd frame claims more than `stored` can hold.
 pub(crate) fn claimed_len(tag: Tag, stored: &[u8], codec: &'static str) -> Result<u64, CodecError> {
     let body = stored.get(tag.len()..).unwrap_or_default();
     let mut rest = body;

@@ -1,4 +1,5 @@
-//! The opening of a chunk: what its first bytes say before anything is decoded. All decoders read it here.
+//! The opening of a chunk: what its first bytes say before anything is decoded. Every decoder reads it with this
+//! module.
 //!
 //! | first bytes | chunk |
 //! |---|---|
@@ -6,7 +7,7 @@
 //! | `28 b5 2f fd` | a standard zstd frame |
 //! | any other | a [tag](crate::tag), then a body, which starts with its [head](BodyHead) |
 //!
-//! Chunks of a Mercurial revlog open in another way: see [`revlog`].
+//! Chunks of a Mercurial revlog have openings of their own: see [`revlog`].
 
 mod head;
 pub(crate) mod revlog;
@@ -22,14 +23,14 @@ use crate::tag::{self, TAG_LEN, Tag};
 /// The flag of an RFC 1950 header, in its second byte, that announces the dictionary's Adler-32 (`FDICT`).
 const PRESET_DICTIONARY: u8 = 0x20;
 
-/// The bytes that tell all openings apart: fewer than any chunk without a tag has.
+/// The number of bytes that distinguish all openings. Every chunk without a tag has more.
 const DISTINCT_LEN: usize = 6;
 
-/// The length of the longest opening with the head that follows it: tag, dictionary and two lengths, or tag, dictionary and the header
-/// of a zstd frame.
+/// The length of the longest opening with the head that follows it: tag, dictionary and two lengths, or tag, dictionary
+/// and the header of a zstd frame.
 pub(crate) const MAX_LEN: usize = 32;
 
-/// What a chunk starts with.
+/// The start of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     /// An RFC 1950 stream; one with a preset dictionary names it by its Adler-32.
@@ -61,7 +62,7 @@ impl Opening {
         Ok(Opening::ZlibStream { preset })
     }
 
-    /// The position of the body: all of the chunk where there is no tag.
+    /// The position of the body. A chunk without a tag is all body.
     pub(crate) fn body_start(self) -> usize {
         match self {
             Opening::Tagged(tag) => tag.len(),
@@ -70,7 +71,7 @@ impl Opening {
     }
 }
 
-/// An opening from a source that cannot give its bytes again.
+/// An opening from a source that cannot yield its bytes again.
 pub(crate) struct TakenOpening {
     pub(crate) opening: Opening,
     bytes: [u8; DISTINCT_LEN],
@@ -78,7 +79,7 @@ pub(crate) struct TakenOpening {
 }
 
 impl TakenOpening {
-    /// Takes the bytes that tell the openings apart.
+    /// Takes the bytes that distinguish the openings.
     ///
     /// # Errors
     /// As [`Opening::of`], and when the source cannot be read.
@@ -97,7 +98,7 @@ impl TakenOpening {
         Ok(TakenOpening { opening, bytes, body_len })
     }
 
-    /// The taken bytes that belong to the body: all of them where there is no tag.
+    /// The taken bytes that belong to the body: all of them if there is no tag.
     pub(crate) fn body(&self) -> &[u8] {
         self.bytes.get(..self.body_len).unwrap_or_default()
     }

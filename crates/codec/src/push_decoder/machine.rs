@@ -1,4 +1,4 @@
-//! The codecs that decode a stream in steps, one machine for each kind of stream.
+//! The codecs that decode a stream in steps: one machine per kind of stream.
 
 use super::CHUNK;
 use crate::algorithm::Algorithm;
@@ -10,7 +10,7 @@ use crate::dictionary::Dictionaries;
 use crate::error::CodecError;
 use crate::tag::Body;
 
-/// What a machine is made for.
+/// The kind of stream that a machine decodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum MachineOf {
     StandardFrame,

@@ -1,7 +1,8 @@
-//! Chunk to payload for a caller that has the stored bytes in pieces and room for the payload in pieces, and wants control back in
-//! between: as zlib's `inflate` works.
+//! Decodes a chunk for a caller that has the stored bytes and the room for the payload in pieces, and wants control
+//! back between them, as with zlib's `inflate`.
 //!
-//! Zlib streams are left to zlib. All memory that is taken is for what arrived, or for a window within the codec's limit.
+//! Zlib streams are left to zlib. Memory is allocated only for bytes that have arrived, and for a window within the
+//! codec's limit.
 
 mod bodies;
 mod machine;
@@ -20,47 +21,48 @@ use crate::opening::{self, BodyHead, Opening};
 use crate::stored::StoredBytes;
 use crate::tag::{Body, Tag};
 
-/// How messages name what is read here, where it has no other name.
+/// The name in messages of a chunk without another name.
 const CHUNK: &str = "chunk";
 
-/// The most payload bytes that one byte of a block stands for, in any format.
-const MOST_EXPANSION: u64 = 255;
+/// The maximum number of payload bytes that one byte of a block stands for, in any format.
+const MAX_EXPANSION: u64 = 255;
 
-/// The longest block of any format, in bytes: [`BLOCK_LEN`] payload bytes, and what their block may be longer.
+/// The length of the longest block of any format, in bytes: a block may be longer than its payload of up to
+/// [`BLOCK_LEN`] bytes.
 const LONGEST_BLOCK: usize = BLOCK_LEN + BLOCK_LEN / 4;
 
-/// Room for longer blocks is given back when the chunk is done, in bytes.
-const MOST_KEPT: usize = 1 << 20;
+/// The longest buffer that is kept between chunks, in bytes.
+const MAX_KEPT: usize = 1 << 20;
 
 /// What one step did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PushStep {
-    /// Stored bytes taken.
+    /// The number of stored bytes taken.
     pub consumed: usize,
-    /// Payload bytes written.
+    /// The number of payload bytes written.
     pub produced: usize,
-    /// The chunk is complete, its length and checksum were right, and all of its payload was written.
+    /// The chunk is complete, its length and checksum were right, and its whole payload has been written.
     pub ended: bool,
 }
 
-/// Decodes one chunk after the other, each in as many steps as the caller likes.
+/// Decodes one chunk after another, each in as many steps as the caller likes.
 ///
-/// The last byte of a chunk is never taken before all of its payload was written, so a caller that stops when its stored bytes
-/// are used up has missed nothing.
+/// The last byte of a chunk is never taken before its whole payload has been written, so a caller that stops when it
+/// runs out of stored bytes misses nothing.
 pub struct PushDecoder {
     dictionaries: Dictionaries,
-    /// For chunks that are there at once, and for blocks.
+    /// Decodes chunks that arrive as a whole, and blocks.
     whole: ChunkDecoder,
     machines: Vec<(MachineOf, Box<dyn Inflater>)>,
     phase: Phase,
-    /// Around the chunk that is being read: it is a block.
+    /// The blocked chunk, if the current chunk is a block.
     outer: Option<Outer>,
-    /// The bytes taken of an opening that is not complete, or of a block.
+    /// The bytes taken of an incomplete opening, or of a block.
     taken: Vec<u8>,
-    /// A block's payload.
+    /// The payload of a block.
     payload: Vec<u8>,
     hash: RunningChecksum,
-    /// The last byte that was taken is not yet reported.
+    /// The last byte taken has not been reported yet.
     holds_back: bool,
 }
 
@@ -73,16 +75,16 @@ struct Outer {
 
 #[derive(Clone, Copy)]
 enum Phase {
-    /// Nothing was seen yet.
+    /// Before the first byte.
     Start,
-    /// Within the bytes that say what follows.
+    /// Within the opening or the head of the body.
     Opening,
     /// Within a store body.
     Copy {
         tag: Tag,
         remaining: u64,
     },
-    /// Within a stream; `replayed` bytes of it were taken with the opening and are now in the machine.
+    /// Within a stream. The bytes of `taken` up to `replayed` need not be given to the machine.
     Inflate {
         machine: usize,
         codec: &'static str,
@@ -96,11 +98,11 @@ enum Phase {
         chunk_len: usize,
         payload_len: usize,
     },
-    /// A block's payload is on its way out.
+    /// Delivering the payload of a block.
     Deliver {
         position: usize,
     },
-    /// Within the checksum behind a body.
+    /// Within the checksum after a body.
     Checksum {
         codec: &'static str,
         taken: usize,
@@ -110,7 +112,8 @@ enum Phase {
 }
 
 impl PushDecoder {
-    /// A decoder for chunks of a repository that has these dictionaries. Contexts are made when first needed, and kept.
+    /// Creates a decoder for chunks of a repository with these dictionaries. Contexts are made when first needed, and
+    /// kept.
     pub fn new(dictionaries: &Dictionaries) -> Self {
         PushDecoder {
             dictionaries: dictionaries.clone(),
@@ -125,30 +128,30 @@ impl PushDecoder {
         }
     }
 
-    /// Prepares for a new chunk, whatever became of the last.
+    /// Prepares for a new chunk, whatever the outcome of the last.
     pub fn restart(&mut self) {
         self.phase = Phase::Start;
         self.outer = None;
         self.taken.clear();
         self.holds_back = false;
         for room in [&mut self.taken, &mut self.payload] {
-            if room.capacity() > MOST_KEPT {
+            if room.capacity() > MAX_KEPT {
                 *room = Vec::new();
             }
         }
     }
 
-    /// Takes from `input`, which begins where the last step left off, and writes to `output` as much as possible.
+    /// Takes from `input`, which starts where the last step stopped, and writes to `output` as much as possible.
     ///
     /// # Errors
-    /// When the chunk is damaged, or needs what this decoder does not have. Payload bytes that were written before were decoded
-    /// without an error, but their checksum was not yet known.
+    /// When the chunk is damaged, or needs a base or a dictionary that this decoder does not have. The checksum of the
+    /// payload bytes that were written before is then unknown.
     pub fn step(&mut self, input: &[u8], output: &mut [u8]) -> Result<PushStep, CodecError> {
         let held_back = usize::from(self.holds_back).min(input.len());
         let fresh = input.get(held_back..).unwrap_or_default();
         let step = self.run(fresh, output).inspect_err(|_| self.phase = Phase::Failed)?;
         if self.holds_back && held_back == 0 {
-            // Nothing is left to take it from.
+            // There is no input to take the byte from.
             return Ok(PushStep { ended: false, ..step });
         }
         let consumed = held_back + step.consumed;
@@ -160,7 +163,7 @@ impl PushDecoder {
         Ok(PushStep { consumed: consumed - usize::from(self.holds_back), ..step })
     }
 
-    /// Whether payload may be decoded and not yet written.
+    /// Whether there may be decoded payload that has not been written.
     fn may_hold_payload(&self) -> bool {
         match self.phase {
             Phase::Inflate { claimed, delivered, .. } => claimed != Some(delivered),
@@ -196,17 +199,17 @@ impl PushDecoder {
         }
     }
 
-    /// The usual case: all of the chunk is there, and room for all of its payload.
+    /// Handles the usual case: the whole chunk has arrived, and there is room for the whole payload.
     fn decode_at_once(&mut self, input: &[u8], output: &mut [u8]) -> Option<PushStep> {
         let claimed = Start::parse(input).ok()?.head.payload_len()?;
         let room = output.get_mut(..usize::try_from(claimed).ok()?)?;
         let produced = room.len();
-        // An error here may only say that the chunk goes on behind `input`: the slow way tells.
+        // An error may only mean that the chunk continues after `input`. Decoding in steps finds out.
         let consumed = self.whole.decode(input, room).ok()?;
         Some(PushStep { consumed, produced, ended: true })
     }
 
-    /// Prepares for the next block of a blocked chunk; false if there is none.
+    /// Prepares for the next block of a blocked chunk. Returns false if there is none.
     fn next_block(&mut self) -> bool {
         match self.outer {
             Some(outer) if outer.remaining > 0 => {
@@ -218,7 +221,8 @@ impl PushDecoder {
         }
     }
 
-    /// Goes on in the present phase: bytes taken, bytes written, and whether the next phase may go on with the rest.
+    /// Continues the current phase. Returns the number of bytes taken, the number of bytes written, and whether the
+    /// next phase may start.
     fn advance(&mut self, input: &[u8], output: &mut [u8]) -> Result<(usize, usize, bool), CodecError> {
         match self.phase {
             Phase::Start => Ok((0, 0, false)),
@@ -250,7 +254,7 @@ impl PushDecoder {
             }
             Err(error) => return Err(error),
         };
-        // A frame's header goes to zstd in one step. What came with earlier pieces can no longer be taken from `input`.
+        // zstd must get a frame's header in one step. Bytes from earlier pieces can no longer be taken from `input`.
         let (replayed_from, read) = start.lens();
         let kept = if before > replayed_from { before.max(read) } else { replayed_from };
         self.taken.truncate(kept);
@@ -258,7 +262,7 @@ impl PushDecoder {
         Ok((kept - before, 0, true))
     }
 
-    /// Starts the phase that the start of a chunk leads to.
+    /// Enters the phase that follows the start of a chunk.
     fn enter(&mut self, start: &Start) -> Result<(), CodecError> {
         if let Some(outer) = self.outer {
             start.expect_block_of(&outer)?;
@@ -293,7 +297,7 @@ impl PushDecoder {
         Ok(())
     }
 
-    /// The number of the machine that reads this, ready for a new stream.
+    /// The index of the machine for this kind of stream, which is ready for a new stream.
     fn machine(&mut self, of: MachineOf, payload_len: u64) -> Result<usize, CodecError> {
         let number = match self.machines.iter().position(|(other, _)| *other == of) {
             Some(number) => number,
@@ -312,17 +316,20 @@ impl PushDecoder {
 
 /// The opening of a chunk and the head of its body.
 struct Start {
-    /// None for a standard zstd frame.
+    /// `None` for a standard zstd frame.
     tag: Option<Tag>,
     head: BodyHead,
-    /// Bytes that the tag takes.
+    /// The length of the tag in bytes.
     body_start: usize,
-    /// Bytes that the head takes.
+    /// The length of the head in bytes.
     head_len: usize,
 }
 
 impl Start {
-    /// Reads the start of the chunk that `stored` begins with; [`CodecError::Truncated`] when it goes on after `stored`.
+    /// Reads the start of the chunk at the start of `stored`.
+    ///
+    /// # Errors
+    /// [`CodecError::Truncated`] when it continues after `stored`.
     fn parse(stored: &[u8]) -> Result<Self, CodecError> {
         if stored.len() < frame::MAGIC.len() && frame::MAGIC.starts_with(stored) {
             return Err(CodecError::Truncated { codec: CHUNK, available: stored.len() as u64 });
@@ -341,22 +348,22 @@ impl Start {
         Ok(Start { tag, head, body_start: opening.body_start(), head_len: body.len() - rest.len() })
     }
 
-    /// How many bytes go before those that a machine reads, and how many were read here.
+    /// The number of bytes before those that a machine reads, and the number of bytes that were read here.
     fn lens(&self) -> (usize, usize) {
         let read = self.body_start + self.head_len;
         // The header of a frame is part of the frame.
         (if matches!(self.head, BodyHead::Frame(_)) { self.body_start } else { read }, read)
     }
 
-    /// The phase that collects a block, for which memory is taken only as it arrives.
+    /// The phase that collects a block. Memory for the block is allocated only as it arrives.
     fn block_phase(&self, lengths: BlockLengths, codec: &'static str, checksum: bool) -> Result<Phase, CodecError> {
-        let (payload_len, block_len) = lengths.check(codec, MOST_EXPANSION, LONGEST_BLOCK)?;
+        let (payload_len, block_len) = lengths.check(codec, MAX_EXPANSION, LONGEST_BLOCK)?;
         let checksum_len = if checksum { checksum::LEN } else { 0 };
         let chunk_len = self.body_start + self.head_len + block_len + checksum_len;
         Ok(Phase::Block { chunk_len, payload_len })
     }
 
-    /// Checks that the chunk can be the next block of another.
+    /// Checks that the chunk can be the next block of `outer`.
     fn expect_block_of(&self, outer: &Outer) -> Result<(), CodecError> {
         let wanted = outer.remaining.min(BLOCK_LEN as u64);
         if self.tag.is_some_and(|tag| tag.is_block_of(outer.tag)) && self.head.payload_len() == Some(wanted) {
@@ -367,7 +374,7 @@ impl Start {
     }
 }
 
-/// The error for a chunk that is for zlib to read.
+/// The error for a chunk that zlib must decode.
 fn foreign() -> CodecError {
     let found = "a zlib stream".to_owned();
     CodecError::Corrupt { codec: CHUNK, expected: "a tag byte or a zstd frame", found }

@@ -1,4 +1,4 @@
-//! Revlog chunk to payload: whatever engine wrote it.
+//! Decodes revlog chunks of every engine.
 
 use super::{LZ4_CHUNK, RAW_CHUNK};
 use crate::codec::{OpenEnded, UNUSED_LEVEL};
@@ -15,47 +15,49 @@ use crate::opening::{Opening, claimed_len};
 use crate::spec::CodecSpec;
 use crate::tag::{BaseUse, Tag};
 
-/// Bytes of the payload length behind header `4`.
+/// The length of the payload length after header `4`, in bytes.
 const LZ4_LENGTH_LEN: usize = 4;
 
-/// Decodes revlog chunks of every engine, with contexts that are made when first needed and then reused.
+/// Decodes revlog chunks of every engine. Contexts are made when first needed, and reused.
 pub struct RevlogDecoder {
     decoders: Decoders,
     zlib: Option<Box<dyn OpenEnded>>,
     zstd: Option<Zstd>,
-    /// Reads tagged bodies, which packs hold alike.
+    /// Decodes tagged bodies, which are the same as in packs.
     tagged: ChunkDecoder,
 }
 
 impl RevlogDecoder {
-    /// A decoder that reads with the implementations that `decoders` names.
+    /// Creates a decoder that uses the implementations in `decoders`.
     pub fn new(decoders: impl Into<Decoders>) -> Self {
         let decoders = decoders.into();
         RevlogDecoder { decoders, zlib: None, zstd: None, tagged: ChunkDecoder::new(decoders) }
     }
 
-    /// The same decoder for chunks of a repository that has these dictionaries.
+    /// Sets the dictionaries of the repository whose chunks are decoded.
     #[must_use]
     pub fn with_dictionaries(self, dictionaries: &Dictionaries) -> Self {
         RevlogDecoder { tagged: self.tagged.with_dictionaries(dictionaries), ..self }
     }
 
-    /// How the chunk that is all of `stored` uses the full text of its delta's base: where it does,
-    /// [`decode_on_base`](RevlogDecoder::decode_on_base) alone decodes it. Damaged chunks use none.
+    /// How the chunk that is all of `stored` uses the full text of its delta's base. Only
+    /// [`decode_on_base`](RevlogDecoder::decode_on_base) decodes a chunk that uses it. Damaged chunks count as using
+    /// none.
     pub fn base_use(stored: &[u8]) -> BaseUse {
         RevlogOpening::of(stored).map_or(BaseUse::None, RevlogOpening::base_use)
     }
 
-    /// The payload length that the chunk that is all of `stored`, one that uses its base, claims itself.
+    /// The payload length that the chunk that is all of `stored` claims, if the chunk uses its base.
     pub fn claimed_len_on_base(stored: &[u8]) -> Option<u64> {
         ChunkDecoder::claimed_len_on_base(stored).filter(|_| RevlogDecoder::base_use(stored) != BaseUse::None)
     }
 
-    /// As [`decode`](RevlogDecoder::decode), for the chunk of a delta, whose base has the full text `base`: also chunks that use
-    /// it. What such a chunk holds, a delta or a full text, [`base_use`](RevlogDecoder::base_use) says.
+    /// Does the same as [`decode`](RevlogDecoder::decode) for the chunk of a delta whose base has the full text `base`,
+    /// whether the chunk uses the base or not. [`base_use`](RevlogDecoder::base_use) says whether the chunk holds a
+    /// delta or a full text.
     ///
     /// # Errors
-    /// As `decode`; also when it claims more payload than its length and that of the base make likely.
+    /// As `decode`, and when the chunk claims more payload than its length and that of the base make plausible.
     pub fn decode_on_base(
         &mut self,
         stored: &[u8],
@@ -92,8 +94,8 @@ impl RevlogDecoder {
         Ok(length)
     }
 
-    /// A decoder for a variant under `spec`, by the implementation that wrote it where that can read: see
-    /// [`Decoders::for_spec`].
+    /// Creates a decoder for a variant with `spec`. It uses the implementation that wrote the variant, if that can
+    /// decode: see [`Decoders::for_spec`].
     pub fn for_spec(spec: &CodecSpec) -> Self {
         RevlogDecoder::new(Decoders::for_spec(spec))
     }
@@ -101,14 +103,14 @@ impl RevlogDecoder {
     /// Decodes the chunk that is all of `stored`, appends its payload to `payload` and returns the payload's length in
     /// bytes.
     ///
-    /// A payload of more than `limit` bytes is an error. Where the caller knows the payload's length, as it does for a
-    /// full text, that is the best limit: the buffer then grows once. Memory is taken for what decodes, not for what a
-    /// length field claims: at most `limit` bytes, and before the first byte is decoded at most 1 MiB or 255 times
-    /// `stored.len()`, whichever is more.
+    /// A payload of more than `limit` bytes is an error. If the caller knows the payload's length, as it does for a
+    /// full text, that is the best limit: the buffer then grows only once. Memory is allocated for decoded bytes and
+    /// not for the claim of a length field: at most `limit` bytes, and before the first byte is decoded at most 1 MiB
+    /// or 255 times `stored.len()`, whichever is more.
     ///
     /// # Errors
-    /// When the header is not known, the chunk is damaged, does not end with `stored`, or holds more than `limit` bytes.
-    /// `payload` is then as it was before.
+    /// When the header is unknown, the chunk is damaged, does not end with `stored`, or holds more than `limit` bytes.
+    /// `payload` is then unchanged.
     pub fn decode(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let start = payload.len();
         let decoded = self.decode_opened(RevlogOpening::of(stored)?, stored, limit, payload);
@@ -125,7 +127,7 @@ impl RevlogDecoder {
     ) -> Result<usize, CodecError> {
         match opening {
             RevlogOpening::Empty => Ok(0),
-            RevlogOpening::RawAsItIs => append_raw(stored, limit, payload),
+            RevlogOpening::RawWithoutHeader => append_raw(stored, limit, payload),
             RevlogOpening::Raw => append_raw(after_header(stored), limit, payload),
             RevlogOpening::ZlibStream => self.zlib().decode_to_end(stored, limit, payload),
             RevlogOpening::ZstdFrame => self.zstd().decode_to_end(stored, limit, payload),
@@ -141,11 +143,11 @@ impl RevlogDecoder {
         }
     }
 
-    /// The name of the codec that the chunk needs, for messages: `zlib`, `zstd`, `lz4`, that of a tagged body, or `store`
-    /// for raw and empty ones; `None` where no chunk can begin so.
+    /// The name for messages of the codec that the chunk needs: `zlib`, `zstd`, `lz4`, the name of a tagged body, or
+    /// `store` for raw and empty chunks. `None` if no chunk can start like this.
     pub fn identify(stored: &[u8]) -> Option<&'static str> {
         match RevlogOpening::of(stored).ok()? {
-            RevlogOpening::Empty | RevlogOpening::RawAsItIs | RevlogOpening::Raw => Some("store"),
+            RevlogOpening::Empty | RevlogOpening::RawWithoutHeader | RevlogOpening::Raw => Some("store"),
             RevlogOpening::ZlibStream => ChunkDecoder::identify(stored),
             RevlogOpening::ZstdFrame => stored.starts_with(&frame::MAGIC).then_some("zstd"),
             RevlogOpening::Lz4 => Some("lz4"),
@@ -187,7 +189,7 @@ fn decode_lz4(reader: Lz4Reader, body: &[u8], limit: usize, payload: &mut Vec<u8
     Ok(length)
 }
 
-/// What follows a header of one byte.
+/// The bytes after a header of one byte.
 fn after_header(stored: &[u8]) -> &[u8] {
     stored.get(1..).unwrap_or_default()
 }

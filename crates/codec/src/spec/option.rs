@@ -1,8 +1,8 @@
-//! The options of a spec: their names, which codecs take them, and the values that they take.
+//! The options of a spec: their names, their codecs and their values.
 
 use crate::algorithm::Algorithm;
 
-/// An option's name, so that the list of valid ones and the parser cannot differ.
+/// The name of an option. The parser and the list of valid options both use it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OptionName {
     Checksum,
@@ -43,7 +43,7 @@ impl OptionName {
         }
     }
 
-    /// What it takes, in words; nothing for an option that is only named.
+    /// The description of the option's values; empty for an option without a value.
     pub(super) fn values(self) -> &'static str {
         match self {
             OptionName::Checksum | OptionName::StoreIfLarger => "yes or no",

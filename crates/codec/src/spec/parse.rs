@@ -1,4 +1,4 @@
-//! From text to meaning, one token after another; a token is what stands between two commas.
+//! Parses the text of a spec. A token is the text between two commas.
 
 use super::choice::{CodecChoice, DictionarySource, default_loose_level};
 use super::error::{SpecError, SpecErrorKind};
@@ -7,13 +7,14 @@ use super::{Meaning, SpecKind};
 use crate::algorithm::Algorithm;
 use crate::codecs::descriptor::Levels;
 
-/// The smallest dictionary that can be asked for, in bytes: none below it is trained.
-const LEAST_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
+/// The minimum length of a dictionary, in bytes: a smaller one cannot be trained.
+const MIN_DICTIONARY: usize = crate::training::MIN_DICTIONARY_LEN;
 
-/// The windows that zstd can be given, as binary logarithms of bytes: its own least, and the most that a reader accepts.
+/// The valid windows of zstd, as binary logarithms of their length in bytes: from its own minimum to the maximum that a
+/// reader accepts.
 const WINDOW_LOGS: std::ops::RangeInclusive<u32> = 10..=crate::codecs::zstd::frame::MAX_WINDOW_LOG;
 
-/// A part while its options are read.
+/// A part of a spec whose options are being read.
 struct Part {
     kind: Option<SpecKind>,
     choice: CodecChoice,
@@ -21,7 +22,7 @@ struct Part {
     seen: Vec<OptionName>,
 }
 
-/// The meaning of a spec without a name of its own.
+/// Parses a spec that is not the name of one.
 pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
     let mut parts: Vec<Part> = Vec::new();
     let mut max_chain = None;
@@ -35,7 +36,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
             (None, None) => Part::new(None, token).map(|part| parts.push(part)),
             (None, Some(part)) => part.option(token, &mut max_chain),
         };
-        // A fault in the codec of a part lies behind the kind's name.
+        // An error in the codec of a part is after the name of the kind.
         let is_codec = matches!(
             result,
             Err(SpecErrorKind::NotBuiltIn { .. }
@@ -44,7 +45,7 @@ pub(super) fn meaning(typed: &str) -> Result<Meaning, SpecError> {
                 | SpecErrorKind::NoLevels { .. })
         );
         let mut skipped = kind.filter(|_| is_codec).map_or(0, |(kind, _)| kind.name().len() + 1);
-        // And one in the level behind the codec's.
+        // An error in the level is after the name of the codec.
         if let Err(SpecErrorKind::BadLevel { .. } | SpecErrorKind::NoLevels { .. } | SpecErrorKind::SeveralLevels) =
             result
         {
@@ -91,7 +92,7 @@ impl Part {
         Ok(Part { kind, choice: CodecChoice::at(algorithm, level), loose: None, seen: Vec::new() })
     }
 
-    /// Takes an option that was typed behind the codec.
+    /// Takes an option.
     fn option(&mut self, token: &str, max_chain: &mut Option<u32>) -> Result<(), SpecErrorKind> {
         let (name, value) = match token.split_once('=') {
             Some((name, value)) => (name, Some(value)),
@@ -148,7 +149,7 @@ impl Part {
         self.check_conflicts()
     }
 
-    /// What a standard frame cannot say: which dictionary or base it needs.
+    /// Checks that a standard frame, which cannot name a dictionary or a base, needs none.
     fn check_conflicts(&self) -> Result<(), SpecErrorKind> {
         let CodecChoice { standard_frame, dictionary, prefix, patch, .. } = &self.choice;
         for (is_typed, option) in [(dictionary.is_some(), "dict="), (*prefix, "prefix"), (*patch, "patch")] {
@@ -171,7 +172,7 @@ fn parse_level(text: &str, algorithm: Algorithm, levels: &Levels) -> Result<i32,
     if text.split_once("..").is_some_and(|(first, last)| first.parse::<i32>().is_ok() && last.parse::<i32>().is_ok()) {
         return Err(SpecErrorKind::SeveralLevels);
     }
-    // `str::parse` also takes a plus sign, which no documentation of ours offers.
+    // `str::parse` also accepts a plus sign, which our documentation does not offer.
     if text.starts_with('+') {
         return Err(bad());
     }
@@ -189,13 +190,13 @@ fn number<N: std::str::FromStr>(text: &str) -> Option<N> {
     text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A size, `file`, or `file-` and the digits by which a variant remembers which file it was.
+/// A size, `file`, or `file-` and the first digits of the file's hash, which identify the file in a variant.
 fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, SpecErrorKind> {
     let longest = algorithm.longest_dictionary().unwrap_or_default();
     let bad = || SpecErrorKind::BadValue {
         option: OptionName::Dict.name(),
         typed: typed.to_owned(),
-        valid: format!("a size from {LEAST_DICTIONARY} to {}k for {}, or file", longest >> 10, algorithm.name()),
+        valid: format!("a size from {MIN_DICTIONARY} to {}k for {}, or file", longest >> 10, algorithm.name()),
     };
     if typed == "file" {
         return Ok(DictionarySource::File { digits: String::new() });
@@ -205,12 +206,12 @@ fn dictionary(typed: &str, algorithm: Algorithm) -> Result<DictionarySource, Spe
         let are_digits = !digits.is_empty() && digits.len() <= 64 && digits.bytes().all(is_digit);
         return if are_digits { Ok(DictionarySource::File { digits: digits.to_owned() }) } else { Err(bad()) };
     }
-    let max_len = parse_size(typed).filter(|size| (LEAST_DICTIONARY..=longest).contains(size)).ok_or_else(bad)?;
+    let max_len = parse_size(typed).filter(|size| (MIN_DICTIONARY..=longest).contains(size)).ok_or_else(bad)?;
     Ok(DictionarySource::Trained { max_len })
 }
 
-/// Bytes, or with `k`, `m` or `g` behind them KiB, MiB or GiB, as zstd reads sizes; also in capitals, and with `B` or `iB`
-/// behind: `500`, `112k`, `112KiB`, `16M`.
+/// Parses a number of bytes, or of KiB, MiB or GiB with the suffix `k`, `m` or `g`, like zstd. Capitals, and a `B` or
+/// `iB` at the end, are also valid: `500`, `112k`, `112KiB`, `16M`.
 pub fn parse_size(typed: &str) -> Option<usize> {
     let lower = typed.to_ascii_lowercase();
     let digits = lower.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());

@@ -1,4 +1,4 @@
-//! The shell of a zstd frame: its header and the lengths of its blocks, read without decoding.
+//! The structure of a zstd frame: its header and the lengths of its blocks, read without decoding.
 //!
 //! Source: RFC 8878, section 3.1.1. A magicless frame is the same without the first field.
 //!
@@ -18,48 +18,48 @@ use crate::checksum;
 use crate::error::CodecError;
 use crate::stored::StoredBytes;
 
-/// How messages name the body.
+/// The name of the body in messages.
 pub(super) const FRAME: &str = "zstd frame";
 
-/// The four bytes that a standard frame starts with.
+/// The first four bytes of a standard frame.
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
-/// The largest window that is read, as the base-2 logarithm of its bytes: what level 22 asks for.
+/// The largest window that a decoder accepts, as the base-2 logarithm of its length in bytes: that of level 22.
 ///
-/// It bounds the memory of a decoder that streams. One that writes to the caller's buffer needs no window, but
+/// It bounds the memory of a decoder that streams. A decoder that writes to the caller's buffer needs no window, but
 /// whether a chunk can be read must not depend on how it is read.
 pub(crate) const MAX_WINDOW_LOG: u32 = 27;
 
-/// The most payload bytes that one block holds.
+/// The maximum number of payload bytes in one block.
 pub(super) const MAX_BLOCK_CONTENT: u64 = 128 << 10;
 
-/// The fewest stored bytes that one block takes: its header and the byte that it repeats.
+/// The minimum length of a block: its header and the byte that it repeats.
 const MIN_BLOCK_LEN: u64 = 4;
 
-/// The longest header: every field there, at its greatest length.
+/// The length of the longest header, which has every field at its greatest length.
 const MAX_HEADER_LEN: usize = 4 + 1 + 1 + 4 + 8;
 
 const BLOCK_HEADER_LEN: usize = 3;
 
-/// What a frame's header says.
+/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrameHeader {
     bytes: [u8; MAX_HEADER_LEN],
     len: usize,
-    /// Payload bytes, where the frame says so.
+    /// The payload length, if the frame states it.
     pub(crate) content_size: Option<u64>,
     /// A checksum follows the last block.
     pub(super) checksum: bool,
-    /// The dictionary it was made with; `None` where none is named.
+    /// The identifier of the frame's dictionary, if the frame names one.
     pub(super) dictionary: Option<u32>,
 }
 
-/// What a walk over a frame's blocks finds.
+/// The result of a walk over the blocks of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameExtent {
-    /// Stored bytes from the header to the last block or the checksum.
+    /// The length of the frame, from the header to the last block or the checksum.
     pub(super) frame_len: usize,
-    /// Payload bytes that the blocks hold at most.
+    /// The maximum number of payload bytes in the blocks.
     pub(super) most_content: u64,
 }
 
@@ -67,7 +67,7 @@ impl FrameHeader {
     /// Takes the header at the start of `stored`.
     ///
     /// # Errors
-    /// When it is truncated or the window is above the limit.
+    /// When the header is truncated or the window is above the limit.
     pub(super) fn take<R: BufRead + ?Sized>(
         stored: &mut StoredBytes<'_, R>,
         standard: bool,
@@ -95,7 +95,7 @@ impl FrameHeader {
             2 => Some(u64::from(u32::from_le_bytes(fields.take()?))),
             _ => Some(u64::from_le_bytes(fields.take()?)),
         };
-        // A single segment's window is its content.
+        // The window of a single segment is its content.
         check_window(declared_window.or(content_size).unwrap_or_default())?;
         Ok(FrameHeader {
             bytes: fields.bytes,
@@ -106,12 +106,12 @@ impl FrameHeader {
         })
     }
 
-    /// The header itself, magic included.
+    /// The bytes of the header, including the magic number.
     pub(crate) fn bytes(&self) -> &[u8] {
         self.bytes.get(..self.len).unwrap_or_default()
     }
 
-    /// Refuses a content size that this many stored bytes could not hold, before anyone allocates for it.
+    /// Refuses a content size that `available` stored bytes cannot hold, before anything is allocated for it.
     pub(crate) fn check_claim(&self, available: u64) -> Result<(), CodecError> {
         let most = (available / MIN_BLOCK_LEN).saturating_mul(MAX_BLOCK_CONTENT);
         match self.content_size {
@@ -123,15 +123,15 @@ impl FrameHeader {
         }
     }
 
-    /// Length of the whole frame at the start of `stored`, found by stepping from block to block.
+    /// The length of the whole frame at the start of `stored`, found by stepping from block to block.
     ///
     /// # Errors
-    /// When it goes beyond `stored`, or a block has the reserved type.
+    /// When the frame extends beyond `stored`, or a block has the reserved type.
     pub(super) fn frame_len(&self, stored: &[u8]) -> Result<usize, CodecError> {
         self.extent(stored).map(|extent| extent.frame_len)
     }
 
-    /// Where the frame at the start of `stored` ends, and how many payload bytes its blocks can hold.
+    /// The length of the frame at the start of `stored`, and the maximum number of payload bytes in its blocks.
     ///
     /// # Errors
     /// As [`frame_len`](Self::frame_len).
@@ -168,7 +168,7 @@ impl FrameHeader {
     }
 }
 
-/// The window, in bytes, that a window descriptor asks for: at most 3.75 TiB.
+/// The length in bytes of the window of a window descriptor: at most 3.75 TiB.
 fn window_len([descriptor]: [u8; 1]) -> u64 {
     let base = 1u64 << (10 + (descriptor >> 3));
     base + base / 8 * u64::from(descriptor & 7)
@@ -181,7 +181,7 @@ fn check_window(window: u64) -> Result<(), CodecError> {
     Err(corrupt("a window of at most 128 MiB", format!("{window} bytes")))
 }
 
-/// Takes the fields of a header and keeps their bytes.
+/// Takes the fields of a header and records their bytes.
 struct Fields<'s, 'a, R: BufRead + ?Sized> {
     stored: &'s mut StoredBytes<'a, R>,
     bytes: [u8; MAX_HEADER_LEN],

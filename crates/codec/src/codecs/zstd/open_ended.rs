@@ -1,4 +1,4 @@
-//! Frames whose payload's length nobody knows beforehand, as in a revlog.
+//! Frames of unknown payload length, as in a revlog.
 
 use std::io::BufRead;
 
@@ -23,11 +23,12 @@ impl OpenEnded for Zstd {
         }
         let most = header.content_size.unwrap_or(extent.most_content);
         match usize::try_from(most) {
-            // One call and no window; a frame without content size fills the room that its blocks may need in part.
+            // One call and no window. A frame without a content size may fill only a part of the room that its blocks
+            // may need.
             Ok(most) if is_plausible_len(most, stored.len(), 0) => self.decode_within(stored, most, limit, payload),
             _ => {
                 let length = self.decode_growing(stored, limit, payload)?;
-                // The library does not compare the two where the last block is empty.
+                // The library does not compare the two if the last block is empty.
                 expect_content_size(&header, length as u64)?;
                 Ok(length)
             }
@@ -36,11 +37,11 @@ impl OpenEnded for Zstd {
 }
 
 impl Zstd {
-    /// Decodes the frame that `stored` yields next and hands its payload, of at most `limit` bytes, to `sink` in pieces; returns the
-    /// payload's length.
+    /// Decodes the frame that `stored` yields next, hands its payload of at most `limit` bytes to `sink` in pieces and
+    /// returns the payload's length.
     ///
     /// # Errors
-    /// As [`decode_to_end`](OpenEnded::decode_to_end), but whatever lies behind the frame is left.
+    /// As [`decode_to_end`](OpenEnded::decode_to_end), but bytes may follow the frame, and are left in `stored`.
     pub(crate) fn decode_stream_within(
         &mut self,
         stored: &mut dyn BufRead,
@@ -55,12 +56,12 @@ impl Zstd {
         let Some(Delivered { payload_len, .. }) = self.deliver(&header, stored, limit, sink)? else {
             return too_long(FoundLength::More);
         };
-        // The library does not compare the two where the last block is empty.
+        // The library does not compare the two if the last block is empty.
         expect_content_size(&header, payload_len)?;
         Ok(payload_len)
     }
 
-    /// Decodes the frame that is all of `stored` and whose payload has at most `most` bytes, as the frame says.
+    /// Decodes the frame that is all of `stored` and that claims a payload of at most `most` bytes.
     fn decode_within(
         &mut self,
         stored: &[u8],
@@ -81,7 +82,7 @@ impl Zstd {
         Ok(payload.finish())
     }
 
-    /// Decodes the frame that is all of `stored`, taking memory as its blocks decode.
+    /// Decodes the frame that is all of `stored`, and allocates memory as its blocks are decoded.
     fn decode_growing(&mut self, stored: &[u8], limit: usize, payload: &mut Vec<u8>) -> Result<usize, CodecError> {
         let decoder = self.stream_decoder()?;
         let mut rest = stored;
@@ -105,7 +106,7 @@ impl Zstd {
     }
 }
 
-/// Compares the frame's content size, where it has one, with the payload length that was decoded.
+/// Compares the frame's content size, if it has one, with the length of the decoded payload.
 fn expect_content_size(header: &FrameHeader, decoded: u64) -> Result<(), CodecError> {
     header.content_size.map_or(Ok(()), |claimed| expect_payload_len(FRAME, claimed, decoded))
 }

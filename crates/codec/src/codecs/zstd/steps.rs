@@ -1,4 +1,4 @@
-//! zstd frames step by step, as other streams are driven.
+//! Decodes zstd frames in steps, like other streams.
 
 use zstd_safe::{DCtx, InBuffer, OutBuffer, ResetDirective};
 
@@ -6,16 +6,16 @@ use super::{Zstd, damaged, failed};
 use crate::codecs::steps::{Inflater, Step};
 use crate::error::CodecError;
 
-/// The decompressing half of zstd. It takes its windows when a frame needs them, and keeps them for the next.
+/// The decompressor. It allocates its window when a frame needs it, and keeps it for the next frame.
 pub(crate) struct ZstdInflater(DCtx<'static>);
 
 impl Zstd {
-    /// The decompressing half alone, for a caller that has looked at the frame's header with
-    /// [`take_header`](Zstd::take_header). All of the header has to be there in one step: of a magicless frame whose header came in
-    /// two, zstd may take the second for the beginning of another frame.
+    /// Makes only a decompressor, for a caller that has checked the frame's header with
+    /// [`take_header`](Zstd::take_header). One step must contain the whole header: if the header of a magicless frame
+    /// arrives in two steps, zstd may take the second part for the start of another frame.
     ///
     /// # Errors
-    /// When it cannot be set up.
+    /// When the decompressor cannot be set up.
     pub(crate) fn new_inflater(&self) -> Result<Box<dyn Inflater>, CodecError> {
         Ok(Box::new(ZstdInflater(self.new_decoder()?)))
     }
