@@ -1,4 +1,4 @@
-//! The workloads that replay history, on a variant that stock git could read and on one under zstd.
+//! The workloads that replay history, on a variant that stock git could read and on one with zstd.
 
 use std::process::ExitCode;
 
@@ -28,7 +28,7 @@ fn main() -> ExitCode {
     })
 }
 
-/// The history of a new variant under the spec that `typed` says.
+/// The history of a new variant with the spec `typed`.
 fn open_variant(subject: &Subject, typed: &str) -> Result<GitHistory> {
     let spec: CodecSpec = typed.parse().map_err(|e| BenchError::Setup(format!("{typed}: {e}")))?;
     let variant = subject.make_variant(&spec)?;

@@ -241,7 +241,7 @@ fn options(level: u32) -> Result<sys::lzma_options_lzma, CodecError> {
     Ok(options)
 }
 
-/// LZMA2 alone as a chain of filters, which points to `options`.
+/// The chain of filters that consists only of LZMA2 and points to `options`.
 fn lzma2(options: &mut sys::lzma_options_lzma) -> [sys::lzma_filter; 2] {
     [
         sys::lzma_filter { id: sys::LZMA_FILTER_LZMA2, options: std::ptr::from_mut(options).cast() },

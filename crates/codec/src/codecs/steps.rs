@@ -226,7 +226,7 @@ pub(crate) struct Pieces {
     stored: Vec<u8>,
 }
 
-/// Compresses what `source` yields, in pieces, into a stream that was started, and returns the stream's length.
+/// Compresses the payload of `source` in pieces into a stream that was started, and returns the stream's length.
 pub(crate) fn deflate_source(
     deflater: &mut impl Deflater,
     source: &mut PayloadSource<'_>,

@@ -51,7 +51,7 @@ impl Opening {
         if !tag::is_untagged(first) {
             return Tag::parse(stored).map(Opening::Tagged);
         }
-        // 28 alone could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is no multiple of 31.
+        // 28 could start a zlib stream with a 1 KiB window, but 28 b5 could not: 0x28b5 is not a multiple of 31.
         if stored.starts_with(&frame::MAGIC) {
             return Ok(Opening::StandardZstdFrame);
         }

@@ -35,7 +35,7 @@ impl Positions {
         self.first.wrapping_add(position as u32)
     }
 
-    /// The position of a number, or one far behind the payload where the number is not one of its own.
+    /// The position with this number, or one far after the payload if the number is from an earlier payload.
     #[inline]
     pub(super) fn position(&self, number: u32) -> usize {
         if number < self.first { usize::MAX } else { (number - self.first) as usize }
