@@ -8,7 +8,7 @@ use std::{
 use clap::{Args, Subcommand};
 use repackbench_writer::{
     cache::{Cache, CachedCopies, CachedVariant, PrunePolicy},
-    remove_left,
+    remove_leftovers,
 };
 
 use super::{print, table_of_words};
@@ -77,7 +77,7 @@ fn prune(cache: &Cache, arguments: &PruneArguments) -> Result<(), Failure> {
         (None, None) => PrunePolicy::All,
     };
     let freed = cache.prune(policy)?;
-    let of_workloads = remove_left(&std::env::temp_dir()).removed;
+    let of_workloads = remove_leftovers(&std::env::temp_dir()).removed;
     let folders =
         [(freed.cold_copies, "copies"), (freed.outputs, "unfinished output"), (of_workloads, "temporary files")];
     let left: String = folders.map(|(count, what)| left_by_killed_runs(count, what)).concat();

@@ -92,7 +92,7 @@ fn print_notes(repository: &Repository, quiet: bool) {
 
 /// Says which of the orders in `layouts` change nothing of `repository`, unless the user wants quiet.
 fn print_idle_orders(repository: &Repository, layouts: &[Layout], quiet: bool) {
-    let idle = layouts.iter().filter(|layout| layout.orders_nothing_of(repository));
+    let idle = layouts.iter().filter(|layout| layout.has_nothing_to_order(repository));
     let names: Vec<&str> = idle.map(|layout| layout.order.name()).collect();
     if !names.is_empty() && !quiet {
         let (folder, names) = (repository.folder().display(), names.join(","));

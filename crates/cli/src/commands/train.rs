@@ -6,8 +6,8 @@ use clap::Args;
 use repackbench_codec::{CodecSpec, MIN_DICTIONARY_LEN};
 use repackbench_reader::{ChunkKind, ObjectKind, Repository};
 use repackbench_writer::dictionaries::{
-    Outcome, Wanted, check_output, train_for,
-    training::{NotTrained, Purpose, Trained},
+    TrainingOutcome, WantedDictionary, check_output, train_for,
+    training::{DictionaryPurpose, NotTrained, TrainedDictionary},
     write_dictionary,
 };
 
@@ -81,10 +81,10 @@ pub(crate) fn run(arguments: &TrainArguments) -> Result<ExitCode, Failure> {
     let repositories: Vec<Repository> =
         arguments.repositories.iter().map(|path| open(path)).collect::<Result<_, _>>()?;
     repositories.iter().for_each(|repository| print_notes(repository, arguments.effort.quiet));
-    let wanted = Wanted {
+    let wanted = WantedDictionary {
         kinds: chunk_kinds(&arguments.kinds),
         capacity: arguments.size,
-        purpose: Purpose::Zstd(arguments.level.clone()),
+        purpose: DictionaryPurpose::Zstd(arguments.level.clone()),
         // It is for other repositories too, and they are not counted here.
         must_pay: false,
     };
@@ -116,7 +116,7 @@ fn failed(reason: &NotTrained) -> Failure {
     }
 }
 
-fn summary(arguments: &TrainArguments, outcome: &Outcome, trained: &Trained) -> String {
+fn summary(arguments: &TrainArguments, outcome: &TrainingOutcome, trained: &TrainedDictionary) -> String {
     let held_out = trained.held_out;
     format!(
         "{}: {} bytes, for {}\nsampled   {} of {} payloads, {} bytes; {:.1} s\nheld out  {} payloads, {} bytes: {} bytes stored without the dictionary, {} with it ({:.3})\n",
