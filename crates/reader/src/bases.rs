@@ -1,4 +1,4 @@
-//! The content that stored deltas are based on, for those who encode deltas with it.
+//! The content that stored deltas are based on, for workloads that encode deltas with it.
 
 use std::path::PathBuf;
 

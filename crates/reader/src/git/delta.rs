@@ -3,9 +3,11 @@
 //! | field | width | source |
 //! |---|---|---|
 //! | base size, result size | LEB128 each | gitformat-pack(5), "Deltified representation" |
-//! | copy | `1sss oooo`, then a byte for each bit set: offset 4 x 8 bits, size 3 x 8 bits, little-endian; size 0 means 0x10000 | same |
+//! | copy | `1sss oooo`, then a byte for each bit set: offset 4 x 8 bits, size 3 x 8 bits, little-endian | same |
 //! | insert | `0nnn nnnn`, n in 1..=127, then n bytes | same |
 //! | reserved | `0000 0000` | same |
+//!
+//! A copy of size 0 copies 0x10000 bytes.
 
 use crate::memory::{self, TooLarge};
 

@@ -8,7 +8,7 @@
 //! | number of the page | 0 | 8 | `MDB_page.mp_pgno` |
 //! | unused | 8 | 2 | `mp_pad` |
 //! | flags | 10 | 2 | `mp_flags`: 1 branch, 2 leaf, 4 overflow, 8 meta |
-//! | end of the pointers | 12 | 2 | `mp_lower`; overflow: with the next field, the number of pages in 4 bytes, `mp_pages` |
+//! | end of the pointers | 12 | 2 | `mp_lower`; overflow: with the next field, number of pages (4 bytes), `mp_pages` |
 //! | start of the nodes | 14 | 2 | `mp_upper` |
 //! | pointers: the start of each node, in the order of keys | 16 | 2 each | `mp_ptrs` |
 //! | free space, then nodes, each at an even offset | | | |

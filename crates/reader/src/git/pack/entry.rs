@@ -2,9 +2,9 @@
 //!
 //! | field | width | source |
 //! |---|---|---|
-//! | type and size | 1 byte `cttt ssss`, then `csss ssss` while `c` is set; little-endian groups of 4, 7, 7, ... bits | gitformat-pack(5) |
-//! | offset delta: distance | `cnnn nnnn`, big-endian groups of 7 bits, one added per continuation | gitformat-pack(5) |
-//! | ref delta: base id | 20 (SHA-1) or 32 (SHA-256) bytes | gitformat-pack(5) |
+//! | type and size | `cttt ssss`, then `csss ssss` while `c` is set; little-endian groups of 4, 7, 7, ... bits | gitformat-pack(5) |
+//! | offset delta: distance | `cnnn nnnn`, big-endian groups of 7 bits, one added per continuation | same |
+//! | ref delta: base id | 20 (SHA-1) or 32 (SHA-256) bytes | same |
 //!
 //! A size may be encoded with trailing zero groups, which Git accepts. So the recorded length of the field counts,
 //! never a recomputed one.

@@ -160,7 +160,7 @@ impl GitRepository {
         &self.packs
     }
 
-    /// The B-tree file of a variant that has no packs and loose objects.
+    /// The B-tree file of a variant that has one instead of packs and loose objects.
     #[must_use]
     pub fn btree(&self) -> Option<&Path> {
         self.btree.as_deref()
