@@ -12,6 +12,7 @@ pub(crate) mod explanations;
 pub(crate) mod joined;
 mod memory_check;
 pub(crate) mod names;
+pub(crate) mod origin;
 mod published;
 mod self_test;
 mod serving;

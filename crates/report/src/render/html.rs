@@ -9,10 +9,8 @@
 //! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
 //! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
 
-mod date;
 pub(crate) mod escape;
 mod experiments;
-mod origin;
 mod parts;
 mod table;
 #[cfg(test)]
@@ -22,11 +20,12 @@ use askama::Template;
 use parts::{PageBlock, PageSection, figure_sections};
 use repackbench_analysis::Results;
 use sha2::{Digest, Sha256};
+use table::PageTable;
 
 use crate::{
     chart::{CHART_STYLE, figures},
     document::{SectionKind, Tone},
-    sections::{answer, document, names::short_name},
+    sections::{answer, document, names, origin},
 };
 
 const STYLE: &str = include_str!("../../templates/report.css");
@@ -47,7 +46,7 @@ struct Page {
     joined: Option<PageSection>,
     sections: Vec<PageSection>,
     origin: origin::Origin,
-    method: &'static [&'static str],
+    measurement_sessions: PageTable,
 }
 
 /// The page for some results: one HTML document, complete in itself.
@@ -57,8 +56,9 @@ pub fn html_report(results: &Results) -> String {
     // The others have places of their own.
     let is_table = |kind| !matches!(kind, SectionKind::Summary | SectionKind::Experiments | SectionKind::Joined);
     let tables = sections.iter().filter(|section| is_table(section.kind));
+    let origin = origin::origin(results);
     let page = Page {
-        title: title(results),
+        title: names::title(results),
         script_source: format!("'sha256-{}'", base64(&Sha256::digest(SCRIPT))),
         style: STYLE,
         chart_style: CHART_STYLE,
@@ -67,8 +67,8 @@ pub fn html_report(results: &Results) -> String {
         experiments: experiments::experiments(results),
         joined: sections.iter().find(|section| section.kind == SectionKind::Joined).map(PageSection::of),
         sections: figure_sections(figures(results)).into_iter().chain(tables.map(PageSection::of)).collect(),
-        origin: origin::origin(results),
-        method: if results.comparisons.is_empty() { &[] } else { &origin::METHOD },
+        measurement_sessions: PageTable::from(&origin.sessions),
+        origin,
     };
     page.render().expect("writing to a string cannot fail")
 }
@@ -81,41 +81,6 @@ impl Tone {
             Tone::Worse => "worse",
             Tone::Even => "even",
         }
-    }
-}
-
-/// What the page is about.
-fn title(results: &Results) -> String {
-    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
-    let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
-    let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
-    let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
-    if let Some(title) = title_of_experiments(results) {
-        return title;
-    }
-    let mut names: Vec<&str> = Vec::new();
-    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
-        let name = short_name(name);
-        if !names.contains(&name) {
-            names.push(name);
-        }
-    }
-    match names.as_slice() {
-        [] => "repackbench".to_owned(),
-        [one] => format!("{one} under other codecs"),
-        [first, second] => format!("{first} and {second} under other codecs"),
-        more => format!("{} repositories under other codecs", more.len()),
-    }
-}
-
-/// What a page of experiments alone is about.
-fn title_of_experiments(results: &Results) -> Option<String> {
-    let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
-    match results.experiments.as_slice() {
-        _ if !(is_alone && results.sizes.is_empty()) => None,
-        [] => None,
-        [one] => Some(crate::sections::experiments::title(one)),
-        more => Some(format!("{} published experiments, run again", more.len())),
     }
 }
 

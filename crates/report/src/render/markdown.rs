@@ -2,23 +2,21 @@
 
 mod experiments;
 
-use std::{
-    collections::{BTreeSet, HashSet},
-    fmt::Write,
-};
+use std::fmt::Write;
 
 use repackbench_analysis::{Outcome, Results, by_source, outcomes, without_floors};
-use repackbench_records::{Record, Role, WorkloadComparison};
+use repackbench_records::{Role, WorkloadComparison};
 
 use super::text::{Style, articles_text};
 use crate::{
     document::{SectionKind, plain_text},
-    number::{or_dash, thousands, three_decimals},
+    number::{or_dash, three_decimals},
     sections::{
         document,
         names::variant_name,
+        origin::{commands, measured_on},
         source,
-        summary::{sentences, short_cell, workload_names},
+        summary::{WORST_FIRST, sentences, short_cell, workload_names},
     },
 };
 
@@ -49,9 +47,7 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     if !sentences.is_empty() {
         let _ = writeln!(text, "{}\n", escaped(&sentences));
     }
-    text.push_str(
-        "Multiples of the baseline's bytes and times, less is better; the worst first.\n\n| variant | size |",
-    );
+    let _ = write!(text, "{WORST_FIRST}\n\n| variant | size |");
     for name in workload_names(comparisons) {
         let _ = write!(text, " {} |", escaped(&name));
     }
@@ -88,44 +84,10 @@ fn details(title: &str, table: &str) -> String {
 
 /// One line: the machine and the method; the commands that gave the figures.
 fn provenance(results: &Results) -> String {
-    let mut text = String::from("<sub>");
-    if !results.runs.is_empty() {
-        let hosts = distinct(results.runs.iter().map(host_line));
-        let versions = distinct(results.runs.iter().map(|run| run.program_version.clone()));
-        let blocks: BTreeSet<_> = results.runs.iter().map(|run| (run.place.block_id(), &run.workload)).collect();
-        let _ = write!(
-            text,
-            "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
-             pairs within a block, verdicts hold over all of them together at 5 % (Holm). ",
-            hosts.iter().map(|host| escaped(host)).collect::<Vec<_>>().join("; "),
-            versions.iter().map(|version| escaped(version)).collect::<Vec<_>>().join(", "),
-            thousands(results.runs.len() as u64),
-            thousands(blocks.len() as u64),
-        );
-    }
-    let runs = results.runs.iter().map(|run| &run.command);
-    let others =
-        results.traces.iter().map(|trace| &trace.command).chain(results.sizes.iter().map(|line| &line.command));
-    let experiments = results.experiments.iter().map(|experiment| &experiment.command);
-    let commands = distinct(runs.chain(others).chain(experiments).flatten().cloned());
-    text.push_str(&commands.iter().map(|command| code(command)).collect::<Vec<_>>().join(", "));
-    if text == "<sub>" { String::new() } else { format!("{}</sub>\n", text.trim_end()) }
-}
-
-/// Each text once, in the order in which they come.
-fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut seen = HashSet::new();
-    texts.filter(|text| seen.insert(text.clone())).collect()
-}
-
-/// A machine in a few words.
-pub(crate) fn host_line(run: &Record) -> String {
-    let host = &run.host;
-    let mut parts = vec![host.cpu_model.clone().unwrap_or_else(|| "an unknown processor".to_owned())];
-    parts.extend(host.cores.map(|cores| if cores == 1 { "1 core".to_owned() } else { format!("{cores} cores") }));
-    parts.extend(host.kernel.clone());
-    parts.extend((host.virtualised == Some(true)).then(|| "virtualised".to_owned()));
-    parts.join(", ")
+    let sentence = measured_on(&results.runs).map(|sentence| escaped(&sentence) + " ").unwrap_or_default();
+    let commands: Vec<String> = commands(results).iter().map(|command| code(command)).collect();
+    let line = sentence + &commands.join(", ");
+    if line.is_empty() { line } else { format!("<sub>{}</sub>\n", line.trim_end()) }
 }
 
 /// `text` as code: no markup has a meaning in it.

@@ -1,5 +1,6 @@
-//! The names of variants and repositories.
+//! The names of variants, repositories and documents.
 
+use repackbench_analysis::Results;
 use repackbench_records::{SpecParts, Variant};
 
 /// The variant's label; a variant that is read without a checksum says so, whatever its spec's spelling.
@@ -17,4 +18,39 @@ pub(crate) fn short_name(name: &str) -> &str {
     let last = name.rsplit('/').next().unwrap_or(name);
     let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
     name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
+}
+
+/// What a document of `results` is about.
+pub(crate) fn title(results: &Results) -> String {
+    let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
+    let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
+    let of_explanations = results.explanations.iter().map(|explanation| explanation.repository.name.as_str());
+    let of_sizes = results.sizes.iter().map(|line| line.size.label.as_str());
+    if let Some(title) = title_of_experiments(results) {
+        return title;
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for name in of_runs.chain(of_traces).chain(of_explanations).chain(of_sizes) {
+        let name = short_name(name);
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    match names.as_slice() {
+        [] => "repackbench".to_owned(),
+        [one] => format!("{one} under other codecs"),
+        [first, second] => format!("{first} and {second} under other codecs"),
+        more => format!("{} repositories under other codecs", more.len()),
+    }
+}
+
+/// What a page of experiments alone is about.
+fn title_of_experiments(results: &Results) -> Option<String> {
+    let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
+    match results.experiments.as_slice() {
+        _ if !(is_alone && results.sizes.is_empty()) => None,
+        [] => None,
+        [one] => Some(super::experiments::title(one)),
+        more => Some(format!("{} published experiments, run again", more.len())),
+    }
 }

@@ -13,6 +13,9 @@ use crate::{
     number::{megabytes, or_dash, three_decimals, time_ratio},
 };
 
+/// What the figures of a table in Markdown are.
+pub(crate) const WORST_FIRST: &str = "Multiples of the baseline's bytes and times, less is better; the worst first.";
+
 /// For each repository a line for each variant with its size and its time in every workload, as multiples of the baseline's, each
 /// time with its verdict; then, in words, which variants are best, and which are dominated. Empty where there is nothing to compare.
 pub fn summary(comparisons: &[WorkloadComparison]) -> Vec<Article> {

@@ -1,56 +1,87 @@
 //! Where the figures come from: commands, machines, versions, sessions.
 
+mod date;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use repackbench_analysis::Results;
 use repackbench_records::{Host, Record, Storage, WorkloadLabel};
 
-use super::{date::date_and_time, table::PageTable};
+use self::date::date_and_time;
 use crate::{
     document::{Column, Table},
-    number::{megabytes, thousands},
+    number::{counted, megabytes, thousands},
 };
 
 /// All that it takes to measure again.
 #[derive(Debug)]
-pub(super) struct Origin {
-    pub(super) commands: Vec<String>,
-    pub(super) machines: Vec<Machine>,
+pub(crate) struct Origin {
+    pub(crate) commands: Vec<String>,
+    pub(crate) machines: Vec<Machine>,
     /// One row for each session.
-    pub(super) sessions: PageTable,
+    pub(crate) sessions: Table,
+    /// How times are measured and compared; empty where there are none.
+    pub(crate) method: &'static [&'static str],
     /// The program's versions.
-    pub(super) programs: String,
+    pub(crate) programs: String,
 }
 
 /// A machine: what is known of it, by name.
 #[derive(Debug)]
-pub(super) struct Machine {
-    pub(super) name: String,
-    pub(super) facts: Vec<(&'static str, String)>,
+pub(crate) struct Machine {
+    pub(crate) name: String,
+    pub(crate) facts: Vec<(&'static str, String)>,
 }
 
-pub(super) fn origin(results: &Results) -> Origin {
+pub(crate) fn origin(results: &Results) -> Origin {
     Origin {
         commands: commands(results),
         machines: machines(results),
         sessions: sessions(&results.runs),
+        method: if results.comparisons.is_empty() { &[] } else { &METHOD },
         programs: programs(results),
     }
 }
 
 /// Each command once, in the order of the results.
-fn commands(results: &Results) -> Vec<String> {
+pub(crate) fn commands(results: &Results) -> Vec<String> {
     let runs = results.runs.iter().map(|run| &run.command);
     let traces = results.traces.iter().map(|trace| &trace.command);
     let sizes = results.sizes.iter().map(|size| &size.command);
-    let mut commands: Vec<String> = Vec::new();
     let experiments = results.experiments.iter().map(|experiment| &experiment.command);
-    for command in runs.chain(traces).chain(sizes).chain(experiments).flatten() {
-        if !commands.contains(command) {
-            commands.push(command.clone());
-        }
-    }
-    commands
+    distinct(runs.chain(traces).chain(sizes).chain(experiments).flatten().cloned())
+}
+
+/// Each text once, in the order in which they come.
+fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    texts.filter(|text| seen.insert(text.clone())).collect()
+}
+
+/// On what and how the runs were measured, in one sentence; `None` where there is no run.
+pub(crate) fn measured_on(runs: &[Record]) -> Option<String> {
+    let hosts = distinct(runs.iter().map(|run| host_words(&run.host)));
+    let versions = distinct(runs.iter().map(|run| run.program_version.clone()));
+    let blocks: BTreeSet<_> = runs.iter().map(|run| (run.place.block_id(), &run.workload)).collect();
+    (!runs.is_empty()).then(|| {
+        format!(
+            "Measured on {} with repackbench {}: {} runs in {} random blocks, the baseline twice in each; ratios are medians of \
+             pairs within a block, verdicts hold over all of them together at 5 % (Holm).",
+            hosts.join("; "),
+            versions.join(", "),
+            thousands(runs.len() as u64),
+            thousands(blocks.len() as u64),
+        )
+    })
+}
+
+/// A machine and its kernel in a few words.
+fn host_words(host: &Host) -> String {
+    let mut parts = vec![host.cpu_model.clone().unwrap_or_else(|| "an unknown processor".to_owned())];
+    parts.extend(host.cores.map(|cores| counted(cores.into(), "core", "cores")));
+    parts.extend(host.kernel.clone());
+    parts.extend((host.virtualised == Some(true)).then(|| "virtualised".to_owned()));
+    parts.join(", ")
 }
 
 fn programs(results: &Results) -> String {
@@ -99,12 +130,7 @@ fn hosts_of<'a>(runs: &[&'a Record]) -> Vec<&'a Host> {
 /// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
 fn facts(hosts: &[&Host], runs: &[&Record]) -> Vec<(&'static str, String)> {
     let known = |fact: fn(&Host) -> Option<String>| {
-        let mut facts: Vec<String> = Vec::new();
-        for fact in hosts.iter().filter_map(|host| fact(host)) {
-            if !facts.contains(&fact) {
-                facts.push(fact);
-            }
-        }
+        let facts = distinct(hosts.iter().filter_map(|host| fact(host)));
         (!facts.is_empty()).then(|| facts.join("; "))
     };
     let decoders: BTreeSet<&str> = runs.iter().map(|run| run.decoder.as_str()).collect();
@@ -156,7 +182,7 @@ struct Session<'a> {
     runs: u64,
 }
 
-fn sessions(runs: &[Record]) -> PageTable {
+fn sessions(runs: &[Record]) -> Table {
     let mut sessions: BTreeMap<(u64, &str), Session<'_>> = BTreeMap::new();
     for run in runs {
         let session = sessions.entry((run.place.session, &run.repository.name)).or_default();
@@ -189,11 +215,11 @@ fn sessions(runs: &[Record]) -> PageTable {
             thousands(session.runs),
         ]);
     }
-    PageTable::from(&table.captioned("Times are in UTC"))
+    table.captioned("Times are in UTC")
 }
 
 /// How the times come about, in five sentences.
-pub(super) const METHOD: [&str; 5] = [
+const METHOD: [&str; 5] = [
     "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
      the only difference (but for rows called rechosen, of which hg chose the deltas again, and rows that name a store or an order, \
      in which the objects lie otherwise on disk).",
