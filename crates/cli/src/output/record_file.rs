@@ -1,4 +1,4 @@
-//! The file that records go to, and come from when a session goes on.
+//! Files of records: writing them during a session, and reading them to resume or report.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,42 +9,34 @@ use std::{
 use repackbench_records::{Record, RecordError, ResultLine, read_results, write_record, write_result};
 use repackbench_timing::bench::Recorder;
 
+use super::create;
 use crate::failure::{FAILED, Failure, print_note};
 
-/// Where records go.
+/// The file that records are written to.
 pub(crate) enum RecordFile {
-    /// Nowhere.
+    /// Records are not written.
     None,
-    /// To a new file.
+    /// A new file.
     New(BufWriter<File>),
-    /// To the file of a session that goes on. Nothing is done to it before it is known that the session can.
+    /// The file of a resumed session. It is not touched before the session is known to be resumable.
     Resumed {
         path: PathBuf,
-        /// Open once the earlier records that are kept are in it.
+        /// Open once it holds the earlier records that are kept.
         file: Option<BufWriter<File>>,
     },
 }
 
 impl RecordFile {
-    /// To a new file at `json`, or to the one of the session that `resume` names.
-    pub(crate) fn of(json: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
+    /// Creates the file at `json`, or resumes the session in `resume`.
+    pub(crate) fn open(json: Option<&Path>, resume: Option<&Path>) -> Result<Self, Failure> {
         match (json, resume) {
-            (Some(path), _) => RecordFile::create(path),
+            (Some(path), _) => create(path).map(RecordFile::New),
             (None, Some(path)) => Ok(RecordFile::Resumed { path: path.to_owned(), file: None }),
             (None, None) => Ok(RecordFile::None),
         }
     }
 
-    /// A new file at `path`. It is made first: an hour of measuring should not end in a misspelt folder.
-    fn create(path: &Path) -> Result<Self, Failure> {
-        let file = File::create(path)
-            .map_err(|error| Failure::new(FAILED, format!("{}: cannot create: {error}", path.display())))?;
-        Ok(RecordFile::New(BufWriter::new(file)))
-    }
-}
-
-impl RecordFile {
-    /// Writes a line that is no run, after those that are.
+    /// Writes a line other than a run, after all runs.
     pub(crate) fn append(&mut self, line: &ResultLine) -> io::Result<()> {
         match self {
             RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
@@ -58,7 +50,7 @@ impl RecordFile {
 impl Recorder for RecordFile {
     fn keep(&mut self, earlier: &[Record]) -> io::Result<()> {
         let RecordFile::Resumed { path, file } = self else { return Ok(()) };
-        // Beside it, then in its place: what was measured must not get lost on a full disk.
+        // A new file first, then renamed: the records must not get lost on a full disk.
         let mut beside = path.clone().into_os_string();
         beside.push(".resumed");
         let beside = PathBuf::from(beside);
@@ -74,7 +66,7 @@ impl Recorder for RecordFile {
         Ok(())
     }
 
-    /// Each record is on its way to disk before the next run starts: what was measured outlives a crash.
+    /// Flushes each record before the next run starts, so that it survives a crash.
     fn record(&mut self, record: &Record) -> io::Result<()> {
         match self {
             RecordFile::New(file) | RecordFile::Resumed { file: Some(file), .. } => {
@@ -96,7 +88,7 @@ fn io_error(error: RecordError) -> io::Error {
     }
 }
 
-/// The records of a session that is to go on.
+/// The runs in a file of records. There has to be one.
 pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
     let runs = read_lines(path)?.into_iter().filter_map(|line| match line {
         ResultLine::Run(record) => Some(*record),
@@ -106,7 +98,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<Record>, Failure> {
     if records.is_empty() { Err(failed(path, &"expected records of a session, found none")) } else { Ok(records) }
 }
 
-/// The lines of a file of results, stdin for `-`. A last line that was not written to its end is left out.
+/// The lines of a file of results, or of stdin for `-`. An incomplete last line is left out.
 pub(crate) fn read_lines(path: &Path) -> Result<Vec<ResultLine>, Failure> {
     if path == Path::new("-") {
         return lines(path, io::stdin().lock());
@@ -140,7 +132,7 @@ fn failed(path: &Path, error: &dyn std::fmt::Display) -> Failure {
     Failure::new(FAILED, format!("{}: {error}", path.display()))
 }
 
-/// Remembers the last byte that was read: whether a line has its end.
+/// Remembers the last byte that was read, which shows whether the last line is complete.
 struct LastByte<R> {
     input: R,
     last: Option<u8>,
