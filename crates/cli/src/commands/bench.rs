@@ -69,9 +69,6 @@ use crate::{
 #[command(group(ArgGroup::new("rows").args(["codecs", "self_test", "zlibs"]).multiple(true).required(true)))]
 pub(crate) struct BenchArguments {
     #[command(flatten)]
-    session: SessionArguments,
-
-    #[command(flatten)]
     codecs: CodecsArguments,
 
     /// Measure the same files under several names: every difference is a false one.
@@ -106,6 +103,9 @@ pub(crate) struct BenchArguments {
 
     #[command(flatten)]
     programs: ProgramArguments,
+
+    #[command(flatten)]
+    session: SessionArguments,
 
     #[command(flatten)]
     output: OutputArguments,
