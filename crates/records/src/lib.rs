@@ -1,14 +1,14 @@
-//! What a measurement leaves behind: one [`Record`] per run, written as one line of JSON.
+//! Records of measurements: one [`Record`] per run, written as one line of JSON.
 //!
 //! Everything that repackbench prints or draws is derived from records, so they hold every raw sample together with
 //! what is needed to read it years later on another machine: the host, the repository and its state, the variant with
 //! its sizes, the workload, the run's place in the schedule, and what the run decoded. The types here depend on no
-//! other crate of the project: whoever wants to analyse results needs nothing but this file format.
+//! other crate of the project, so that any tool can analyse results with this file format.
 //!
 //! - [`Record`] and its parts: one run;
 //! - [`SizeRecord`]: where a repository's bytes on disk go;
 //! - [`write_record`] and [`read_records`]: records as JSON lines;
-//! - [`WorkloadComparison`]: what statistics make of the records of one workload, for tables to show.
+//! - [`WorkloadComparison`]: the findings about one workload, for tables.
 
 #![forbid(unsafe_code)]
 
