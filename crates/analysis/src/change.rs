@@ -1,4 +1,4 @@
-//! What changed from older records to newer ones.
+//! Changes from older records to newer ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use crate::{
     statistics::ratio_estimate,
 };
 
-/// The machines of some results, in words.
+/// The machines of `records`, by description.
 fn machines(records: &[Record]) -> BTreeMap<String, &Host> {
     let hosts = SessionHosts::of(records);
     let of_record = |record| {
@@ -28,12 +28,12 @@ struct Cell {
     size: u64,
 }
 
-/// What has to be part of a cell's identity because there are several.
+/// What has to be part of a cell's identity because the results have several.
 #[derive(Debug)]
 struct Several<'a> {
     machines: bool,
     baselines: bool,
-    /// The times of each workload that are compared in some results: a few of a workload that writes files, if some are older.
+    /// The compared times of each workload: several for a workload that writes files, if some results are older.
     times: BTreeMap<&'a WorkloadLabel, BTreeSet<ComparedTime>>,
 }
 
@@ -53,9 +53,9 @@ impl Several<'_> {
     }
 }
 
-/// Holds `new` against `old`. Repositories are the same if their names are, so that results from several machines, or from
-/// before and after a fetch, can be compared. Where either holds results of several machines, each machine's are held against its
-/// own; and neither ratios to another baseline nor different times of a workload are held against each other.
+/// Compares `new` with `old`. Repositories with the same name are the same, so that results from several machines, or
+/// from before and after a fetch, can be compared. If either has results of several machines, each machine is compared
+/// with itself. Ratios to different baselines and different times of a workload are never compared.
 pub fn compare_results(old: &[Record], new: &[Record], measure: Measure) -> ResultChange {
     let mut all = [old, new].concat();
     unify_spellings(&mut all);
@@ -101,7 +101,7 @@ fn change(id: &CellId, before: &Cell, after: &Cell) -> CellChange {
     }
 }
 
-/// The quotient of two estimates that know nothing of each other: as far apart as the ends of their intervals allow.
+/// The quotient of two independent estimates, with an interval as wide as the ends of their intervals allow.
 fn quotient(numerator: &RatioEstimate, denominator: &RatioEstimate) -> RatioEstimate {
     let interval = numerator.interval.zip(denominator.interval).map(|(above, below)| RatioInterval {
         low: above.low / below.high,
@@ -126,7 +126,7 @@ fn cells(records: &[Record], measure: Measure, several: &Several<'_>) -> BTreeMa
                 Measure::RatioToBaseline => row.ratio,
                 Measure::Time => times(records, &hosts, &comparison, &variant),
             };
-            // Times are those of all comparisons in which the variant stands.
+            // Times are over all comparisons that have the variant.
             let size = row.size.total_bytes;
             cells.entry(CellId { variant, ..id.clone() }).or_insert(Cell { time, size });
         }
@@ -134,7 +134,7 @@ fn cells(records: &[Record], measure: Measure, several: &Several<'_>) -> BTreeMa
     cells
 }
 
-/// The median of the times themselves, in nanoseconds, with its interval: in the form of a ratio to a nanosecond.
+/// The median of the times in nanoseconds, with its interval, expressed as a ratio to one nanosecond.
 fn times(
     records: &[Record],
     hosts: &SessionHosts<'_>,
@@ -147,7 +147,7 @@ fn times(
             && record.workload == comparison.workload
             && record.compared_time == comparison.compared_time
             && record.variant.role != Role::BaselineAgain
-            // Times of a cold run are those of a copy's place on the disk too.
+            // The time of a cold run also depends on the place of the copy on the disk.
             && record.place.copy.is_none()
             && record.variant.label() == variant
     };
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quotient_is_as_uncertain_as_both_of_its_parts() {
+    fn quotient_is_as_uncertain_as_both_parts() {
         let found = quotient(&estimate(0.8, 0.75, 0.85), &estimate(0.7, 0.68, 0.72));
         let interval = found.interval.expect("both have one");
         assert!((found.ratio - 0.8 / 0.7).abs() < 1e-12);
@@ -194,7 +194,7 @@ mod tests {
         }
     }
 
-    /// Six blocks on a machine, in which the variant takes so many times what the baseline takes.
+    /// Six blocks on a machine, in which the variant takes `factor` times the baseline's time.
     fn session(cpu: &str, number: u64, factor: u64) -> Vec<Record> {
         let mut records = Vec::new();
         for block in 0..6 {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn times_by_different_clocks_are_not_held_against_each_other() {
+    fn times_by_different_clocks_are_not_compared() {
         let by = |number, compared_time| {
             let mut records = session("fast", number, 2);
             records.iter_mut().for_each(|record| record.compared_time = compared_time);
@@ -226,7 +226,7 @@ mod tests {
             assert_eq!(change.only_new[1], expected(ComparedTime::CpuWithoutWriting));
             let command = compare_results(&older, &by(2, ComparedTime::UserOfCommand), measure);
             assert!(command.cells.is_empty(), "{command:?}");
-            // Where both have both, each is held against its own.
+            // If both have both times, each is compared with itself.
             let change = compare_results(&[older.clone(), newer.clone()].concat(), &newer, measure);
             let ids: Vec<CellId> = change.cells.iter().map(|cell| cell.id.clone()).collect();
             let compared_time = Some(ComparedTime::CpuWithoutWriting);
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn each_machine_is_held_against_itself_where_there_are_several() {
+    fn several_machines_are_compared_separately() {
         let (fast, slow) = (session("fast", 1, 2), session("slow", 2, 4));
         let (fast_later, slow_later) = (session("fast", 3, 2), session("slow", 4, 2));
         let old = [fast.clone(), slow.clone()].concat();
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn one_machine_against_another_is_compared_and_said() {
+    fn different_machines_are_compared_and_reported() {
         let change = compare_results(&session("fast", 1, 2), &session("slow", 2, 4), Measure::RatioToBaseline);
         let (old, new) = change.changed_host.unwrap();
         assert_eq!((old.cpu_model.as_deref(), new.cpu_model.as_deref()), (Some("fast"), Some("slow")));
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn ratios_to_different_baselines_are_not_held_against_each_other() {
+    fn ratios_to_different_baselines_are_not_compared() {
         let beside = |number, baseline: &str| {
             let mut records = session("fast", number, 2);
             for record in records.iter_mut().filter(|record| record.variant.role != Role::Candidate) {
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variant_is_the_same_however_its_spec_was_typed() {
+    fn spelling_of_spec_does_not_matter() {
         let mut new = session("fast", 2, 2);
         new.iter_mut().filter_map(|record| record.variant.spec.as_mut()).for_each(|spec| spec.typed.push('!'));
         for measure in [Measure::RatioToBaseline, Measure::Time] {
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gate_asks_whether_all_of_the_interval_is_beyond() {
+    fn gate_requires_whole_interval_beyond_it() {
         let cell = |time, size| CellChange { id: id("zstd:5"), time, size };
         let slower = cell(Some(estimate(1.1, 1.04, 1.2)), 1.0);
         assert!(slower.is_slower(0.03) && !slower.is_slower(0.05) && !slower.is_larger(0.0));

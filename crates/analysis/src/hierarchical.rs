@@ -1,8 +1,8 @@
 //! Intervals for cold runs: values that come in groups.
 //!
-//! Where a file lies on a disk decides how fast it is read, and stays the same in every run: more runs of one copy do not
-//! average it out. So a variant has several physical copies, and what varies between copies is kept apart from what varies
-//! between runs of a copy. The interval is that of the mean over copies; it is as wide as so few copies deserve.
+//! The place of a file on a disk affects how fast it is read, and is the same in every run: more runs of one copy do
+//! not average it out. So a variant has several physical copies, and the variation between copies is separated from the
+//! variation between runs of a copy. The interval is that of the mean over copies, and accounts for their small number.
 
 use std::{collections::BTreeMap, f64::consts::PI};
 
@@ -11,10 +11,10 @@ use repackbench_records::{RatioEstimate, RatioInterval};
 
 use crate::statistics::{COVERAGE, median};
 
-/// How often the values are drawn anew.
+/// The number of resamples.
 const RESAMPLES: usize = 1000;
 
-/// The draws are the same each time: an interval must not depend on when it is computed.
+/// A fixed seed: an interval must not depend on when it is computed.
 const SEED: u64 = 0x636f_6c64;
 
 /// The log-ratio of one block of cold runs.
@@ -28,7 +28,7 @@ pub struct CopyRatio {
     pub log_ratio: f64,
 }
 
-/// What hierarchical resampling says of a ratio.
+/// The result of hierarchical resampling of a ratio.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Hierarchical {
     /// The mean over copies of the medians of their log-ratios.
@@ -37,19 +37,20 @@ pub struct Hierarchical {
     pub standard_error: f64,
     /// One less than the number of copies: Student's degrees of freedom.
     pub degrees: u32,
-    /// How many values there are.
+    /// The number of values.
     pub pairs: usize,
 }
 
 /// Estimates a ratio from `values`. `None` with fewer than two
-/// copies, of which nothing can be said but of those very copies.
+/// copies, which say nothing about other copies.
 ///
-/// Copies are drawn with replacement, and from each the same number of its blocks, also with replacement. Drawing from c
-/// copies shows only (c - 1) / c of the variance between them, which is corrected, and c are few: the interval is Student's.
-/// (Percentiles of the draws themselves leave out the truth in about one of five sessions with four copies.)
+/// Copies are drawn with replacement, and from each copy as many of its blocks as it has, also with replacement.
+/// Drawing from c copies shows only (c - 1) / c of the variance between them, which is corrected. Because c is small,
+/// the interval uses Student's distribution. (Percentiles of the draws miss the true value in about one of five
+/// sessions with four copies.)
 ///
-/// Values that share a physical copy have to carry the same number: runs of A and of a variant in one block read copies of the
-/// same number, and A' has copies of its own, or the noise line would not show what copies do.
+/// Values that share a physical copy must have the same number: runs of A and of a variant in one block read copies of
+/// the same number. A' has its own copies, so that the noise row shows the effect of copies.
 pub fn hierarchical(values: &[CopyRatio]) -> Option<Hierarchical> {
     let mut by_copy: BTreeMap<u32, BTreeMap<u32, f64>> = BTreeMap::new();
     for CopyRatio { block, copy, log_ratio } in values {
@@ -88,7 +89,7 @@ impl Hierarchical {
         RatioEstimate { ratio: self.log_ratio.exp(), interval, pairs: self.pairs }
     }
 
-    /// The probability of a distance from 0 like this one's, if the true one were at most `log_floor`.
+    /// The probability of a distance from 0 of at least this one, if the true distance were at most `log_floor`.
     pub fn probability(&self, log_floor: f64) -> f64 {
         let beyond = self.log_ratio.abs() - log_floor;
         if beyond <= 0.0 {
@@ -103,13 +104,13 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / count as f64)
 }
 
-/// The probability that Student's t with so many degrees of freedom lies between -t and t. Source: Abramowitz and Stegun,
-/// 26.7.3 and 26.7.4, exact for whole degrees.
+/// The probability that Student's t with `degrees` degrees of freedom is between -t and t. Source: Abramowitz and
+/// Stegun, 26.7.3 and 26.7.4, exact for whole degrees.
 fn student_within(t: f64, degrees: u32) -> f64 {
     let angle = (t / f64::from(degrees).sqrt()).atan();
     let (sine, cosine) = angle.sin_cos();
     let is_odd = degrees % 2 == 1;
-    // The sum's first term, then factors of (k - 1) / k cos^2 up to the last power.
+    // The first term of the sum, then factors of (k - 1) / k cos^2 up to the last power.
     let (mut term, mut power) = if is_odd { (cosine, 1) } else { (1.0, 0) };
     let mut sum = if degrees == 1 { 0.0 } else { term };
     while power + 2 <= degrees.saturating_sub(2) {
@@ -120,7 +121,7 @@ fn student_within(t: f64, degrees: u32) -> f64 {
     if is_odd { 2.0 / PI * (angle + sine * sum) } else { sine * sum }
 }
 
-/// The t that holds 95 % between -t and t.
+/// The t for which 95 % is between -t and t.
 fn student_quantile(degrees: u32) -> f64 {
     let (mut low, mut high) = (0.0, 20.0);
     for _ in 0..60 {
@@ -145,7 +146,7 @@ mod tests {
 
     /// From printed tables of Student's distribution.
     #[test]
-    fn quantiles_are_those_of_the_tables() {
+    fn quantiles_match_printed_tables() {
         for (degrees, expected) in
             [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (7, 2.365), (10, 2.228), (30, 2.042)]
         {
@@ -155,13 +156,13 @@ mod tests {
     }
 
     #[test]
-    fn one_copy_says_nothing_of_others() {
+    fn one_copy_gives_no_estimate() {
         assert_eq!(hierarchical_interval(&[]), None);
         assert_eq!(hierarchical_interval(&[ratio(0, 7, 0.1), ratio(1, 7, 0.1), ratio(2, 7, 0.1)]), None);
     }
 
     #[test]
-    fn the_estimate_is_the_mean_over_copies_and_certain_where_nothing_varies() {
+    fn estimate_is_mean_over_copies() {
         let found = hierarchical(
             &[(0, 0, -0.2), (1, 1, -0.4), (2, 0, -0.2), (3, 1, -0.4), (4, 0, 5.0)]
                 .map(|(block, copy, log)| ratio(block, copy, log)),
@@ -180,8 +181,8 @@ mod tests {
         width * ((0..12).map(|_| random.random_range(0.0..1.0)).sum::<f64>() - 6.0)
     }
 
-    /// The rates at which two kinds of intervals leave out 1 although nothing differs but where copies lie: this module's, and
-    /// that of the sign test, which takes all blocks for equal.
+    /// The rates at which two kinds of intervals exclude 1 although only the places of copies differ: this module's,
+    /// and that of the sign test, which treats all blocks alike.
     fn false_difference_rates(blocks: u32, copies: u32, between_copies: f64, between_runs: f64) -> (f64, f64) {
         const ROUNDS: u32 = 600;
         let mut random = SmallRng::seed_from_u64(43);
@@ -207,7 +208,7 @@ mod tests {
 
     /// Three standard errors of a rate of 5 % in 600 rounds are 2.7 %.
     #[test]
-    fn under_the_null_intervals_leave_out_1_as_rarely_as_they_claim() {
+    fn intervals_exclude_1_under_null_as_rarely_as_claimed() {
         for (blocks, copies, between_copies, between_runs) in
             [(12, 4, 0.05, 0.02), (24, 4, 0.10, 0.02), (12, 4, 0.0, 0.05), (16, 8, 0.05, 0.02), (40, 4, 0.02, 0.02)]
         {
@@ -216,9 +217,9 @@ mod tests {
         }
     }
 
-    /// Why it is needed.
+    /// The reason for this module.
     #[test]
-    fn under_the_null_the_sign_test_would_mistake_places_on_the_disk_for_differences() {
+    fn sign_test_mistakes_places_of_copies_for_differences() {
         let (_, sign) = false_difference_rates(24, 4, 0.10, 0.02);
         assert!(sign > 0.2, "{sign}");
     }

@@ -1,9 +1,9 @@
-//! From records to findings: pure functions that start nothing, read no file and write no sentence.
+//! From records to findings: pure functions that start no program, read no file and write no sentence.
 //!
-//! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings build on it or
-//! stand beside it: changes between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors
-//! of a ratio ([`ExplainedRows`]), and how often a session that compares a variant with itself sees a difference
-//! ([`self_test`]). `METHODOLOGY.md` justifies the statistics.
+//! [`compare_records`] turns the runs of a session into ratios with intervals and verdicts. Other findings are changes
+//! between two results ([`compare_results`]), equal budgets of time or space ([`equal_budgets`]), the factors of a
+//! ratio ([`ExplainedRows`]), and the rate of spurious differences between identical variants ([`self_test`]).
+//! `METHODOLOGY.md` justifies the statistics.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,5 @@
-//! What findings say: each file makes articles of one kind of finding. Every sentence of a report is written here.
+//! The text of documents: each file turns one kind of finding into articles. Every sentence of a report is written
+//! here.
 
 pub(crate) mod answer;
 pub(crate) mod budgets;
@@ -43,13 +44,13 @@ pub use self::{
 };
 use crate::document::{Article, Section, SectionKind};
 
-/// All that `results` have to say, in the order of reading. Sections without articles are left out.
+/// The document of `results`, in reading order, without empty sections.
 pub fn document(results: &Results) -> Vec<Section> {
     let sections = SectionKind::ALL.map(|kind| section(kind, results));
     sections.into_iter().filter(|section| !section.articles.is_empty()).collect()
 }
 
-/// What `results` have to say on one subject.
+/// The section on one subject.
 fn section(kind: SectionKind, results: &Results) -> Section {
     let (about, articles) = match kind {
         SectionKind::Experiments => (None, experiments(&results.experiments)),
@@ -65,7 +66,7 @@ fn section(kind: SectionKind, results: &Results) -> Section {
     Section { kind, about, articles }
 }
 
-/// What is said of `records`; nothing where there are none.
+/// The articles on `records`; none without records.
 fn recorded<T>(records: &[T], say: impl Fn(&[T]) -> Vec<Article>) -> Vec<Article> {
     if records.is_empty() { Vec::new() } else { say(records) }
 }

@@ -1,13 +1,13 @@
 //! The report as one HTML file that needs nothing else.
 //!
-//! The charts are SVG that stands in the page as it is written, drawn by [`crate::chart`], and not by a library in the reader's
-//! browser: the page is a tenth as large as such a library alone, shows the same without JavaScript and on paper, its text can be
-//! selected and searched, and no code of others runs in it. The script, which is `templates/report.js`, only adds: it filters, shows
-//! a mark's figures, and hands out charts and tables as files.
+//! [`crate::chart`] draws the charts as SVG inside the page, instead of a library in the reader's browser. So the page
+//! is a tenth as large as such a library, looks the same without JavaScript and on paper, has text that can be selected
+//! and searched, and runs no third-party code. The script `templates/report.js` only adds filters, the values of a
+//! mark, and charts and tables as files.
 //!
-//! Whatever comes from records is text, wherever it stands: every expression of the templates goes through
-//! [`escape::PageText`], but for charts, style and script, which are marked `safe` there. A content security policy that allows
-//! nothing but this very script is a second lock: no other page, host or file is ever asked for anything.
+//! Everything from records is escaped: every expression of the templates goes through [`escape::PageText`], except for
+//! charts, style and script, which are marked `safe`. As a second defence, a content security policy allows only this
+//! script, and no requests.
 
 pub(crate) mod escape;
 mod experiments;
@@ -36,7 +36,7 @@ const SCRIPT: &str = include_str!("../../templates/report.js");
 #[template(path = "report.html")]
 struct Page {
     title: String,
-    /// What may run in the page, as a content security policy names it.
+    /// The hash of the script, for the content security policy.
     script_source: String,
     style: &'static str,
     chart_style: &'static str,

@@ -1,4 +1,4 @@
-//! Markdown for a pull request: the worst first, details folded away, and one line that says on what and how.
+//! Markdown for a pull request: the worst first, folded details, and one line on machine and method.
 
 mod experiments;
 
@@ -64,25 +64,25 @@ fn comparison_section(heading: &str, comparisons: &[&WorkloadComparison]) -> Str
     text
 }
 
-/// What a reviewer has to see stands first: what is slower or larger than the baseline, by how much.
+/// Outcomes sorted by their worst ratio, which a reviewer has to see first.
 fn worst_first<'a, 'b>(outcomes: &'b [Outcome<'a>]) -> Vec<&'b Outcome<'a>> {
     let mut order: Vec<_> = outcomes.iter().filter(|outcome| outcome.variant.role != Role::Baseline).collect();
     order.sort_by(|a, b| b.worst().total_cmp(&a.worst()));
     order
 }
 
-/// A table of plain text, folded away; nothing where there is none.
+/// A folded table of plain text; nothing for an empty one.
 fn details(title: &str, table: &str) -> String {
     if table.trim().is_empty() {
         return String::new();
     }
-    // A fence that is longer than any run of backticks in the text cannot be closed by it.
+    // The text cannot close a fence that is longer than any of its runs of backticks.
     let longest = table.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("<details><summary>{title}</summary>\n\n{fence}text\n{}\n{fence}\n\n</details>\n\n", table.trim_end())
 }
 
-/// One line: the machine and the method; the commands that gave the figures.
+/// One line on the machine, the method and the commands.
 fn provenance(results: &Results) -> String {
     let sentence = measured_on(&results.runs).map(|sentence| escaped(&sentence) + " ").unwrap_or_default();
     let commands: Vec<String> = commands(results).iter().map(|command| code(command)).collect();
@@ -90,7 +90,7 @@ fn provenance(results: &Results) -> String {
     if line.is_empty() { line } else { format!("<sub>{}</sub>\n", line.trim_end()) }
 }
 
-/// `text` as code: no markup has a meaning in it.
+/// `text` as code, in which no markup has a meaning.
 fn code(text: &str) -> String {
     let text = plain_text(text);
     let longest = text.split(|character| character != '`').map(str::len).max().unwrap_or(0);
@@ -99,13 +99,12 @@ fn code(text: &str) -> String {
     format!("{fence}{pad}{text}{pad}{fence}")
 }
 
-/// `text` as code in a cell of a table, which a pipe would end even there.
+/// `text` as code in a cell of a table, which a pipe would end even in code.
 fn code_cell(text: &str) -> String {
     code(text).replace('|', "\\|")
 }
 
-/// `text` with everything that Markdown or HTML could take for markup made plain. Underscores and parentheses stay as they are
-/// inside of words.
+/// `text` with all Markdown and HTML markup escaped.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in plain_text(text).chars() {
@@ -113,7 +112,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
-            // A name must not call for people's or teams' attention, nor become a formula.
+            // A name must not mention people or teams, or become a formula.
             '@' => escaped.push_str("&#64;"),
             '$' => escaped.push_str("&#36;"),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' => {
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_stands_first_and_details_are_folded() {
+    fn worst_variant_is_first_and_details_are_folded() {
         let text = markdown(&results());
         let expected = "\
 ### sample (revision 0123456789ab), beside `zlib:6`
@@ -170,7 +169,7 @@ sample (revision 0123456789ab)
     }
 
     #[test]
-    fn names_come_out_as_text() {
+    fn names_are_escaped() {
         let mut results = results();
         let hostile =
             "</sub><script>alert(1)</script>|`x`\n# a\u{1b}[31m @team $x$ https://example.org www.example.org";
@@ -194,7 +193,7 @@ sample (revision 0123456789ab)
     }
 
     #[test]
-    fn a_fence_is_not_closed_by_what_it_holds() {
+    fn fence_is_not_closed_by_its_content() {
         let folded = details("x", "a ```` b");
         assert!(folded.contains("\n`````text\n") && folded.contains("\n`````\n"), "{folded}");
         assert_eq!(details("x", " \n"), "");

@@ -5,12 +5,12 @@ use comfy_table::{CellAlignment, ContentArrangement, LineStyle, TableStyle};
 
 use crate::document::{Align, Article, Block, Cell, Section, Table, Tone, plain_text};
 
-/// What the reader's screen can show.
+/// The capabilities of the reader's screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
     /// The number of characters that fit into a line; `None` for no limit.
     pub width: Option<usize>,
-    /// Whether verdicts have a colour.
+    /// Whether verdicts are coloured.
     pub is_coloured: bool,
 }
 
@@ -32,7 +32,7 @@ impl Style {
     }
 }
 
-/// No line is made narrower: tables would be one letter wide.
+/// The minimum width of lines: otherwise columns would be one letter wide.
 const MIN_WIDTH: usize = 40;
 
 /// `sections` as text, with an empty line between them.
@@ -55,7 +55,7 @@ fn article_text(article: &Article, style: Style) -> String {
     heading.into_iter().chain(blocks).collect::<Vec<_>>().join("\n")
 }
 
-/// A table as text that fits `style`. Where it is too wide, the tables that stand in for it, or cells of several lines.
+/// A table as text that fits `style`. If it is too wide, the tables that replace it, or cells of several lines.
 pub fn table_text(table: &Table, style: Style) -> String {
     if let (Some(width), Some(_)) = (style.width, table.split) {
         let parts = table.split_at(width);
@@ -142,7 +142,7 @@ fn masked_text(cell: &Cell) -> String {
     split.unwrap_or_else(|| cell_text(cell))
 }
 
-/// What stands for characters in the colour of good news, and of bad news: no word has these characters.
+/// The masks of good and bad news: verdicts do not contain these characters.
 const BETTER: char = '+';
 const WORSE: char = '-';
 
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn words_stand_flush_left_below_their_headers() {
+    fn words_are_flush_left() {
         let rows =
             vec![vec!["zlib".into(), "0..9".into(), "yes".into()], vec!["zstd".into(), "-7..22".into(), "no".into()]];
         assert_eq!(
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn only_verdicts_have_a_colour() {
+    fn only_verdicts_are_coloured() {
         let mut table = Table::new([Column::words("variant"), Column::words("ratio"), Column::words("verdict")]);
         let toned = |before, word, tone| Cell::toned(before, word, "", tone);
         table.row([

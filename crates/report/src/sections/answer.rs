@@ -1,4 +1,4 @@
-//! The first screen: what one would gain and lose with each variant, here.
+//! The first screen of a page: what each variant would gain and lose.
 
 mod points;
 
@@ -16,15 +16,15 @@ use crate::{
 /// The answer for one repository, or for the repositories of a table of sizes.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// The repository, as a selection box knows it; `None` where it is about several.
+    /// The repository, for the filter of a page; `None` for several.
     pub(crate) repository: Option<String>,
-    /// The repository, and the machine where there are several.
+    /// The repository, and the machine if there are several.
     pub(crate) title: String,
-    /// What is known of it: revision, number of objects, bytes.
+    /// Its revision, number of objects and bytes.
     pub(crate) about: String,
-    /// What the others are compared with.
+    /// The name of the baseline.
     pub(crate) baseline: String,
-    /// What the ratios are of: `CPU time`.
+    /// The compared time: `CPU time`.
     pub(crate) time: &'static str,
     /// Best and worst in words.
     pub(crate) points: Vec<Point>,
@@ -34,7 +34,7 @@ pub(crate) struct Answer {
     pub(crate) rows: Vec<AnswerRow>,
 }
 
-/// One thing to know: `Smallest`, then of which variant, then what.
+/// A statement: a name such as `Smallest`, a variant, and a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Point {
     pub(crate) name: &'static str,
@@ -49,11 +49,11 @@ pub(crate) struct AnswerRow {
     pub(crate) label: String,
     pub(crate) is_baseline: bool,
     pub(crate) size: AnswerCell,
-    /// One for each workload; `None` where it was not run.
+    /// One for each workload; `None` if it was not run.
     pub(crate) times: Vec<Option<AnswerCell>>,
 }
 
-/// A ratio, and what it means in words.
+/// A ratio and its meaning in words.
 #[derive(Debug)]
 pub(crate) struct AnswerCell {
     pub(crate) workload: String,
@@ -63,7 +63,7 @@ pub(crate) struct AnswerCell {
     pub(crate) tone: Tone,
 }
 
-/// One answer for each repository; one for all where only sizes were taken.
+/// One answer for each repository, or one for all if there are only sizes.
 pub(crate) fn answers(results: &Results) -> Vec<Answer> {
     let repositories = by_source(&results.comparisons).into_iter();
     let mut answers: Vec<Answer> = repositories.map(|(of, rows)| answer(of, &rows)).collect();
@@ -108,7 +108,7 @@ fn answer(of: ResultSource<'_>, comparisons: &[&WorkloadComparison]) -> Answer {
     }
 }
 
-/// Revision, number of objects and bytes as found, as far as they are known.
+/// Revision, number of objects and bytes as found, if known.
 fn about(repository: &RepositoryState) -> String {
     let mut parts = Vec::new();
     if let Some(id) = repository.head.as_ref().or(repository.tip.as_ref()) {
@@ -124,7 +124,7 @@ fn about(repository: &RepositoryState) -> String {
 
 fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
     let (words, tone) = match SizeDifference::of(bytes, baseline) {
-        // Nothing can be said beside a baseline of which no bytes are known.
+        // Without the bytes of the baseline there is no difference to state.
         _ if is_baseline || baseline == 0 => (String::new(), Tone::Even),
         Some(difference) => (difference.words(), difference.tone()),
         None => ("no difference".to_owned(), Tone::Even),
@@ -138,14 +138,14 @@ fn size_cell(bytes: u64, baseline: u64, is_baseline: bool) -> AnswerCell {
     }
 }
 
-/// How a size differs from another, where that shows at one decimal.
+/// The difference between two sizes, if it shows at one decimal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum SizeDifference {
-    /// Smaller by so many percent.
+    /// Smaller by this percentage.
     Smaller(f64),
-    /// Larger by so many percent.
+    /// Larger by this percentage.
     Larger(f64),
-    /// Several times as large.
+    /// This many times as large.
     Times(f64),
 }
 
@@ -178,19 +178,19 @@ impl SizeDifference {
         }
     }
 
-    /// The same with what it is compared with: `2.3 % smaller than zlib:6`.
+    /// The same with the name of the other: `2.3 % smaller than zlib:6`.
     fn words_beside(self, other: &str) -> String {
         let than = if matches!(self, SizeDifference::Times(_)) { "of" } else { "than" };
         format!("{} {than} {other}", self.words())
     }
 }
 
-/// Whether two rows are of one variant. Its place in the table differs between sessions that had other rows.
+/// Whether two rows are of one variant. Its place in the table may differ between sessions.
 fn is_same(one: &VariantComparison, other: &VariantComparison) -> bool {
     one.variant.role == other.variant.role && one.variant.label() == other.variant.label()
 }
 
-/// The row of a variant in a workload; of several, that of most blocks.
+/// The row of a variant in a workload; the one with the most blocks if there are several.
 fn row_of<'a>(comparison: &'a WorkloadComparison, variant: &VariantComparison) -> Option<&'a VariantComparison> {
     let rows = comparison.rows.iter().filter(|row| is_same(row, variant));
     rows.max_by_key(|row| row.ratio.map_or(0, |ratio| ratio.pairs))
@@ -207,7 +207,7 @@ fn time_cell(comparison: &WorkloadComparison, variant: &VariantComparison) -> Op
     let ratio = row.ratio.as_ref()?;
     let words = match row.verdict {
         None if ratio.interval.is_none() => "too few blocks".to_owned(),
-        // The interval stands beside it.
+        // The cell shows the interval too.
         Some(Verdict::Inconclusive) => "inconclusive".to_owned(),
         _ => verdict::words(comparison, row).replace(" %", "\u{a0}%"),
     };

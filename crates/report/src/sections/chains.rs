@@ -1,4 +1,4 @@
-//! The table of what the length of delta chains costs.
+//! The cost of long delta chains.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::{
     number::{TimeScale, megabytes, or_dash, ratio_cell, size_ratio, thousands},
 };
 
-/// Objects by the number of deltas in their chains: how many there are, and, for each repository, their stored bytes and the
-/// CPU time that it takes to read one, with ratios to the first repository.
+/// Objects by the length of their delta chains: their number and, for each repository, their stored bytes and the CPU
+/// time to read one, with ratios to the first repository.
 pub fn chains(comparison: &ChainComparison) -> Article {
     let mut table = Table::new([
         Column::words("deltas"),
@@ -36,7 +36,7 @@ fn bucket_rows(table: &mut Table, bucket: &ChainBucket, repositories: &[String])
     let first = bucket.costs.first().map_or(0, |cost| cost.stored_bytes);
     for (number, (cost, repository)) in bucket.costs.iter().zip(repositories).enumerate() {
         let is_first = number == 0;
-        // The bucket stands on its first row only.
+        // Only the first row names the bucket.
         let (deltas, objects) =
             if is_first { (deltas(bucket), thousands(bucket.objects)) } else { (String::new(), String::new()) };
         let ratio = if is_first { String::new() } else { size_ratio(cost.stored_bytes, first) };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_stand_side_by_side_in_each_bucket() {
+    fn each_bucket_has_a_row_per_repository() {
         let text = plain(&[chains(&sample())]);
         let table: Vec<&str> = text.lines().collect();
         assert_eq!(table[0], "deltas  objects  repository   stored MB  ratio  CPU for one  CPU ratio");
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn one_repository_has_no_ratios_and_none_is_said_to_be_empty() {
+    fn one_repository_has_no_ratios() {
         let mut one = sample();
         one.repositories.truncate(1);
         one.buckets.iter_mut().for_each(|bucket| bucket.costs.truncate(1));

@@ -1,4 +1,4 @@
-//! What changed between two sets of results, as a table.
+//! The changes between two sets of results.
 
 use repackbench_records::{CellChange, CellId, Measure, RatioEstimate, ResultChange};
 
@@ -7,8 +7,8 @@ use crate::{
     number::{or_dash, percent, ratio_cell, three_decimals},
 };
 
-/// One line for each cell that both results have, the worst first, and notes on what could not be compared. `gate`, a part of 1,
-/// says what is a regression.
+/// One line for each cell that both results have, the worst first, and notes on what could not be compared. A change
+/// beyond `gate`, a part of 1, counts.
 pub fn changes(change: &ResultChange, gate: f64) -> Article {
     let mut table = Table::new([
         Column::words("repository"),
@@ -34,13 +34,13 @@ pub fn changes(change: &ResultChange, gate: f64) -> Article {
     Article::of([Block::Table(table), Block::Notes(notes(change, gate))])
 }
 
-/// The repository, and the machine where there are several.
+/// The repository, and the machine if there are several.
 fn place(id: &CellId) -> String {
     let machine = id.machine.as_ref().map(|machine| format!(" on {machine}")).unwrap_or_default();
     format!("{}{machine}", id.repository)
 }
 
-/// The variant, then the baseline and the time that is compared, where there are several.
+/// The variant, then the baseline and the compared time if there are several.
 fn variant(id: &CellId) -> String {
     let beside = id.baseline.as_ref().map(|baseline| format!(" beside {baseline}")).unwrap_or_default();
     let time = id.compared_time.map(|time| format!(", {}", time.name())).unwrap_or_default();
@@ -52,7 +52,7 @@ fn name(id: &CellId) -> String {
     plain_text(&format!("{}: {}: {}", place(id), id.workload, variant(id)))
 }
 
-/// What became worse or better by more than the gate.
+/// The changes beyond the gate, in words.
 fn verdict(cell: &CellChange, gate: f64) -> Cell {
     let is_faster = |time: &RatioEstimate| time.interval.is_some_and(|interval| interval.high < 1.0 - gate);
     let (time, tone) = match &cell.time {
@@ -105,7 +105,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn the_worst_comes_first_and_says_what_it_is() {
+    fn worst_cell_comes_first_with_its_verdict() {
         let id = |variant: &str| CellId {
             repository: "sample".into(),
             machine: None,

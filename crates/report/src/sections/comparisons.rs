@@ -1,4 +1,4 @@
-//! The table of a benchmark: each workload, each variant, time and size against the baseline.
+//! The table of a benchmark: time and size of each variant in each workload, compared with the baseline.
 
 mod codec_share;
 mod fairness;
@@ -16,11 +16,11 @@ use crate::{
     number::{TimeScale, counted, megabytes, or_dash, rate, ratio_cell, size_ratio},
 };
 
-/// The counter of [`VariantComparison::counts`] that counts objects a workload needed and the repository lacks.
+/// The key in [`VariantComparison::counts`] for objects that a workload needed and the repository lacks.
 const MISSING: &str = "missing";
 
-/// For each repository, machine and client a table of every variant in every workload, with notes. Comparisons of a repository stand
-/// together in the order in which they were given; rows of a workload keep their order too.
+/// For each repository, machine and client, a table of every variant in every workload, with notes. Comparisons and
+/// rows keep their order.
 pub fn comparisons(comparisons: &[WorkloadComparison]) -> Vec<Article> {
     by_source(comparisons).iter().map(|(of, comparisons)| article(of, comparisons)).collect()
 }
@@ -51,7 +51,7 @@ fn table_of(comparisons: &[&WorkloadComparison], columns: &Columns) -> Table {
     table
 }
 
-/// What a column shows.
+/// The content of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ColumnKind {
     Workload,
@@ -73,12 +73,12 @@ enum ColumnKind {
 struct Columns {
     columns: Vec<ColumnKind>,
     devices: Vec<ModelledDevice>,
-    /// Whether CPU time is compared everywhere.
+    /// Whether CPU time is compared in all workloads.
     is_cpu: bool,
 }
 
 impl Columns {
-    /// How many runs there are in a second is shown where several run at once.
+    /// All columns. The number of runs per second is shown if several run at once.
     fn of(comparisons: &[&WorkloadComparison]) -> Self {
         use ColumnKind::{Compared, Ratio, Size, SizeRatio, Throughput, Variant, Verdict, Wall, Workload};
         let mut columns = vec![Workload, Variant, Compared, Wall];
@@ -90,7 +90,7 @@ impl Columns {
         Columns { columns, devices, is_cpu }
     }
 
-    /// What a narrow screen has room for, in a table of one workload.
+    /// The columns of a table of one workload on a narrow screen.
     fn narrow(comparison: &WorkloadComparison) -> Self {
         use ColumnKind::{Compared, Ratio, SizeRatio, Variant, VerdictWord};
         let columns = Columns::of(&[comparison]);
@@ -127,7 +127,7 @@ fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComp
     let baseline_size = comparison.baseline().map(|row| row.size.total_bytes);
     for (number, row) in comparison.rows.iter().enumerate() {
         let cells = columns.cells(|kind| match kind {
-            // The name stands on a workload's first row only.
+            // Only the first row names the workload.
             ColumnKind::Workload if number > 0 => Cell::default(),
             ColumnKind::Workload => comparison.workload.to_string().into(),
             ColumnKind::Variant => variant_name(&row.variant).into(),
@@ -156,7 +156,7 @@ fn workload_rows(table: &mut Table, columns: &Columns, comparison: &WorkloadComp
     }
 }
 
-/// How many copies of a job are done in a second; three significant digits.
+/// The number of copies of a job per second, three significant digits.
 fn throughput(jobs: u32, wall: Duration) -> String {
     if wall.is_zero() {
         return "-".to_owned();
@@ -172,7 +172,7 @@ fn ratio_of(row: &VariantComparison) -> String {
     }
 }
 
-/// What a reader must know beside the numbers.
+/// The notes below a table.
 fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = vec![
         compared_time_note(comparisons),
@@ -201,14 +201,14 @@ fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     notes
 }
 
-/// What others have published of the same commands.
+/// Published times of the same commands.
 fn published_notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let by_commands = comparisons.iter().filter(|comparison| comparison.workload.client().is_some());
     let names: Vec<&str> = by_commands.map(|comparison| comparison.workload.name.as_str()).collect();
     published::notes(&names)
 }
 
-/// Why a workload stands in the table more than once.
+/// Explains why a workload appears more than once.
 fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_again = |(number, comparison): (usize, &&WorkloadComparison)| {
         comparisons.iter().take(number).any(|other| {
@@ -224,7 +224,7 @@ fn apart_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     })
 }
 
-/// What "CPU" or "time" means in this table.
+/// The meaning of "CPU" or "time" in this table.
 fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     let (elapsed, cpu): (Vec<&WorkloadComparison>, Vec<&WorkloadComparison>) =
         comparisons.iter().copied().partition(|comparison| comparison.compared_time == ComparedTime::Wall);
@@ -238,7 +238,7 @@ fn compared_time_note(comparisons: &[&WorkloadComparison]) -> String {
     format!("The time compared is elapsed time for {}, else CPU time. {}", names.join(", "), cpu_note(&cpu))
 }
 
-/// What "CPU" means.
+/// The meaning of "CPU".
 fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     let names = |times: &[ComparedTime]| {
         let of_times = comparisons.iter().filter(|comparison| times.contains(&comparison.compared_time));
@@ -267,7 +267,7 @@ fn cpu_note(comparisons: &[&WorkloadComparison]) -> String {
     format!("CPU is user plus system time{of_writing}{of_user} {reason}.")
 }
 
-/// Which times stand beside each other where a workload that writes files was measured by an older version and by this one.
+/// Names the times of a workload that writes files if both an older version and this one measured it.
 fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_new = |of: &WorkloadComparison| {
         matches!(of.compared_time, ComparedTime::CpuWithoutWriting | ComparedTime::UserOfCommand)
@@ -286,7 +286,7 @@ fn clocks_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     ))
 }
 
-/// What "cold" means.
+/// The meaning of "cold".
 fn cold_note(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let is_cold = |comparison: &&WorkloadComparison| comparison.workload.is_cold();
     comparisons.iter().any(is_cold).then(|| {

@@ -1,4 +1,4 @@
-//! What a ratio of times is made of, as a table.
+//! The factors of a ratio of times.
 
 use repackbench_records::{Explanation, Factor, FactorKind};
 
@@ -10,7 +10,7 @@ use crate::{
 /// What the tables show.
 pub(super) const ABOUT: &str = "Each step is a ratio of two rows that differ in one thing. A step below 1 saves time.";
 
-/// For each workload the steps from the baseline to the codec, their product and the ratio as measured.
+/// For each workload, the steps from the baseline to the codec, their product and the measured ratio.
 pub fn explanations(explanations: &[Explanation]) -> Vec<Article> {
     explanations.iter().map(article).collect()
 }
@@ -30,7 +30,7 @@ fn article(explanation: &Explanation) -> Article {
     }
 }
 
-/// The steps, their product and what was measured.
+/// The steps, their product and the measured ratio.
 fn steps(explanation: &Explanation) -> Table {
     let mut table = Table::new([
         Column::words("step"),
@@ -60,7 +60,7 @@ fn product_note(explanation: &Explanation) -> String {
     format!("The product and the measured ratio are {apart} apart: medians do not multiply exactly.")
 }
 
-/// The steps in the order of how much they do, in words.
+/// The steps in words, by the size of their effect.
 fn summary(explanation: &Explanation) -> String {
     let mut factors: Vec<&Factor> = explanation.factors.iter().collect();
     factors.sort_by(|a, b| b.ratio.ratio.ln().abs().total_cmp(&a.ratio.ratio.ln().abs()));
@@ -75,7 +75,7 @@ fn summary(explanation: &Explanation) -> String {
 }
 
 fn share(log: f64, whole: f64) -> String {
-    // Where the whole is next to nothing, so is every share of it.
+    // Shares of almost nothing are meaningless.
     or_dash(Some(whole).filter(|whole| whole.abs() >= 0.005), |whole| percent(log / whole, 0))
 }
 
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_lead_from_the_baseline_to_the_codec() {
+    fn steps_lead_from_baseline_to_codec() {
         let estimate = |ratio| RatioEstimate { ratio, interval: None, pairs: 5 };
         let factor = |kind, from: &str, to: &str, ratio| Factor {
             kind,

@@ -1,4 +1,4 @@
-//! The modelled page cache beside the kernel's.
+//! The modelled page cache compared with the kernel's.
 
 use repackbench_records::MemoryCheck;
 
@@ -7,7 +7,7 @@ use crate::{
     number::{megabytes, or_dash, time_ratio},
 };
 
-/// For each limit what the model read, and what the kernel did.
+/// For each limit, the bytes that the model reads, and those that the kernel read.
 pub fn memory_check(check: &MemoryCheck) -> Article {
     let mut table = Table::new([
         Column::words("memory"),
@@ -53,7 +53,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn the_model_stands_beside_the_kernel_and_what_it_does_not_tell_is_a_dash() {
+    fn unknown_kernel_values_are_dashes() {
         let row = MemoryCheckRow {
             percent: 25,
             limit_bytes: 25_000_000,

@@ -3,24 +3,24 @@
 use repackbench_analysis::Results;
 use repackbench_records::{SpecParts, Variant};
 
-/// The variant's label; a variant that is read without a checksum says so, whatever its spec's spelling.
+/// The variant's label, with a mark if it is read without a checksum and the spec does not say so.
 pub(crate) fn variant_name(variant: &Variant) -> String {
     let label = variant.label();
     let is_said = variant.spec.as_ref().is_some_and(|spec| SpecParts::of(&spec.typed).is_unchecked());
     if variant.checksum || is_said { label.into_owned() } else { format!("{label} [checksum=no]") }
 }
 
-/// The last part of a path that tells something.
+/// The last meaningful part of a path.
 pub(crate) fn short_name(name: &str) -> &str {
     let name = name.trim_end_matches('/');
     let parts = |parts: usize| name.rsplitn(parts + 1, '/').take(parts).map(str::len).sum::<usize>() + parts - 1;
-    // A bare repository is often called `repo` or `.git`, and its folder tells more.
+    // A bare repository is often called `repo` or `.git`; then the folder name is kept too.
     let last = name.rsplit('/').next().unwrap_or(name);
     let kept = if matches!(last, "repo" | "repo.git" | ".git" | ".hg") { parts(2) } else { parts(1) };
     name.get(name.len().saturating_sub(kept)..).filter(|kept| !kept.is_empty()).unwrap_or(name)
 }
 
-/// What a document of `results` is about.
+/// The title of a document of `results`.
 pub(crate) fn title(results: &Results) -> String {
     let of_runs = results.comparisons.iter().map(|comparison| comparison.repository.name.as_str());
     let of_traces = results.traces.iter().map(|trace| trace.repository.name.as_str());
@@ -44,7 +44,7 @@ pub(crate) fn title(results: &Results) -> String {
     }
 }
 
-/// What a page of experiments alone is about.
+/// The title of a document that only has experiments.
 fn title_of_experiments(results: &Results) -> Option<String> {
     let is_alone = results.comparisons.is_empty() && results.traces.is_empty() && results.explanations.is_empty();
     match results.experiments.as_slice() {

@@ -13,7 +13,7 @@ use crate::{
     number::{counted, megabytes, thousands},
 };
 
-/// All that it takes to measure again.
+/// Everything needed to repeat the measurements.
 #[derive(Debug)]
 pub(crate) struct Origin {
     pub(crate) commands: Vec<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Origin {
     pub(crate) programs: String,
 }
 
-/// A machine: what is known of it, by name.
+/// A machine and the known facts about it.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) name: String,
@@ -52,13 +52,13 @@ pub(crate) fn commands(results: &Results) -> Vec<String> {
     distinct(runs.chain(traces).chain(sizes).chain(experiments).flatten().cloned())
 }
 
-/// Each text once, in the order in which they come.
+/// Each text once, in order of appearance.
 fn distinct(texts: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeSet::new();
     texts.filter(|text| seen.insert(text.clone())).collect()
 }
 
-/// On what and how the runs were measured, in one sentence; `None` where there is no run.
+/// The machine and method of the runs, in one sentence; `None` without runs.
 pub(crate) fn measured_on(runs: &[Record]) -> Option<String> {
     let hosts = distinct(runs.iter().map(|run| host_words(&run.host)));
     let versions = distinct(runs.iter().map(|run| run.program_version.clone()));
@@ -100,7 +100,7 @@ fn machines(results: &Results) -> Vec<Machine> {
             None => hosts.push((&run.host, vec![run])),
         }
     }
-    // Those of which only an experiment's result is there.
+    // Machines that only have results of experiments.
     for host in results.experiments.iter().map(|experiment| &experiment.host) {
         if !hosts.iter().any(|(known, _)| known.machine() == host.machine()) {
             hosts.push((host, Vec::new()));
@@ -116,7 +116,7 @@ fn machines(results: &Results) -> Vec<Machine> {
         .collect()
 }
 
-/// The states of a machine in which some runs were made.
+/// The distinct states of a machine during some runs.
 fn hosts_of<'a>(runs: &[&'a Record]) -> Vec<&'a Host> {
     let mut hosts: Vec<&Host> = Vec::new();
     for run in runs {
@@ -127,7 +127,8 @@ fn hosts_of<'a>(runs: &[&'a Record]) -> Vec<&'a Host> {
     hosts
 }
 
-/// What is known of the machine of some runs. Storage and software may differ between its sessions: all of it is named.
+/// The known facts about the machine of some runs. Storage and software may differ between sessions; all values are
+/// listed.
 fn facts(hosts: &[&Host], runs: &[&Record]) -> Vec<(&'static str, String)> {
     let known = |fact: fn(&Host) -> Option<String>| {
         let facts = distinct(hosts.iter().filter_map(|host| fact(host)));
@@ -173,7 +174,7 @@ fn storage(storage: &Storage) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What belongs to one session: its runs on one repository.
+/// The runs of one session on one repository.
 #[derive(Default)]
 struct Session<'a> {
     began: u64,
@@ -218,7 +219,7 @@ fn sessions(runs: &[Record]) -> Table {
     table.captioned("Times are in UTC")
 }
 
-/// How the times come about, in five sentences.
+/// The method of measuring, in five sentences.
 const METHOD: [&str; 5] = [
     "A variant is the same repository with every stored object compressed anew and each delta on its own base, so that the codec is \
      the only difference (but for rows called rechosen, of which hg chose the deltas again, and rows that name a store or an order, \

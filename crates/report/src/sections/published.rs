@@ -1,8 +1,8 @@
-//! What others have published, to stand beside what was measured with stock clients.
+//! Published times of the commands that stock clients ran.
 
 use repackbench_records::{Published, PublishedTable, published};
 
-/// The published baseline, and the arm that stands for its codec.
+/// The published baseline and the codec compared with it.
 const BASELINE: &str = "zlib";
 const ARM: &str = "zstd:3";
 
@@ -20,7 +20,7 @@ const COMMANDS: [PublishedCommand; 3] = [
     PublishedCommand { workload: "repack", column: "repack", command: "git repack" },
 ];
 
-/// A line for each published measurement of some of these workloads by git's own commands.
+/// A line for each published measurement of these workloads by git's own commands.
 pub(crate) fn notes(workloads: &[&str]) -> Vec<String> {
     let commands = |published: &'static Published| Some((published, published.table("commands")?));
     published().iter().filter_map(commands).filter_map(|(published, table)| note(published, table, workloads)).collect()
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_published_is_told_of_the_workloads_that_were_measured() {
+    fn published_times_of_measured_workloads_are_listed() {
         let [line] = notes(&["traverse", "cat-all"]).try_into().unwrap();
         assert_eq!(
             line,

@@ -1,4 +1,4 @@
-//! What a self-test found.
+//! The result of a self-test.
 
 use repackbench_records::{SelfTest, SpuriousEffects};
 
@@ -7,7 +7,7 @@ use crate::{
     number::{or_dash, percent, share},
 };
 
-/// How often identical variants looked different, in random blocks and one after another.
+/// The rate at which identical variants look different, in random blocks and one after another.
 pub fn self_test(test: &SelfTest) -> Article {
     let mut table =
         Table::new([Column::words(""), Column::numbers("random blocks"), Column::numbers("one after another")]);
@@ -57,7 +57,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn both_ways_of_comparing_stand_side_by_side() {
+    fn both_ways_of_comparing_have_a_column() {
         let effects = |without_1, differences, median| SpuriousEffects {
             cells: 8,
             intervals_without_1: without_1,

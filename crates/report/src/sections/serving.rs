@@ -1,4 +1,4 @@
-//! The tables of what serving costs.
+//! The cost of serving.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use crate::{
     number::{TimeScale, megabytes, size_ratio, thousands, time_ratio},
 };
 
-/// What each exchange costs, with ratios to serving zlib's stored bytes as they are; and, if `with_steps`, the mean over clients
-/// of which 0 to 100 % are upgraded.
+/// The cost of each exchange, with ratios to serving zlib's stored bytes unchanged, and, if `with_steps`, the mean over
+/// clients of which 0 to 100 % are upgraded.
 pub fn rollout(rollout: &Rollout, with_steps: bool) -> Article {
     let mut blocks = vec![Block::Table(exchanges(rollout))];
     blocks.extend(with_steps.then(|| Block::Table(steps(rollout))));
@@ -39,7 +39,7 @@ fn scale(rollout: &Rollout) -> TimeScale {
     TimeScale::for_smallest(Duration::from_nanos(smallest.unwrap_or_default()))
 }
 
-/// A time as a multiple of another; a dash where that is zero.
+/// A time as a multiple of another; a dash if that is zero.
 fn cpu_ratio(cpu_ns: u64, of: u64) -> String {
     if of == 0 { "-".to_owned() } else { time_ratio(cpu_ns as f64 / of as f64) }
 }
@@ -150,7 +150,7 @@ mod tests {
     use crate::fixtures::plain;
 
     #[test]
-    fn every_exchange_and_every_share_has_a_row() {
+    fn every_exchange_and_share_has_a_row() {
         let exchange = |store, client, millis: u64, wire_bytes| ServedExchange {
             store,
             client,

@@ -1,4 +1,4 @@
-//! Sizes of repositories side by side.
+//! Sizes of repositories, compared.
 
 use repackbench_records::{ChunkForm, ObjectKind, SizeRecord, StoredForm};
 
@@ -7,17 +7,17 @@ use crate::{
     number::{megabytes, size_ratio, thousands},
 };
 
-/// What the ratios are to.
+/// What ratios refer to.
 pub(super) const ABOUT: &str = "Ratios are to the first repository.";
 
-/// A line of the table: its name and its bytes in each repository.
+/// A line of the table: a name and the bytes in each repository.
 struct SizeLine {
     name: String,
     bytes: Vec<u64>,
 }
 
 impl SizeLine {
-    /// The name, the first repository's bytes, then each other's with their ratio to them.
+    /// The name, the bytes of the first repository, then those of each other one with their ratio to the first.
     fn cells(self) -> Vec<String> {
         let first = self.bytes.first().copied().unwrap_or(0);
         let mut cells = vec![self.name];
@@ -29,9 +29,9 @@ impl SizeLine {
     }
 }
 
-/// Where the bytes of each repository go, side by side: stored bytes by object kind, what surrounds them, the total,
-/// and payloads by object kind; each with its ratio to the first repository. Lines that are empty in all repositories
-/// are left out, except for the total.
+/// Where the bytes of each repository go: stored bytes by object kind, framing and indexes, the total, and payloads by
+/// object kind, each with its ratio to the first repository. Lines that are empty in all repositories are left out,
+/// except for the total.
 pub fn sizes(sizes: &[SizeRecord]) -> Article {
     let growth = match sizes.split_first() {
         Some((first, others)) => others.iter().filter_map(|other| manifest_growth(first, other)).collect(),
@@ -45,7 +45,7 @@ pub fn sizes(sizes: &[SizeRecord]) -> Article {
     Article::of(tables.into_iter().map(Block::Table))
 }
 
-/// The bytes of each repository: what is stored, then payloads.
+/// The bytes of each repository: stored bytes, then payloads.
 fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
     let mut columns = vec![Column::words("")];
     for (number, size) in sizes.iter().enumerate() {
@@ -60,8 +60,8 @@ fn bytes_by_kind(sizes: &[SizeRecord]) -> Table {
     table
 }
 
-/// How the chunks of each repository are stored: form, chunks and bytes. Forms that no repository has are left out; `None` if no chunk
-/// was counted.
+/// The stored forms of the chunks of each repository. Forms that no repository has are left out; `None` if no chunk was
+/// counted.
 pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
     let forms: Vec<StoredForm> =
         StoredForm::ALL.into_iter().filter(|form| sizes.iter().any(|size| size.forms.get(*form).chunks > 0)).collect();
@@ -82,7 +82,7 @@ pub(super) fn stored_forms(sizes: &[SizeRecord]) -> Option<Table> {
     Some(table)
 }
 
-/// Says how much of what `other` is larger or smaller than `first` lies in the manifest; nothing of Git's repositories.
+/// The part of the growth from `first` to `other` that is in the manifest; `None` for Git.
 fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     let manifest = |size: &SizeRecord| {
         let bytes = ChunkForm::ALL.map(|form| size.objects.get(ObjectKind::Manifest, form).stored_bytes);
@@ -101,7 +101,7 @@ fn manifest_growth(first: &SizeRecord, other: &SizeRecord) -> Option<String> {
     Some(format!("growth of {label}: {}, {} of it in the manifest", signed(growth), signed(of_manifest)))
 }
 
-/// A line that `bytes_of` fills, unless it is zero in all repositories.
+/// A line with the bytes from `bytes_of`, unless they are zero in all repositories.
 fn line(name: &str, sizes: &[SizeRecord], bytes_of: impl Fn(&SizeRecord) -> u64) -> Option<SizeLine> {
     let bytes: Vec<u64> = sizes.iter().map(bytes_of).collect();
     bytes.iter().any(|&bytes| bytes > 0).then(|| SizeLine { name: name.to_owned(), bytes })
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn repositories_stand_side_by_side_with_ratios_to_the_first() {
+    fn repositories_have_columns_and_ratios_to_the_first() {
         let text = size_table(&[sample("as found", 10), sample("zstd:5", 9)]);
         let expected = "
                         as found MB  zstd:5 MB  ratio
@@ -193,7 +193,7 @@ payload, total              416        416      1.000
     }
 
     #[test]
-    fn the_manifest_is_shown_first_with_its_share_of_the_growth() {
+    fn manifest_is_first_with_its_share_of_growth() {
         let sample = |label: &str, manifest, filelog| {
             let mut size = SizeRecord { label: label.into(), revlog_index_bytes: 640, ..SizeRecord::default() };
             size.objects.get_mut(ObjectKind::Filelog, ChunkForm::Delta).add(filelog, 9_000_000);
@@ -209,7 +209,7 @@ payload, total              416        416      1.000
     }
 
     #[test]
-    fn forms_stand_side_by_side_where_they_were_counted() {
+    fn stored_forms_are_shown_if_counted() {
         let (mut first, mut second) = (sample("as found", 1), sample("zstd:5", 1));
         assert!(!size_table(&[first.clone()]).contains("form"), "an older record");
         for _ in 0..1234 {
@@ -232,7 +232,7 @@ stored           0          0         1      30.0
     }
 
     #[test]
-    fn disk_blocks_and_a_btree_are_shown_where_they_say_something() {
+    fn disk_blocks_and_btree_are_shown_if_relevant() {
         let (mut loose, mut btree) = (sample("loose", 1), sample("btree", 1));
         loose.allocated_bytes = loose.total_bytes + loose.total_bytes / 200;
         assert!(!size_table(&[loose.clone()]).contains("disk blocks"), "half a percent");
@@ -251,13 +251,13 @@ stored           0          0         1      30.0
     }
 
     #[test]
-    fn one_repository_has_no_ratio_and_none_has_no_lines_but_the_total() {
+    fn one_repository_has_no_ratio() {
         assert!(!size_table(&[sample("only", 1)]).contains("ratio"));
         assert_eq!(size_table(&[]).lines().count(), 4);
     }
 
     #[test]
-    fn a_kind_that_only_a_later_repository_has_is_shown_without_a_ratio() {
+    fn kind_missing_in_first_repository_has_no_ratio() {
         let mut later = sample("later", 1);
         later.objects.get_mut(ObjectKind::Tag, ChunkForm::Whole).add(3_000_000, 6_000_000);
         let text = size_table(&[sample("first", 1), later]);

@@ -1,4 +1,4 @@
-//! What a workload reads, and what a model makes of it.
+//! The pages that workloads read, and modelled times.
 
 use std::time::Duration;
 
@@ -11,7 +11,8 @@ use crate::{
     number::{megabytes, or_dash, single_time, thousands, time_ratio},
 };
 
-/// Each workload's traces on several variants: pages by file, what they were read for, and modelled times; then what the figures mean.
+/// The traces of each workload on several variants: pages by file, accesses by purpose, and modelled times; then the
+/// meaning of the columns.
 pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     if records.is_empty() {
         return vec![Article::of([Block::note("Nothing was traced.")])];
@@ -21,7 +22,7 @@ pub fn traces(records: &[TraceRecord]) -> Vec<Article> {
     articles.chain([Article::of([Block::Notes(NOTES.map(str::to_owned).to_vec())])]).collect()
 }
 
-/// What one workload reads of one repository's variants.
+/// What one workload reads from the variants of one repository.
 fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
     let mut tables = vec![files_table(records), parts_table(records), devices_table(records)];
     tables.extend(records.iter().any(|record| !record.memory.is_empty()).then(|| memory_table(records)));
@@ -39,7 +40,7 @@ fn article(first: &TraceRecord, records: &[TraceRecord]) -> Article {
     }
 }
 
-/// What the tables mean.
+/// The meaning of the columns.
 const NOTES: [&str; 2] = [
     "Pages are of 4 KiB. A run is a stretch of touched pages, a gap what lies between two runs of a file. Forward is the share of \
      steps, from one page of a file to another, that lead to a later one. First touches: of the next page, of one farther on, of an \
@@ -47,7 +48,7 @@ const NOTES: [&str; 2] = [
     "Modelled times are a model's, not measured: waiting for the device alone, from an empty page cache. METHODOLOGY.md defines it.",
 ];
 
-/// The label of a record, for the first of its rows only.
+/// The label of a record, only for the first of its rows.
 fn label(record: &TraceRecord, row: usize) -> String {
     if row == 0 { record.variant.label().into_owned() } else { String::new() }
 }
@@ -61,7 +62,7 @@ fn page_megabytes(pages: u64, record: &TraceRecord) -> String {
     megabytes(pages.saturating_mul(record.page_len))
 }
 
-/// Pages that were touched, by what files hold.
+/// The touched pages, by role of files.
 fn files_table(records: &[TraceRecord]) -> Table {
     let mut table = Table::new([
         Column::words("variant"),
@@ -105,7 +106,7 @@ fn file_row(record: &TraceRecord, row: usize, files: &FilePages) -> [String; 11]
     ]
 }
 
-/// What was read for which purpose.
+/// The accesses by purpose.
 fn parts_table(records: &[TraceRecord]) -> Table {
     let mut table = Table::new([
         Column::words("variant"),
@@ -153,7 +154,7 @@ fn devices_table(records: &[TraceRecord]) -> Table {
     table
 }
 
-/// Modelled times where memory is short.
+/// Modelled times with limited memory.
 fn memory_table(records: &[TraceRecord]) -> Table {
     let mut table = Table::new([
         Column::words("variant"),
@@ -184,7 +185,7 @@ fn memory_table(records: &[TraceRecord]) -> Table {
     table
 }
 
-/// What the others are compared with: the baseline, if it was traced.
+/// The baseline, if it was traced.
 fn baseline(records: &[TraceRecord]) -> Option<&TraceRecord> {
     records.iter().find(|record| record.variant.role == repackbench_records::Role::Baseline)
 }
@@ -195,7 +196,7 @@ fn modelled_cells(reads: &ModelledReads, reference: Option<&ModelledReads>) -> [
     [thousands(reads.seeks), megabytes(reads.bytes), single_time(reads.time), ratio]
 }
 
-/// The device model's answers beside cold reads.
+/// The device model compared with cold reads.
 pub fn device_check(check: &DeviceCheck) -> Article {
     let device = &check.device;
     let mut table = Table::new([
@@ -293,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn every_figure_stands_in_its_row_and_untouched_files_in_none() {
+    fn rows_show_all_values_of_touched_files() {
         let text = trace_table(&[record(Role::AsFound, 0, 150), record(Role::Baseline, 1, 100)]);
         let words: Vec<String> =
             text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -307,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn a_check_shows_the_model_beside_the_median_of_the_copies() {
+    fn device_check_shows_model_and_median_of_copies() {
         let times = [40, 10, 30, 20].map(Duration::from_millis).to_vec();
         let row = DeviceCheckRow { how: "by page".into(), modelled: Duration::from_millis(30), measured: times };
         let check = DeviceCheck {
@@ -323,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_baseline_there_are_no_ratios() {
+    fn ratios_need_a_baseline() {
         let mut alone = record(Role::AsFound, 0, 150);
         alone.memory.clear();
         let text = trace_table(&[alone]);

@@ -5,10 +5,10 @@ use crate::{
     number::fraction_len,
 };
 
-/// A table as the page shows it; its text is escaped when it is written.
+/// A table of the page. Its text is escaped when it is written.
 #[derive(Debug, Default)]
 pub(super) struct PageTable {
-    /// What it holds, for those who meet it alone.
+    /// Its caption.
     pub(super) caption: String,
     /// The columns.
     pub(super) columns: Vec<PageColumn>,
@@ -24,14 +24,14 @@ pub(super) struct PageColumn {
 
 #[derive(Debug, Default)]
 pub(super) struct PageRows {
-    /// What a selection box picks the group by.
+    /// The workload, for the filter.
     pub(super) workload: Option<String>,
     pub(super) rows: Vec<PageRow>,
 }
 
 #[derive(Debug)]
 pub(super) struct PageRow {
-    /// What a check box picks the row by.
+    /// The label of the variant, for the filter.
     pub(super) variant: Option<String>,
     pub(super) cells: Vec<PageCell>,
 }
@@ -80,7 +80,7 @@ impl PageTable {
 }
 
 impl PageCell {
-    /// The class of the style sheet. Numbers stand flush right; few words stay in one line.
+    /// The class of the style sheet. Numbers are flush right; short texts do not wrap.
     pub(super) fn class(&self) -> Option<&'static str> {
         const FEW: usize = 20;
         match self.is_number {

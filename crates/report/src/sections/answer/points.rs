@@ -1,12 +1,12 @@
-//! Best and worst in words. Only verdicts are called differences; rows without a checksum, and rows that differ from others in the
-//! limit of a cache alone, are never named.
+//! The best and worst variants in words. Only verdicts count as differences. Rows without a checksum, and rows that
+//! only differ in the limit of a cache, are never named.
 
 use repackbench_records::{Role, SizeRecord, VariantComparison, Verdict, WorkloadComparison};
 
 use super::{Point, SizeDifference, row_of};
 use crate::number::time_ratio;
 
-/// A candidate in all workloads.
+/// A candidate over all workloads.
 struct Candidate<'a> {
     label: String,
     bytes: u64,
@@ -27,7 +27,7 @@ impl Cell<'_> {
     }
 }
 
-/// Whether the workload reads a repository, as opposed to those that make one.
+/// Whether the workload reads a repository rather than writing one.
 fn is_reading(comparison: &WorkloadComparison) -> bool {
     !matches!(comparison.workload.name.as_str(), "encode" | "ingest")
 }
@@ -37,7 +37,7 @@ impl Candidate<'_> {
         self.times.iter().filter(|cell| cell.is_reading())
     }
 
-    /// The geometric mean of the ratios of workloads that read.
+    /// The geometric mean of the ratios of reading workloads.
     fn mean(&self) -> Option<f64> {
         let logs: Vec<f64> = self.reading().map(|cell| cell.ratio.ln()).collect();
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
@@ -48,7 +48,7 @@ impl Candidate<'_> {
     }
 }
 
-/// What is to be said of a repository's variants.
+/// The statements about the variants of a repository.
 pub(super) fn points(
     comparisons: &[&WorkloadComparison],
     variants: &[&VariantComparison],
@@ -64,7 +64,7 @@ pub(super) fn points(
             times: comparisons.iter().filter_map(|comparison| cell(comparison, row)).collect(),
         })
         .collect();
-    // Means over other workloads cannot be held against each other.
+    // Means over different workloads cannot be compared.
     let is_timed = |comparison: &&&WorkloadComparison| comparison.rows.iter().any(|row| row.ratio.is_some());
     let timed = comparisons.iter().filter(is_timed).filter(|comparison| is_reading(comparison)).count();
     let complete: Vec<&Candidate<'_>> =
@@ -145,7 +145,7 @@ fn smallest(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -
     Some(Point { name, variant: Some(least.label.clone()), text })
 }
 
-/// The one of the least mean of those that are faster somewhere and slower nowhere.
+/// The candidate with the smallest mean among those that are faster somewhere and slower nowhere.
 fn fastest(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
     let name = "Fastest";
     let is_faster = |of: &&&Candidate<'_>| of.count(Verdict::Faster) > 0 && of.count(Verdict::Slower) == 0;
@@ -180,7 +180,7 @@ fn range(candidate: &Candidate<'_>) -> Option<String> {
     }
 }
 
-/// The fastest of those that are no larger, faster somewhere and slower nowhere.
+/// The fastest candidate that is not larger, faster somewhere and slower nowhere.
 fn both(complete: &[&Candidate<'_>], baseline_bytes: u64) -> Point {
     let name = "Without loss";
     let best = complete
@@ -225,7 +225,7 @@ fn worst(candidates: &[Candidate<'_>], baseline: &str, baseline_bytes: u64) -> V
     points
 }
 
-/// What is to be said of repositories of which only the sizes are known.
+/// The statements about repositories with only sizes.
 pub(super) fn of_sizes(sizes: &[&SizeRecord]) -> Vec<Point> {
     let Some((first, others)) = sizes.split_first() else { return Vec::new() };
     let least = others.iter().min_by_key(|size| size.total_bytes);

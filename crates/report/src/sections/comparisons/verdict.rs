@@ -1,4 +1,4 @@
-//! Verdicts in words, and what they rest on.
+//! Verdicts in words, and their conditions.
 
 use repackbench_records::{Role, VariantComparison, Verdict, WorkloadComparison};
 
@@ -7,7 +7,7 @@ use crate::{
     number::{counted, percent, share, signed_percent},
 };
 
-/// A verdict in a word; a question mark where there is none.
+/// A verdict in a word; a question mark for none.
 pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
     match verdict {
         Some(Verdict::Faster) => "faster",
@@ -18,7 +18,7 @@ pub(crate) fn verdict_word(verdict: Option<Verdict>) -> &'static str {
     }
 }
 
-/// Which way a verdict points.
+/// The tone of a verdict.
 pub(crate) fn tone(verdict: Option<Verdict>) -> Tone {
     match verdict {
         Some(Verdict::Faster) => Tone::Better,
@@ -32,12 +32,12 @@ pub(crate) fn word_cell(before: &str, verdict: Option<Verdict>) -> Cell {
     Cell::toned(before, verdict_word(verdict), "", tone(verdict))
 }
 
-/// What may be said of a row, as a cell.
+/// The verdict on a row, as a cell.
 pub(super) fn cell(comparison: &WorkloadComparison, row: &VariantComparison) -> Cell {
     Cell::toned("", &words(comparison, row), "", tone(row.verdict))
 }
 
-/// What may be said of a row.
+/// The verdict on a row in words.
 pub(crate) fn words(comparison: &WorkloadComparison, row: &VariantComparison) -> String {
     let interval = row.ratio.and_then(|ratio| ratio.interval);
     match (row.verdict, interval) {
@@ -53,7 +53,7 @@ pub(crate) fn words(comparison: &WorkloadComparison, row: &VariantComparison) ->
     }
 }
 
-/// How large a difference has to be.
+/// The noise floor in words.
 pub(crate) fn noise_words(comparison: &WorkloadComparison) -> String {
     match (comparison.noise_floor, comparison.is_valid) {
         (None, _) => String::new(),
@@ -66,7 +66,7 @@ fn floor(comparison: &WorkloadComparison) -> String {
     comparison.noise_floor.map_or_else(String::new, |floor| format!("±{}", percent(floor, 1)))
 }
 
-/// What verdicts mean, whether there could be any, and what disturbed the runs.
+/// The meaning of verdicts, why some are missing, and what disturbed the runs.
 pub(super) fn notes(comparisons: &[&WorkloadComparison]) -> Vec<String> {
     let mut notes = Vec::new();
     let has_verdicts = comparisons.iter().flat_map(|comparison| &comparison.rows).any(|row| row.verdict.is_some());
@@ -100,7 +100,7 @@ fn name(comparison: &WorkloadComparison) -> String {
     plain_text(&comparison.workload.to_string())
 }
 
-/// Says it where ratios could not be called differences whatever they are.
+/// A note if there are too few blocks for any verdict.
 pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let estimates = |comparison: &WorkloadComparison| {
         let pairs = comparison.rows.iter().filter_map(|row| row.ratio).filter(|ratio| ratio.interval.is_some());
@@ -117,10 +117,10 @@ pub(crate) fn too_few_blocks(comparisons: &[&WorkloadComparison]) -> Option<Stri
     ))
 }
 
-/// Less than this share of the time is not worth a line.
+/// Disturbances below this share of the time are not mentioned.
 const CONSIDERABLE: f64 = 0.02;
 
-/// What other work took of the machine, at its worst over the workloads.
+/// The largest disturbances over all workloads.
 fn disturbance(comparisons: &[&WorkloadComparison]) -> Option<String> {
     let worst = |of: fn(&WorkloadComparison) -> Option<f64>| {
         let shares = comparisons.iter().filter_map(|comparison| of(comparison));

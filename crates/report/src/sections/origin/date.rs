@@ -1,4 +1,4 @@
-//! Points in time as people write them.
+//! Dates and times for people.
 
 /// A time in milliseconds since 1970-01-01 as `2026-11-22 02:20 UTC`.
 pub(super) fn date_and_time(unix_ms: u64) -> String {
@@ -7,9 +7,9 @@ pub(super) fn date_and_time(unix_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02} {:02}:{:02} UTC", minutes / 60 % 24, minutes % 60)
 }
 
-/// Year, month and day of a day that is counted from 1970-01-01.
+/// Year, month and day of the given day since 1970-01-01.
 fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that the day that only some years have is their last one; 400 of them have 146,097 days.
+    // Years start in March here, so that a leap day is the last day of its year; 400 years have 146,097 days.
     let days = days.saturating_add(719_468);
     let era = days / 146_097;
     let of_era = days % 146_097;
@@ -26,7 +26,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_those_of_the_calendar() {
+    fn dates_match_the_calendar() {
         for (seconds, text) in [
             (0, "1970-01-01 00:00 UTC"),
             (951_782_400, "2000-02-29 00:00 UTC"),
